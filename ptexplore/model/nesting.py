@@ -1,8 +1,9 @@
 """Walk nested records without Python's own stack: code that calls itself a thousand levels deep nests as deep here.
 
-Three ways, from the plainest: `outermost` searches, `folded` makes something of each node from what was made of those
-inside it, and `unrolled` runs a function that would call itself. That function is a generator. It yields the call of
-itself, and gets what that returns: `children = yield each(changed(child) for child in claim.children)`.
+Ways, from the plainest: `outermost` searches, `without` and `with_levels` walk, `folded` makes something of each node
+from what was made of those inside it, and `unrolled` runs a function that would call itself. That function is a
+generator. It yields the call of itself, and gets what that returns:
+`children = yield each(changed(child) for child in claim.children)`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,28 @@ def outermost(nodes: Iterable[NestedT], wanted: Callable[[NestedT], bool]) -> It
             yield node
         else:
             pending += reversed(node.children)
+
+
+def without(nodes: Iterable[NestedT], left_out: Callable[[NestedT], bool]) -> Iterator[NestedT]:
+    """Yield every node, callers first, but for those that are left out, with all inside of these."""
+    pending = list(nodes)[::-1]
+    while pending:
+        node = pending.pop()
+        if not left_out(node):
+            yield node
+            pending += reversed(node.children)
+
+
+def with_levels(
+    nodes: Iterable[NestedT], goes_in: Callable[[NestedT, int], bool] = lambda _node, _level: True
+) -> Iterator[tuple[NestedT, int]]:
+    """Yield every node, callers first, with how far inside it is, from 0; `goes_in` says whether to look inside."""
+    pending = [(node, 0) for node in nodes][::-1]
+    while pending:
+        node, level = pending.pop()
+        yield node, level
+        if goes_in(node, level):
+            pending += [(child, level + 1) for child in reversed(node.children)]
 
 
 def folded(nodes: Iterable[NestedT], make: Callable[[NestedT, tuple[Made, ...]], Made]) -> tuple[Made, ...]:

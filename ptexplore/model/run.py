@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
 from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import walk
 
 # What an expression calls itself, outside of modules, is a `call`.
 PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
@@ -30,21 +31,23 @@ class Weighed:
 
 
 WEIGHTS = tuple(field.name for field in fields(Weighed))
-MEASURED = ("calls", "cost")  # of a part itself; all other weights are sums of those of what ran in it
+MEASURED = ("calls", "cost")  # of a part itself
+SUMMED = tuple(weight for weight in WEIGHTS if weight not in MEASURED)  # of a part: those of what ran in it together
 _W = TypeVar("_W", bound=Weighed)
 
 
 def as_sum(held: Sequence[_W]) -> _W:
     """Several as one: the first of them, with each weight of all together."""
-    return replace(held[0], **_together(held))
+    return replace(held[0], **sums(held))
 
 
 def total(held: Iterable[Weighed]) -> Weighed:
     """The weights of several together."""
-    return Weighed(**_together(tuple(held)))
+    return Weighed(**sums(tuple(held)))
 
 
-def _together(held: Sequence[Weighed]) -> Any:
+def sums(held: Sequence[Weighed]) -> Any:
+    """By name, each weight of several together."""
     return {name: sum(getattr(each, name) for each in held) for name in WEIGHTS}
 
 
@@ -79,18 +82,37 @@ class Part(Weighed):
         """The cost that its parts do not have."""
         return max(self.cost - sum(part.cost for part in self.parts), 0)
 
+    @property
+    def children(self) -> tuple[Part, ...]:
+        """Its parts, as what walks a tree asks for them."""
+        return self.parts
+
     def walk(self) -> Iterator[Part]:
         """The part and all inside of it, outermost first."""
-        pending = [self]
-        while pending:
-            part = pending.pop()
-            yield part
-            pending += reversed(part.parts)
+        return walk([self])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unweighed:
+    """What was saved for backward, and no part has in its weights."""
+
+    elsewhere: int = 0  # bytes that were kept first by nodes of no operator call that is told of
+    packed: int = 0  # saved tensors that a hook packed, as a checkpoint's does
+    unread: int = 0  # saved tensors whose layout or class does not tell their memory
+    silent: int = 0  # nodes that do not tell what they keep
+    in_slices: bool = False  # what a node inside of CopySlices keeps is not told
+    backwards: tuple[int, int] | None = None  # of how many calls of backward something is told, and how many there were
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether something was saved of which no bytes are told."""
+        return bool(self.packed or self.unread or self.silent or self.in_slices)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What ran: the whole as one part, and in what costs are."""
+    """What ran: the whole as one part, in what costs are, and what no part has."""
 
     whole: Part
     unit: Unit
+    unweighed: Unweighed = Unweighed()

@@ -16,6 +16,7 @@ from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason
+from ptexplore.model.traced import TRACED, Traced
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
 Phase = Literal["forward", "backward"]
@@ -594,6 +595,19 @@ class TrailFacts:
     generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: what writes it
     ending: Ending | None = field(default=None, kw_only=True)  # what the expression raised
     program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, with the hop of each route
+
+    @property
+    def traced(self) -> Traced:
+        """What was traced."""
+        if self.program is None:
+            return TRACED["expression"]
+        return TRACED["block" if self.program.is_block else "script"]
+
+    @property
+    def recorded(self) -> Program:
+        """What was recorded, of a script or a block."""
+        assert self.program is not None, self.traced.name
+        return self.program
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,14 @@ def test_nested_records_are_not_walked_by_recursion() -> None:
     assert set(recursive) == set(_SHALLOW)
 
 
+def test_no_view_asks_how_what_was_traced_is_stored() -> None:
+    """`model/traced.py` has what views must know of each kind of trace; the codec alone reads what is stored."""
+    asks = re.compile(r"\bprogram is (not )?None\b")
+    views = (path for path in MODULES if path.relative_to(PACKAGE).as_posix().startswith("view/"))
+    found = {name_of(path) for path in views if asks.search(path.read_text(encoding="utf-8"))}
+    assert found <= {"ptexplore/view/trace/saved.py"}
+
+
 # --- the doors (docs/security.md): one place each, so that nobody has to remember ---
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ptexplore.model.details import KnownAs, within
-from ptexplore.model.trace import Trail
+from ptexplore.model.trace import Trail, script_in
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
 from ptexplore.view.words.reasons import sentence
 
 LONG = 200  # characters of a command that are worth repeating
+
+
+def title_of(trail: Trail) -> str:
+    """How what was traced is called: an expression by its text, a script by the name of its file."""
+    return (
+        os.path.basename(script_in(trail.expression) or trail.expression) if trail.traced.in_files else trail.expression
+    )
 
 
 def findings(trail: Trail) -> tuple[str, ...]:

@@ -34,13 +34,17 @@ OF_COST: dict[Unit, tuple[str, Callable[[int], str]]] = {
 
 
 def columns_of(run: Run) -> tuple[Column, ...]:
-    """The columns of a run's parts, that of costs with the heading and the words of its unit."""
-    heading, told = OF_COST[run.unit]
-    used = (column for column in COLUMNS if column.wanted or getattr(run.whole, column.weight))
-    return tuple(
-        column._replace(told=column.told or told, heading=heading if column.weight == "cost" else column.heading)
-        for column in used
-    )
+    """The columns of a run's parts."""
+    used = (column.weight for column in COLUMNS if column.wanted or getattr(run.whole, column.weight))
+    return columns(run.unit, *used)
+
+
+def columns(unit: Unit, *weights: str) -> tuple[Column, ...]:
+    """The columns of these weights, that of costs with the heading and the words of its unit."""
+    heading, told = OF_COST[unit]
+    known = {column.weight: column for column in COLUMNS}
+    known["cost"] = known["cost"]._replace(heading=heading)
+    return tuple(known[weight]._replace(told=known[weight].told or told) for weight in weights)
 
 
 def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple[str, ...]:

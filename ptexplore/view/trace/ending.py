@@ -132,7 +132,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield Line("text", f"compared      {'; '.join(map(compared_value, ending.compared))}", indent=1)
     if ending.handed is not None:
         yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
-    if trail.program is None or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
+    if not trail.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
         yield from _left("Python left" if ending.by == "error" else "in Python", ending.python, ending.further)
     for earlier in ending.before:
         yield from _earlier(earlier)
@@ -154,7 +154,7 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
         yield Line("text", f"in the call   {ending.call}", indent=1)
     elsewhere = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*elsewhere, *ending.python) if _is_yours(left)), None)
-    if yours is not None and trail.program is not None:
+    if yours is not None and trail.traced.in_files:
         yield place_of_yours("your line    ", yours)
     if ending.module:
         yield Line("text", f"in module     {ending.module}", indent=1)
@@ -368,7 +368,7 @@ def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
     """What tells who wrote to a tensor, where a program's run did not prove it, and no further run was made."""
-    if trail.program is None or (modified.saver is not None and modified.watched):
+    if not trail.traced.asked_again or (modified.saver is not None and modified.watched):
         return
     if any(finding.kind == "unwatched" for finding in trail.findings):
         return

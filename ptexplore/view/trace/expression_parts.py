@@ -11,14 +11,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
-from ptexplore.model.observed import Event, OperatorTimes, record_of, records
+from ptexplore.model.observed import (
+    Event,
+    GraphNode,
+    KeptForBackward,
+    OperatorTimes,
+    UncountedSaved,
+    record_of,
+    records,
+)
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import OwnOperators, PartKind, Run, Unit
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace import native
+from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.ending import COPY_SLICES
-from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
+from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
 
 CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
@@ -57,7 +66,19 @@ _Recorder = tuple[PartInMaking, str | None, int]
 def expression_run(trail: Trail, session: Session | None) -> Run:
     """What an expression ran: its parts, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
-    return Run(unrolled(gathering.finished(gathering.root))[0], gathering.unit)
+    whole = unrolled(gathering.finished(gathering.root))[0]
+    return Run(whole, gathering.unit, _unweighed(session, whole.saved))
+
+
+def _unweighed(session: Session | None, saved: int) -> Unweighed:
+    """What is kept for backward beside the bytes that parts have."""
+    observations = session.observations if session is not None else ()
+    kept = max(saved, sum(each.bytes for each in records(observations, "kept", KeptForBackward)))
+    through_views = any(node.name.endswith(COPY_SLICES) for node in records(observations, "graph", GraphNode))
+    told = Unweighed(elsewhere=kept - saved, in_slices=kept > 0 and through_views)
+    for seen in records(observations, "uncounted", UncountedSaved)[:1]:
+        told = replace(told, packed=seen.packed, unread=seen.unread, silent=seen.silent)
+    return told
 
 
 class _Gathering:
@@ -65,7 +86,7 @@ class _Gathering:
         self.unit = unit_of(trail, session)
         self.counted = counted_parts(session)
         self.root = PartInMaking("program", trail.expression, calls=1, first=0)
-        self.signatures: Signatures = {}
+        self.signatures = Shapes()
         self.met = 0  # parts and operator calls, in order
         # By sequence number: the part that called what has it last, and which of its calls that is.
         self.recorders: dict[int, _Recorder] = {}
@@ -225,12 +246,10 @@ class _Gathering:
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
-        calls.append(
-            OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
-        )
+        told = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
+        calls.append(told)
         self.add(owner, cost)
-        owner.operators += hop.calls
-        owner.saved += saved
+        owner.add(told)
         self.records(hop, owner, name)
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
@@ -288,8 +307,7 @@ class _Gathering:
         if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
             self.records(hop, owner, name)
         self.add(owner, own_cost)
-        owner.operators += called
-        owner.saved += saved
+        owner.add(told)
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder

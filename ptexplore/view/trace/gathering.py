@@ -13,11 +13,11 @@ from typing_extensions import Self
 
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import MEASURED, WEIGHTS, OwnOperators, Part, PartKind, as_sum, total
+from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
+from ptexplore.view.trace.alike import Shapes
 
 _MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
-Signature = int  # of parts that ran the same operators on the same sizes
-Signatures = dict[tuple[object, ...], Signature]  # by what such parts have in common
+Signature = int  # the shape of parts that ran the same operators on the same sizes
 
 
 @dataclass(eq=False)
@@ -51,13 +51,16 @@ class PartInMaking:
             yield part
             part = part.outer
 
+    def add(self, told: Weighed) -> None:
+        """Count what ran in it itself, but for what is measured of the part."""
+        for weight in SUMMED:
+            setattr(self, weight, getattr(self, weight) + getattr(told, weight))
+
 
 Finished = tuple[Part, Signature]
 
 
-def finished(
-    part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, ...], signatures: Signatures
-) -> Finished:
+def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, ...], signatures: Shapes) -> Finished:
     """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
 
     `ran` says which operators it ran itself, and on what; `signatures` has those that were met.
@@ -65,7 +68,7 @@ def finished(
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
     alike = (*same, part.calls, ran, tuple(signature for _, signature in inside))
     within = total(inner for inner, _ in inside)
-    weights = {w: getattr(part, w) + (getattr(within, w) if w not in MEASURED else 0) for w in WEIGHTS}
+    weights = {w: getattr(part, w) + (getattr(within, w) if w in SUMMED else 0) for w in WEIGHTS}
     made = Part(
         **weights,
         kind=part.kind,
@@ -77,7 +80,7 @@ def finished(
         first=part.first or 0,
         at_least=part.at_least,
     )
-    return made, signatures.setdefault(alike, len(signatures))
+    return made, signatures.number(*alike)
 
 
 def _joined(parts: Iterable[Finished]) -> Iterator[Part]:

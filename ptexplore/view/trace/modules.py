@@ -1,91 +1,121 @@
-"""The view of a recorded program: its modules and functions with their time, what they saved, and their backward."""
+"""The view `modules`: the parts of what ran, with their time, what they saved, and their backward."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
-from ptexplore.model.nesting import Unrolling, each, unrolled
-from ptexplore.model.program import Program
-from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
+from ptexplore.model.nesting import Unrolling, each, unrolled, with_levels
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
-from ptexplore.model.trace import Trail, script_in, walk
+from ptexplore.model.trace import Trail, walk
 from ptexplore.source.runtime.describe import release_of
-from ptexplore.view.trace.amounts import seconds, size
-from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.amounts import size
+from ptexplore.view.trace.around import legend, typed
 from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
-from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, run_of, times_elsewhere
+from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.words.details import described
-from ptexplore.view.words.reasons import sentence
 
-ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
 NODES = 4  # of backward, those that took longest
-TWICE = "twice"  # the kind of finding that tells that a second run did the same
+FEW, LISTED = 8, 24  # rows: of fewer than the first, operators have rows too, as long as all are not more than these
 IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
-KERNELS = 3  # of a device that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
 ORDER = "rows: by the first operator that ran in each"
 REST = ", but for the rest: what a row did outside of the rows inside it"
+OTHER_THREADS = "; other threads stand last"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 AT_LEAST = "≥"
 MORE_CALLS = f"{AT_LEAST}: further calls, with all that they did, are counted for what called them"
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
 
 
-def modules_view(trail: Trail, program: Program, options: Options) -> TrailView | None:
-    """The parts of a program, as many as fit.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AroundParts:
+    """What stands around the rows of one kind of trace; `most`: so many rows fit, with all that."""
+
+    most: int
+    facts: tuple[str, ...]
+    findings: tuple[str, ...]
+    measured: tuple[str, ...]  # what the costs are of
+    further: tuple[str, ...] = ()
+    told: str = WHAT_IT_IS
+
+
+def modules_view(
+    trail: Trail, options: Options, run: Run, around_of: Callable[[Part], AroundParts]
+) -> TrailView | None:
+    """The parts of what ran, as many as fit. `around_of` says what stands around those of one part.
 
     What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
     which raises PtexploreError (usage).
     """
-    run = run_of(program, script_name(trail))
-    whole = run.whole
-    root = whole if options.opened is None else _part(whole, options.opened)
+    root = run.whole if options.opened is None else _part(run.whole, options.opened)
     if root is None:
         if options.view is None:
             return None
-        raise _no_part(whole, options.opened or "")
-    shown = Shown(run, columns_of(run), opened=options.opened is not None)
-    rows, hidden = fitting(root, shown, ROWS)
-    few = "part, which took little time, is" if hidden == 1 else "parts, which took little time, are"
-    left_out = [f"{hidden} more {few} not shown"] if hidden else []
-    if program.elsewhere is None:
-        recording = sum(path.recording for path in program.paths)
-        told = "less recording (by samples)" if recording else "recording included"
-        but = " (an operator's without the Python that it called)" if calls_python(program) else ""
-        left_out.append(f"share, time: of this one run by the clock, with all that a row called{but}, {told}")
-    threads = any(part.kind == "thread" for part in root.walk())
-    left_out.append(order(rows) + ("; other threads stand last" if threads else ""))
-    left_out += [MORE_CALLS] if any(AT_LEAST in cell for row in rows for cell in row.cells) else []
-    left_out += [*backward_and_saved(trail, root), *uncounted_of(program)]
+        raise _no_part(run.whole, options.opened or "")
+    around = around_of(root)
+    each_call = trail.traced.each_call
+    shown = Shown(run, columns_of(run), opened=options.opened is not None, each_call=each_call)
+    rows, hidden = fitting(root, shown, around.most)
+    if each_call and len(rows) <= FEW and not hidden:
+        listed, _ = fitting(root, replace(shown, lists=True), around.most)
+        rows = listed if len(listed) <= LISTED else rows
+    columns = tuple(column.heading for column in shown.columns)
+    columns, rows = _used(columns, rows) if each_call else (columns, rows)
     return TrailView(
-        title=whole.name,
-        facts=tuple(_facts(trail, program, whole)),
-        findings=(*_findings(trail, options), *(f"cut: {sentence(cut)}" for cut in program.cuts)),
-        left_out=(*left_out, *costliest(root), *on_device(program), *_stepped(trail, options)),
-        next_steps=tuple(_next_steps(root, options)),
+        title=run.whole.name,
+        facts=around.facts,
+        findings=around.findings,
+        left_out=(
+            *_hidden_parts(hidden, root),
+            *around.measured,
+            *_order(root, rows),
+            *backward_and_saved(trail, root),
+            *uncounted(run),
+            *costliest(root, run, has_nodes=has_nodes(trail, root)),
+            *around.further,
+        ),
         ending=ending_lines(trail, None),
+        counted=each_call and run.whole.cost > 0,
+        next_steps=tuple(_next_steps(root, options, run, each_call=each_call)),
         view="modules",
         table=in_words(rows),
-        columns=tuple(column.heading for column in shown.columns),
+        columns=columns,
+        told=around.told,
         legend=legend(trail, rows),
     )
 
 
-def script_name(trail: Trail) -> str:
-    """How a program is called: the name of its script."""
-    return os.path.basename(script_in(trail.expression) or trail.expression)
+def _hidden_parts(hidden: int, root: Part) -> Iterator[str]:
+    if hidden:
+        which = "which cost least" if root.cost else "the innermost"
+        yield f"{hidden} more part{'s' * (hidden != 1)}, {which}, {'are' if hidden > 1 else 'is'} not shown"
+
+
+def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[str]:
+    """In which order rows stand, what the last one of those inside a row can be, and what a sign at figures says."""
+    if any(row.level for row in rows):
+        threads = OTHER_THREADS if any(part.kind == "thread" for part in root.walk()) else ""
+        yield f"{ORDER}{REST if any(row.is_rest for row in rows) else ''}{threads}"
+    if any(AT_LEAST in cell for row in rows for cell in row.cells):
+        yield MORE_CALLS
+
+
+def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:
+    """The columns in which some row says something, and the rows with these alone; without calls if each is one."""
+    nothing = {"calls": ("", "1")}
+    used = [n for n, name in enumerate(columns)
+            if any(row.cells[n] not in nothing.get(name, ("",)) for row in rows if n < len(row.cells))]  # fmt: skip
+    cut = tuple(replace(row, cells=tuple(row.cells[n] for n in used if n < len(row.cells))) for row in rows)
+    return tuple(columns[n] for n in used), cut
 
 
 def _part(whole: Part, name: str) -> Part | None:
@@ -106,63 +136,24 @@ def _with_row_names(whole: Part) -> Iterator[tuple[Part, str]]:
         pending += [(inner, around) for inner in reversed(part.parts)]
 
 
-def opened(whole: Part, name: str) -> Part:
-    """The part of that name. Raises PtexploreError (usage) where there is none."""
-    part_named = _part(whole, name)
-    if part_named is None:
-        raise _no_part(whole, name)
-    return part_named
-
-
 def _no_part(whole: Part, name: str) -> PtexploreError:
     known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
     return PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
-
-
-def _facts(trail: Trail, program: Program, whole: Part) -> Iterator[str]:
-    yield f"torch {trail.torch.version}"
-    imports = next((part for part in whole.parts if part.kind == "imports"), None)
-    if program.elsewhere is not None:
-        yield from times_elsewhere(program)
-    else:
-        threads = f" on {program.threads} thread{'s' * (program.threads != 1)}" if program.threads else ""
-        is_off = any(path.recording for path in program.paths)
-        apart = ["imports"] if imports is not None else []
-        apart += [f"about {seconds(program.overhead)} of recording"] if is_off else []
-        beside = f"; not in it: {' and '.join(apart)}" if apart else ""
-        beside += "" if is_off else f"; about {seconds(max(program.overhead - program.folding, 0))} of it recording"
-        yield f"one run of {seconds(whole.cost)}{threads}{beside}"
-        waited = program.wall - program.processor
-        if program.processor and waited > NOTICED * program.wall:
-            of = f"{seconds(waited)} of {seconds(program.wall)}, imports and recording included"
-            yield f"it waited, for other programs or a disk, which is in the times: no thread of it ran for {of}"
-    different = len({program.kinds[number].name for number in operator_kinds(program)})
-    is_least = bool(program.saved_packed or program.saved_unread or program.saved_slices or program.saved_silent)
-    saved = saved_for_backward(whole.saved + program.saved_elsewhere, is_least=is_least)
-    saved += f" {_backwards(program)}" if saved and _backwards(program) else ""
-    count = whole.operators
-    told = f"{count:,} calls of {different} different operators" if different > 1 else f"{count:,} operator call"
-    told += "s" * (different < 2 and count != 1)
-    yield f"{told}{', without those that operators make' if count else ''}{saved}"
-    yield from (sentence(finding.told) for finding in trail.findings if finding.kind == TWICE)
-    transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
-    if transforms:
-        yield f"function transforms in force: {', '.join(transforms)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What is the same for all rows of a table of parts: the run, the columns, the least share that has a row.
 
-    `opened`: every operator has a row. `of_expression`: what is in no row below is a row of its own, and operators are
-    named.
+    `opened`: every operator has a row. `each_call`: each call that ran is known, so that operators are named, and how
+    often they were called stands at their names.
     """
 
     run: Run
     columns: tuple[Column, ...]
     least: float = 0.0
     opened: bool = False
-    of_expression: bool = False
+    each_call: bool = False
     lists: bool = False  # each operator that an innermost part called has a row, if these are more than its row names
     deepest: int | None = None  # the last level that has rows, where no cost tells which parts to leave out
 
@@ -182,7 +173,7 @@ class Shown:
 
     def share(self, cost: int) -> float | None:
         """The share of the whole; None where nothing was measured, as of what ran in another thread or behind a cut."""
-        return cost / self.wall if not self.of_expression or (cost and self.wall > 1) else None
+        return cost / self.wall if not self.each_call or (cost and self.wall > 1) else None
 
 
 def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:
@@ -203,17 +194,8 @@ def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
         yield from (replace(shown, least=least) for least in LEAST)
         return
     yield shown
-    depth = max(level for _, level in _with_levels(root))
+    depth = max(level for _, level in with_levels([root]))
     yield from (replace(shown, deepest=level) for level in range(depth - 1, 0, -1))
-
-
-def _with_levels(root: Part) -> Iterator[tuple[Part, int]]:
-    """A part and all inside of it, each with how far inside it is."""
-    pending = [(root, 0)]
-    while pending:
-        part, level = pending.pop()
-        yield part, level
-        pending += [(inner, level + 1) for inner in part.parts]
 
 
 def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
@@ -227,7 +209,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
     """Add the rows of a part and all inside of it. `module` is the name of the innermost module around it."""
     inside = [inner for inner in part.parts if inner.kind != "imports"] if shown.goes_below(level) else []
     own = _with_rows(part, shown) if shown.goes_below(level) else {}
-    told = shown.of_expression and not (inside or own or shown.opened or part.kind == "backward")
+    told = shown.each_call and not (inside or own or shown.opened or part.kind == "backward")
     row = ScreenRow(
         name=_names(part, module),
         level=level,
@@ -263,7 +245,7 @@ def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
         return {own.name: own for own in part.own}
     if not part.parts or _overlap(part):
         return {}
-    if shown.of_expression:
+    if shown.each_call:
         return {own.name: own for own in part.own if own.cost / shown.wall >= shown.least}
     least = max(shown.least, OWN_ROW)
     most = LEAST_NAMED * shown.run.whole.saved
@@ -293,20 +275,17 @@ def _rest_of_backward(
 
 def _without_calls(shown: Shown) -> tuple[str, ...]:
     """What a row of operators does not tell: of an expression how often it was called stands at its name."""
-    return ("calls",) if shown.of_expression else ()
+    return ("calls",) if shown.each_call else ()
 
 
 def _hidden(part: Part, shown: Shown) -> int:
     """How many parts inside of a part have no row."""
-    hidden = 0
-    pending = [(inner, 1) for inner in part.parts]
-    while pending:
-        inner, level = pending.pop()
-        if shown.has(inner) and shown.goes_below(level - 1):
-            pending += [(further, level + 1) for further in inner.parts]
-        else:
-            hidden += sum(1 for _ in inner.walk())
-    return hidden
+
+    def goes_in(inner: Part, level: int) -> bool:
+        return shown.has(inner) and shown.goes_below(level)
+
+    left = (inner for inner, level in with_levels(part.parts, goes_in) if not goes_in(inner, level))
+    return sum(1 for inner in left for _ in inner.walk())
 
 
 def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
@@ -340,7 +319,7 @@ def _says_more(part: Part) -> bool:
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     told = cells(shown.columns, own, *_without_calls(shown))
     share = shown.share(own.cost) if own.cost else None  # else its time is in that of what is around it
-    times = own.calls if shown.of_expression else 1
+    times = own.calls if shown.each_call else 1
     return ScreenRow(own.name, level, share=share, cells=told, times=times, opens=own.name)
 
 
@@ -355,12 +334,7 @@ def _names(part: Part, module: str) -> str:
     return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
-def order(rows: Sequence[ScreenRow]) -> str:
-    """In which order rows stand, and what the last one of those inside a row can be."""
-    return ORDER + (REST if any(row.is_rest for row in rows) else "")
-
-
-def costliest(root: Part, of: str = "time", *, with_nodes: bool = False) -> Iterator[str]:
+def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[str]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     costs: dict[str, int] = {}
     for part in root.walk():
@@ -368,28 +342,21 @@ def costliest(root: Part, of: str = "time", *, with_nodes: bool = False) -> Iter
             costs[own.name] = costs.get(own.name, 0) + own.cost
     within = [item for item in costs.items() if item[1] <= root.cost]  # else runs of it were inside of one another
     first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
-    nodes = " and nodes" if with_nodes or any(part.kind == "backward" for part in root.walk()) else ""
+    nodes, of = " and nodes" * has_nodes, "instructions" if run.unit == "instructions" else "time"
     shares = [f"{name} {cost / root.cost:.0%}" for name, cost in first if cost >= LEAST_NAMED * max(root.cost, 1)]
     if shares:
         yield f"operators{nodes} by {of}: {', '.join(shares)}"
 
 
-def on_device(program: Program) -> Iterator[str]:
-    """What was launched on devices, in one line, and what its times mean."""
-    told = kernels(program)
-    whole = sum(time for _, _, time in told)
-    if told:
-        yield "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
-        first = ", ".join(f"{kernel_name(name)} {time / max(whole, 1):.0%}" for name, _, time in told[:KERNELS])
-        count = sum(count for _, count, _ in told)
-        kinds = f" of {len(told)} kinds" if len(told) > 1 else ""
-        yield f"on the device: {seconds(whole)} in {count:,} launch{'es' * (count != 1)}{kinds}: {first}"
-
-
 def runs_nodes_itself(trail: Trail) -> bool:
     """Whether an expression ran nodes of backward itself, as torch.autograd.grad() in it does."""
     nodes = (hop for hop in walk(trail.hops) if hop.kind == "node" and hop.phase == "forward")
-    return trail.program is None and any(hop.node is None or not hop.node.recorded for hop in nodes)
+    return trail.traced.each_call and any(hop.node is None or not hop.node.recorded for hop in nodes)
+
+
+def has_nodes(trail: Trail, root: Part) -> bool:
+    """Whether nodes of backward are among what the rows tell of."""
+    return runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
@@ -407,81 +374,46 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
         yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
 
 
-def uncounted_of(program: Program) -> Iterator[str]:
-    """What a program saved for backward and no row has."""
-    if _backwards(program):
-        yield f"saved: {_backwards(program)} alone"
-    if program.saved_elsewhere:
-        yield saved_elsewhere(program.saved_elsewhere)
-    if program.saved_slices:
+def uncounted(run: Run) -> Iterator[str]:
+    """What was saved for backward, and no row has."""
+    held = run.unweighed
+    if held.backwards is not None:
+        yield f"saved: {_first_backwards(held.backwards)} alone"
+    if held.elsewhere:
+        nodes = "nodes of which no operator call is known: a Function's, a thread's"
+        yield f"saved: in no row {size(held.elsewhere)}, kept first by {nodes}"
+    if held.in_slices:
         yield IN_SLICES
-    yield from uncounted(program.saved_packed, program.saved_unread, program.saved_silent)
-
-
-def uncounted(packed: int, unread: int, silent: int) -> Iterator[str]:
-    """What is in no figure: tensors that a hook packed, those whose memory is not told, what `silent` nodes kept."""
-    if packed:
-        yield f"saved: without {_tensors(packed)} that a hook packed, as a checkpoint's does"
-    if unread:
-        yield f"saved: without {_tensors(unread)} whose layout or class does not tell its memory"
-    if silent:
-        yield f"saved: without what nodes keep that do not tell it ({silent:,}, as torch._foreach_*'s)"
-
-
-def saved_elsewhere(told: int) -> str:
-    """What is told of bytes that no operator of a row kept first."""
-    nodes = "nodes of which no operator call is known: a Function's, a thread's"
-    return f"saved: in no row {size(told)}, kept first by {nodes}"
+    if held.packed:
+        yield f"saved: without {_tensors(held.packed)} that a hook packed, as a checkpoint's does"
+    if held.unread:
+        yield f"saved: without {_tensors(held.unread)} whose layout or class does not tell its memory"
+    if held.silent:
+        yield f"saved: without what nodes keep that do not tell it ({held.silent:,}, as torch._foreach_*'s)"
 
 
 def _tensors(count: int) -> str:
     return f"{count:,} saved tensor{'s' * (count != 1)}"
 
 
-def saved_for_backward(told: int, *, is_least: bool) -> str:
-    """How much is kept, for the facts above a table; "" for nothing. `is_least`: something more is in no sum."""
-    return f"; {'at least ' if is_least else ''}{size(told)} saved for backward" if told else ""
+def _first_backwards(counts: tuple[int, int]) -> str:
+    return f"in the first {counts[0]} of {counts[1]} calls of backward"
 
 
-def _backwards(program: Program) -> str:
-    """Of how many calls of backward what was saved is told, where that is not all of them."""
-    if not 0 < program.saved_backwards < program.backwards:
-        return ""
-    return f"in the first {program.saved_backwards} of {program.backwards} calls of backward"
+def saved_for_backward(run: Run) -> str:
+    """How much is kept, for the facts above a table; "" for nothing."""
+    told, held = run.whole.saved + run.unweighed.elsewhere, run.unweighed
+    least, partly = "at least " * held.is_unknown, f" {_first_backwards(held.backwards)}" if held.backwards else ""
+    return f"; {least}{size(told)} saved for backward{partly}" if told else ""
 
 
-def _findings(trail: Trail, options: Options) -> tuple[str, ...]:
-    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view.
-
-    No figure of these rows is of a stepped call.
-    """
-    beside = (f for f in trail.findings if f.kind != TWICE)
-    told = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
-    return findings(replace(trail, findings=tuple(told)))
-
-
-def _stepped(trail: Trail, options: Options) -> Iterator[str]:
-    """How much of the program was stepped, in one line."""
-    for finding in trail.findings:
-        if isinstance(finding.told, KindsStepped) and not options.verbose:
-            told = f"{finding.told.kinds:,} of {finding.told.all_kinds:,} kinds"
-            is_block = trail.program is not None and trail.program.is_block
-            more = "record(native_budget=N)" if is_block else "--native-budget N"
-            routes = trail.program.routes if trail.program is not None else ()
-            reasons = Counter(route.unstepped for route in routes if route.unstepped is not None)
-            would_help = BudgetSpent() in reasons or not reasons
-            why = f"{more} for more" if would_help else f"of others none: {sentence(reasons.most_common(1)[0][0])}"
-            yield f"C++ inside operators: --view tree has it for {told}; {why}"
-
-
-def _next_steps(root: Part, options: Options) -> Iterator[NextStep]:
-    parts = [part for inner in root.parts for part in inner.walk() if part.kind != "imports" and part.operators]
+def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
+    """The part that did most itself, opened; of an expression only modules can be."""
+    may_open = ("module",) if each_call else ("user", "module", "backward", "optimizer", "data", "thread")
+    parts = [part for part in root.walk() if part.own and part.kind in may_open and part is not root]
     times = Counter(part.name for part in parts)
-    widest = max((part for part in parts if times[part.name] == 1 and part.name), key=_own_cost, default=None)
+    alone = (part for part in parts if times[part.name] == 1 and part.name)
+    widest = max(alone, key=lambda part: part.own_cost, default=None)
     if widest is not None:
-        yield typed(options, f"{widest.name} with its operators", "--open", widest.name)
-    yield typed(options, "operators by cost, with keys and kernels", "--view", "operators")
-
-
-def _own_cost(part: Part) -> int:
-    return part.own_cost
+        yield typed(options, f"inside {widest.name}", "--open", widest.name)
+    yield typed(options, f"operators by {'cost' if run.unit else 'count'}", "--view", "operators")

@@ -6,13 +6,17 @@ screen (`path`, `modules`, `operators`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from operator import attrgetter
-from typing import Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
+
+from typing_extensions import Self
 
 from ptexplore.model.codes import Reason, Said, within
 from ptexplore.model.details import AnyDetail, CalledOperator, KnownAs
+from ptexplore.model.nesting import with_levels
 from ptexplore.model.place_reasons import OfNamed
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Status
@@ -22,6 +26,7 @@ from ptexplore.view.words.details import described
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
+WHAT_IT_IS = "what it is, or why"
 OWN = "operators"  # how the heading of what a row of an expression's modules called itself begins
 
 
@@ -47,22 +52,46 @@ class Options:
         return self.full or self.depth is not None or self.only is not None or self.opened is not None
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRowFacts:
-    """One shown hop: title, what it is, how it is known, its lines; `times` equal rows are shown as one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewRow:
+    """What a row of any view has. Rows that are alike are shown as one, with their sums."""
 
-    `instructions` are those from entry to exit, of all the joined rows; `inside` counts the frames below a row without
-    children that are not shown, `frames` those that the row itself stands for.
+    APART: ClassVar[frozenset[str]]  # in what rows that are alike may differ
+    SUMS: ClassVar[tuple[str, ...]]  # what is added up of them
+
+    times: int = 1  # so many rows that are alike are shown as this one
+    instructions: int | None = None  # from entry to exit, of all of them
+    lines: tuple[Line, ...] = ()  # what stands below its first line
+
+    def alike(self) -> tuple[object, ...]:
+        """What the row has in common with those that are alike."""
+        return _common_of(type(self))(self)  # type: ignore[arg-type]  # a class can be hashed: mypy asks its objects
+
+    def plus(self, other: Self) -> Self:
+        """The row with the sums of both; all else is that of this one."""
+        both = {name: (getattr(self, name), getattr(other, name)) for name in self.SUMS}
+        sums: dict[str, Any] = {name: a if a is None else a + (b or 0) for name, (a, b) in both.items()}
+        return replace(self, **sums)
+
+
+@cache
+def _common_of(kind: type[ViewRow]) -> Callable[[ViewRow], tuple[object, ...]]:
+    return attrgetter(*(known.name for known in fields(kind) if known.name not in kind.APART))
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRowFacts(ViewRow):
+    """One shown hop: title, what it is, how it is known.
+
+    `inside` counts the frames below a row without children that are not shown, `frames` those that the row itself
+    stands for.
     """
 
     hop: int
     title: str
     kind: str
     status: str
-    lines: tuple[Line, ...] = ()
-    times: int = 1
     hidden: int = 0
-    instructions: int | None = None
     inside: int = 0
     frames: int = 1
 
@@ -93,7 +122,11 @@ class TraceRowFacts:
 class TraceRow(TraceRowFacts):
     """One shown hop, with the rows inside it."""
 
+    APART: ClassVar = frozenset(("hop", "times", "instructions", "inside", "children", "shape"))
+    SUMS: ClassVar = ("instructions", "inside")  # what is inside of it is counted in each of them
+
     children: tuple[TraceRow, ...] = ()
+    shape: int = -1  # the same number as that of rows which are alike
 
     @property
     def beside(self) -> Line | None:
@@ -135,30 +168,30 @@ def _names_function(reason: Reason) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenRow:
+class ScreenRow(ViewRow):
     """One row of a view that fits a screen: a step of the path, an operator, a module; or the heading of a section.
 
     `level` says how far it is inside of what stands above it. `share` is a part of the whole, 0 to 1, None where
     nothing was counted. `cells` stand under the headings of `TrailView.columns`. `opens` is what `--open` takes.
     """
 
+    APART: ClassVar = frozenset(("hop", "opens", "lines", "times", "share", "instructions"))
+    SUMS: ClassVar = ("share", "instructions", "times")
+
     name: str
     level: int = 0
     share: float | None = None
     own: float | None = None  # the part of its share that no row inside of it has; None where rows do not tell it
-    instructions: int | None = None
     cells: tuple[str, ...] = ()
     details: tuple[AnyDetail, ...] = ()  # what it is, or why it was chosen
     what: str = ""  # the same in words, once the row is part of a view
     place: SourceRef | None = None
-    times: int = 1
     status: Status = "observed"
     hop: int | None = None
     opens: str = ""
     heading: bool = False
     is_rest: bool = False  # what the row around it did, and no other row in that
     is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
-    lines: tuple[Line, ...] = ()  # what a verbose view adds below it
 
     @property
     def mark(self) -> Mark:
@@ -227,7 +260,7 @@ class TrailViewFacts:
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     name: str = "what ran"  # the heading of the rows' names
-    told: str = "what it is, or why"  # the heading of what rows say of themselves
+    told: str = WHAT_IT_IS  # the heading of what rows say of themselves
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
 
 
@@ -262,14 +295,12 @@ class SavedView:
 
 def leveled(view: TrailView) -> LeveledView:
     """The view with its tree's rows in reading order, each with its level."""
-    rows: list[LeveledRow] = []
-    pending = [(row, 0) for row in reversed(view.rows)]
-    while pending:
-        row, level = pending.pop()
-        rows.append(LeveledRow(*(*_row_facts(row), level)))
-        pending += [(child, level + 1) for child in reversed(row.children)]
+    rows = (
+        LeveledRow(**{fact: getattr(row, fact) for fact in _ROW_FACTS}, level=level)
+        for row, level in with_levels(view.rows)
+    )
     return LeveledView(*(*_view_facts(view), tuple(rows)))
 
 
-_row_facts = attrgetter(*(known.name for known in fields(TraceRowFacts)))
+_ROW_FACTS = tuple(known.name for known in fields(TraceRowFacts))
 _view_facts = attrgetter(*(known.name for known in fields(TrailViewFacts)))

@@ -12,17 +12,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, takewhile
+from operator import attrgetter
 
 from msgspec import structs
 
 from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
-from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
+from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
 from ptexplore.model.reasons import KeyNotKnown
 from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
+from ptexplore.view.trace.alike import Shapes, joined
 from ptexplore.view.trace.around import findings, legend, typed
 from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
@@ -83,7 +85,7 @@ class _Step:
     row: ScreenRow
     cost: int  # instructions
     weight: float  # by which it is chosen to be opened
-    inner: list[_Step] = field(default_factory=list)
+    children: list[_Step] = field(default_factory=list)
     is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
     is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
     is_work: bool = False  # the elements are computed there, or in a step inside
@@ -119,7 +121,7 @@ class _Step:
     @property
     def leads_to_key(self) -> bool:
         """Whether a further key of the same call is inside of it."""
-        return self.is_key and any(inner.is_key for inner in self.inner)
+        return self.is_key and any(inner.is_key for inner in self.children)
 
     @property
     def is_kept(self) -> bool:
@@ -127,19 +129,15 @@ class _Step:
         return self.is_call or self.is_key or self.is_work or self.is_choice
 
 
-def path_view(
-    trail: Trail, options: Options, session: Session | None, modules: frozenset[int] = frozenset()
-) -> TrailView:
-    """The rows from Python to where the work is, as many as fit a screen.
-
-    `modules`: the hops of the module that was asked for: its rows alone.
-    """
+def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """The rows from Python to where the work is, as many as fit a screen; of a module that is opened its rows alone."""
+    modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
     hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
     single = sum(1 for _ in outermost_operators(hops)) == 1
     maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_with_own(list(_flat(steps, 0)), maker.whole))
+    rows = tuple(_with_own(list(_flat(steps)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
@@ -169,14 +167,14 @@ def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
     """Why no key is named, or no further one, of calls that have rows: each reason once, with the first operators."""
     operators: dict[KeyNotKnown, dict[str, None]] = {}
     around: list[tuple[int, str]] = []
-    for row, step in _flat(steps, 0):
+    for row, step in _flat(steps):
         while around and around[-1][0] >= row.level:
             around.pop()
         if step.op:
             around.append((row.level, step.op))
         if step.unsaid is not None and around and (step.op or not step.leads_to_key):
             operators.setdefault(step.unsaid, {}).setdefault(around[-1][1])
-        elif step.unsaid_inside is not None and not (step.is_open and step.inner):
+        elif step.unsaid_inside is not None and not (step.is_open and step.children):
             name, why = step.unsaid_inside
             operators.setdefault(why, {}).setdefault(name)
     for why, names in itertools.islice(operators.items(), REASONS):
@@ -257,11 +255,13 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     torch has around them.
     """
     for step in steps:
-        step.inner = _folded(step.inner, most - 1)
-    room = most - sum(1 for _ in _flat(steps, 0))
+        step.children = _folded(step.children, most - 1)
+    room = most - sum(1 for _ in _flat(steps))
     order = itertools.count()
     pending = [
-        (-inner.weight - inner.is_outline, _first(inner), next(order), inner) for step in steps for inner in step.inner
+        (-inner.weight - inner.is_outline, _first(inner), next(order), inner)
+        for step in steps
+        for inner in step.children
     ]
     heapq.heapify(pending)
     kept = sum(inner.called_back for *_, inner in pending)  # rows that closed steps hold of functions torch called
@@ -278,20 +278,20 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
             continue
         others = kept - step.called_back
         free = room - others if kept <= room else room
-        inside, added = step.inner, sum(1 for _ in _flat(step.inner, 0))
+        inside, added = step.children, sum(1 for _ in _flat(step.children))
         if step.called_back and free < added + sum(inner.called_back for inner in inside):
             inside = _called_back(inside)
             added = len(inside)
         if added > free and free > FEW:
             inside = _folded(inside, free)
-            added = sum(1 for _ in _flat(inside, 0))
+            added = sum(1 for _ in _flat(inside))
         step.is_open = added <= free
         if not step.is_open:
             continue
-        step.inner = inside
+        step.children = inside
         room -= added
         kept = others + sum(inner.called_back for inner in inside)
-        for inner in step.inner:
+        for inner in step.children:
             # A call's keys come before whatever else: they say what became of it.
             weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
             heapq.heappush(pending, (weight, _first(inner), next(order), inner))
@@ -299,15 +299,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
 
 def _called_back(steps: Sequence[_Step]) -> list[_Step]:
     """The outermost functions of yours in these steps that torch called; what is around each is left out."""
-    outermost: list[_Step] = []
-    pending = list(reversed(steps))
-    while pending:
-        step = pending.pop()
-        if step.is_called_back:
-            outermost.append(step)
-        elif step.called_back:
-            pending += reversed(step.inner)
-    return outermost
+    return list(outermost(steps, lambda step: step.is_called_back))
 
 
 def _first(step: _Step) -> int:
@@ -315,31 +307,27 @@ def _first(step: _Step) -> int:
     return step.hops[0] if step.hops else 0
 
 
-def _flat(steps: Iterable[_Step], level: int) -> Iterator[tuple[ScreenRow, _Step]]:
+def _flat(steps: Iterable[_Step]) -> Iterator[tuple[ScreenRow, _Step]]:
     """The rows of steps, and of those in open ones, each with its step."""
-    pending = [(step, level) for step in steps][::-1]
-    while pending:
-        step, level = pending.pop()
-        told = step.opened if step.is_open and step.inner and step.opened is not None else step.row.details
-        within = list(dict.fromkeys((*_kernels(step.inner), *step.kernels)))
+    for step, level in with_levels(steps, lambda step, _: step.is_open):
+        told = step.opened if step.is_open and step.children and step.opened is not None else step.row.details
+        within = list(dict.fromkeys((*_kernels(step.children), *step.kernels)))
         if step.is_open:
-            shown = set(_kernels(step.inner))
+            shown = set(_kernels(step.children))
             within = [name for name in step.kernels if name not in shown]
         if within:
             told = _running(told if step.is_open else step.opened or step.row.details, within)
-        elif not step.is_open and step.opened is None and step.inner:
+        elif not step.is_open and step.opened is None and step.children:
             told = _and_begins(told, _begins_inside(step))
         if step.row.times > 1:
             told = tuple(structs.replace(each, each=True) if isinstance(each, says.Holds) else each for each in told)
         is_closed = step.opened is not None and not step.is_open
         yield replace(step.row, level=level, details=told, is_closed=is_closed), step
-        if step.is_open:
-            pending += [(inner, level + 1) for inner in reversed(step.inner)]
 
 
 def _named(step: _Step) -> Sequence[int]:
     """The operator calls that a row names itself: none while what is inside of it is shown."""
-    return () if step.is_open and step.inner else step.named
+    return () if step.is_open and step.children else step.named
 
 
 def _and_begins(told: Details, begins: Details) -> Details:
@@ -356,25 +344,18 @@ def _begins_inside(step: _Step) -> Details:
     A function that was stepped is not named: where its share is large, it has a row.
     """
     keys, inside = [], step
-    while following := next((inner for inner in inside.inner if inner.is_key), None):
+    while following := next((inner for inner in inside.children if inner.is_key), None):
         keys.append(following.key)
         inside = following
     if keys:
         return (says.ThenKeys(keys=tuple(keys)),)
-    called: list[str] = []
-    pending = step.inner[::-1]
-    while pending and len(called) < 2:
-        inner = pending.pop()
-        if inner.op:
-            called.append(inner.op)
-        else:
-            pending += reversed(inner.inner)
+    called = list(itertools.islice(outermost(step.children, lambda inner: bool(inner.op)), 2))
     if called:
-        return (says.CallsFirst(name=called[0], more=len(called) > 1),)
+        return (says.CallsFirst(name=called[0].op, more=len(called) > 1),)
     if step.row.instructions is not None:
         return ()
-    first = step.inner[0].row  # what is only predicted is said to be
-    told = says.CallsFirst(name=first.name, more=len(step.inner) > 1 or first.times > 1)
+    first = step.children[0].row  # what is only predicted is said to be
+    told = says.CallsFirst(name=first.name, more=len(step.children) > 1 or first.times > 1)
     is_known = first.status in (step.row.status, "observed")
     return (told if is_known else says.KnownAs(status=first.status, told=(told,)),)
 
@@ -401,28 +382,18 @@ def _highest(dispatch: Dispatch) -> Detail:
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
     """The names of the kernels that these steps were seen to run, and of what linked libraries did in them."""
-    pending = list(steps)[::-1]
-    while pending:
-        step = pending.pop()
-        if step.is_kernel:
-            if step.row.status in ("observed", "inlined"):
-                yield step.row.name.partition("<")[0]
-            yield from step.kernels
-        elif step.is_library:
+    for step in outermost(steps, lambda step: step.is_kernel or step.is_library):
+        if not step.is_kernel:
             yield step.row.name
-        else:
-            pending += reversed(step.inner)
+            continue
+        if step.row.status in ("observed", "inlined"):
+            yield step.row.name.partition("<")[0]
+        yield from step.kernels
 
 
 def _holds_library(step: _Step) -> bool:
     """Whether a step is a call into a library that named what it did, or holds one."""
-    pending = [step]
-    while pending:
-        step = pending.pop()
-        if step.is_library:
-            return True
-        pending += step.inner
-    return False
+    return any(inner.is_library for inner in walk([step]))
 
 
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
@@ -495,7 +466,7 @@ class _Steps:
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
         self.inside: dict[int, _Inside] = {}
-        self.shapes: dict[object, int] = {}
+        self.shapes = Shapes()
         self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
         self.hops: tuple[Hop, ...] = ()  # all that the steps are of, with those that no step is made of
         folded(trail.hops, self._count_held)
@@ -544,7 +515,7 @@ class _Steps:
 
         A call inside of another one that has no row is part of that one's share; one that has a row is not.
         """
-        listed = {number for _, step in _flat(steps, 0) for number in (*step.hops, *_named(step))}
+        listed = {number for _, step in _flat(steps) for number in (*step.hops, *_named(step))}
         calls = left = cost = 0
         pending = [(hop, False) for hop in self.hops]
         while pending:
@@ -647,32 +618,22 @@ class _Steps:
 
     def _all(self, hops: Sequence[Hop], around: _Around) -> Unrolling[list[_Step]]:
         """The steps of several hops; equal ones, one after the other, as one."""
-        out: list[_Step] = []
         idle = yield self._idle(hops, around)
         held: list[_Step] = []
         for hop in hops:
             held += idle[hop.id] if hop.id in idle else (yield self._of(hop, around))
         for step in held:
-            step.shape = self._shape(step)
-            if out and out[-1].shape == step.shape:
-                out[-1] = unrolled(_sum(out[-1], step))
-            else:
-                out.append(step)
+            step.shape = self.shapes.number(step.row.alike(), tuple(inner.shape for inner in step.children))
+        out = list(joined(held, attrgetter("shape"), lambda first, equal: unrolled(_sum(first, equal))))
         # Of calls that were not counted none is known to be small: all of them have rows, or none has.
         uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (
             [] if step.only_asks
             else [step] if step.is_kept or step.cost >= self.least or (uncounted and step.is_uncounted)
-            else [inner for inner in step.inner if inner.is_call]
+            else [inner for inner in step.children if inner.is_call]
             for step in out
         )  # fmt: skip
         return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
-
-    def _shape(self, step: _Step) -> int:
-        """The number of what equal steps have in common: all but their numbers and costs."""
-        row = step.row
-        shape = (row.name, row.details, row.place, row.status, row.level, tuple(inner.shape for inner in step.inner))
-        return self.shapes.setdefault(shape, len(self.shapes))
 
     def _of(self, hop: Hop, around: _Around) -> Unrolling[list[_Step]]:
         """The steps that a hop stands for: itself, or in its place those that it called."""
@@ -740,8 +701,10 @@ class _Steps:
         if hop.kind == "native" and around.op is None:
             self._tell_called(made, hop, "")
         if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
-            made.kernels = tuple(dict.fromkeys(_kernels(made.inner)))
-            made.inner = [step for step in made.inner if step.is_work and (step.cost >= self.least or step.is_loop)]
+            made.kernels = tuple(dict.fromkeys(_kernels(made.children)))
+            made.children = [
+                step for step in made.children if step.is_work and (step.cost >= self.least or step.is_loop)
+            ]
         return made
 
     def _asked(self, hop: Hop) -> Detail | None:
@@ -973,19 +936,17 @@ class _Steps:
 
     def _own_code(self, kernel: Hop) -> Iterator[Hop]:
         """A kernel and the functions in it, callers first: without operators, and what further stubs chose."""
-        pending = [kernel]
-        while pending:
-            part = pending.pop()
-            yield part
-            own = (c for c in part.children if c.kind != "op" and c.stub_kernel is None and c.id not in self.kernels)
-            pending += reversed(tuple(own))
+        yield kernel
+        yield from without(
+            kernel.children, lambda c: c.kind == "op" or c.stub_kernel is not None or c.id in self.kernels
+        )
 
     def _step(self, hop: Hop, name: str, details: Details, around: _Around) -> Unrolling[_Step]:
         steps = yield self._all(hop.children, around)
         made = self._made(self._row(hop, name, details), hop, steps, around)
         made.is_call = around.op is None and hop.kind in ("python", "binding", "node")
         made.is_outline = made.is_call and (
-            hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.inner)
+            hop.kind == "python" or any(inner.is_call and not inner.opened for inner in made.children)
         )
         self._show_yours(made, hop, around)
         return made
@@ -1128,11 +1089,7 @@ def is_work(hop: Hop) -> bool:
 
 def of_call(hop: Hop) -> Iterator[Hop]:
     """What a call of an operator did itself, callers first: nothing of the operators that it called in turn."""
-    pending = [child for child in reversed(hop.children) if child.kind != "op"]
-    while pending:
-        part = pending.pop()
-        yield part
-        pending += [child for child in reversed(part.children) if child.kind != "op"]
+    return without(hop.children, lambda child: child.kind == "op")
 
 
 def _known(hop: Hop, *told: Detail) -> Details:
@@ -1142,15 +1099,11 @@ def _known(hop: Hop, *told: Detail) -> Details:
 
 def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
     """Two equal steps as one; the first one's number stands for both."""
-    row, other = first.row, equal.row
-    instructions = None if row.instructions is None else row.instructions + (other.instructions or 0)
-    share = None if row.share is None else row.share + (other.share or 0.0)
-    row = replace(row, instructions=instructions, share=share, times=row.times + other.times)
-    inner = list((yield each(_sum(*pair) for pair in zip(first.inner, equal.inner, strict=True))))
+    inner = list((yield each(_sum(*pair) for pair in zip(first.children, equal.children, strict=True))))
     weight = first.weight + equal.weight if first.cost or equal.cost else max(first.weight, equal.weight)
     first.hops.extend(equal.hops)
     first.named.extend(equal.named)
-    return replace(first, row=row, cost=first.cost + equal.cost, weight=weight, inner=inner)
+    return replace(first, row=first.row.plus(equal.row), cost=first.cost + equal.cost, weight=weight, children=inner)
 
 
 def _folded(steps: list[_Step], room: int) -> list[_Step]:

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field, replace
 from ptexplore.capture.program import began
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
-from ptexplore.model.run import OwnOperators, PartKind, Run
-from ptexplore.view.trace.gathering import Finished, PartInMaking, Signatures, finished
+from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
+from ptexplore.model.trace import Session, Trail
+from ptexplore.view.trace.alike import Shapes
+from ptexplore.view.trace.around import title_of
+from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.native_names import kernel_name
 
 NODES = ("engine", "node")
@@ -28,6 +31,11 @@ class _PathsPart(PartInMaking):
 
     path: CallPath = field(kw_only=True)
     recording: int = 0  # what was taken off its cost
+
+
+def program_run(trail: Trail, _session: Session | None) -> Run:
+    """What a recorded program ran."""
+    return run_of(trail.recorded, title_of(trail))
 
 
 def run_of(program: Program, script: str) -> Run:
@@ -52,7 +60,19 @@ def run_of(program: Program, script: str) -> Run:
     for number, calls in sorted(enumerate(program.calls), key=lambda numbered: places[numbered[0]]):
         _count(program, owners[calls.path], places[number], calls, backward[number])
     _take_recording(program, owners)
-    return Run(unrolled(_finished(root, {}))[0], "nanoseconds")
+    return Run(unrolled(_finished(root, Shapes()))[0], "nanoseconds", _unweighed(program))
+
+
+def _unweighed(program: Program) -> Unweighed:
+    is_cut = 0 < program.saved_backwards < program.backwards
+    return Unweighed(
+        elsewhere=program.saved_elsewhere,
+        packed=program.saved_packed,
+        unread=program.saved_unread,
+        silent=program.saved_silent,
+        in_slices=program.saved_slices > 0,
+        backwards=(program.saved_backwards, program.backwards) if is_cut else None,
+    )
 
 
 def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
@@ -71,34 +91,41 @@ def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
 
 def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls, backward: int) -> None:
     """Count some calls for the part that made them. `first`: their place among all, which ascends."""
-    kind = program.kinds[program.routes[calls.route].kind]
-    by_it, beside = unrolled(_called(program, kind))
-    if has_row(program, kind):
-        told = OwnOperators(
-            name=operator_name(kind),
-            calls=calls.calls,
-            cost=time_without_python(calls),
-            routes=(calls.route,),
-            operators=calls.calls * by_it,
-            saved=calls.saved,
-            backward=backward,
-            first=first,
-            device=sum(calls.device),
-        )
-        owner.own.setdefault(told.name, []).append(told)
-    for inner, count in beside.items():  # their time is in that of what is around them
-        name, total = operator_name(program.kinds[inner]), calls.calls * count
-        told = OwnOperators(name=name, calls=total, routes=(calls.route,), operators=total, first=first)
-        owner.own.setdefault(name, []).append(told)
+    for kind, told in own_operators(program, calls, first=first, backward=backward):
+        if has_row(program, program.kinds[kind]):
+            owner.own.setdefault(told.name, []).append(told)
+        owner.add(told)
     owner.ran.append((calls.route, calls.shape, calls.calls))
-    owner.operators += calls.calls * (by_it + sum(beside.values()))
-    owner.saved += calls.saved
-    owner.backward += backward
-    owner.device += sum(calls.device)
     for part in owner.outwards():
         if part.first is not None:  # so have all around it
             break
         part.first = first
+
+
+def own_operators(
+    program: Program, calls: OperatorCalls, *, first: int = 0, backward: int = 0
+) -> Iterator[tuple[int, OwnOperators]]:
+    """What some calls of a route are, and the operators beside it that they called: each with the number of its kind.
+
+    What is beside it has rows of its own; its time is in that of what is around it.
+    """
+    number = program.routes[calls.route].kind
+    by_it, beside = unrolled(_called(program, program.kinds[number]))
+    told = OwnOperators(
+        name=operator_name(program.kinds[number]),
+        calls=calls.calls,
+        cost=time_without_python(calls),
+        routes=(calls.route,),
+        operators=calls.calls * by_it,
+        saved=calls.saved,
+        backward=backward,
+        first=first,
+        device=sum(calls.device),
+    )
+    yield number, told
+    for inner, count in beside.items():
+        name, total = operator_name(program.kinds[inner]), calls.calls * count
+        yield inner, OwnOperators(name=name, calls=total, routes=(calls.route,), operators=total, first=first)
 
 
 def time_without_python(calls: OperatorCalls) -> int:
@@ -195,11 +222,6 @@ def _called(program: Program, kind: OperatorKind) -> Unrolling[tuple[int, Counte
     return by_it, beside
 
 
-def beside(program: Program, kind: OperatorKind) -> Counter[int]:
-    """The operators that something calls which has no row of their calls: by kind, how many."""
-    return unrolled(_called(program, kind))[1]
-
-
 def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:
     """The part that a path's end is, or belongs to; made on first sight."""
     kind = _kind(path)
@@ -277,7 +299,7 @@ def _is_forward(path: CallPath, outer: _PathsPart) -> bool:
     return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
 
 
-def _finished(part: _PathsPart, signatures: Signatures) -> Unrolling[Finished]:
+def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
     """A part with its parts, alike ones joined; and its signature."""
     inside = list((yield each(_finished(inner, signatures) for inner in part.inside.values())))
     own_cost = sum(own.cost for operators in part.own.values() for own in operators)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TypeAlias
 
 from ptexplore.annotations.blocks import STOP
@@ -13,6 +14,7 @@ from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
+from ptexplore.view.trace.alike import Shapes, joined
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.backward_start import with_result_as_it
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
@@ -155,58 +157,35 @@ def stops_to_read(trail: Trail) -> list[str]:
 def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:
     """What wrote the generated files that rows name, each generator once with one of its files; None for none."""
     shown: dict[str, str] = {}
-    pending = list(rows)[::-1]
-    while pending:
-        row = pending.pop()
-        pending += reversed(row.children)
-        for line in row.lines:
-            path = line.ref.path if line.ref is not None else None
-            generator = trail.generators.get(path) if path is not None else None
-            if path is not None and generator is not None and not path.endswith(".h"):  # that only declares
-                shown.setdefault(generator, path.rpartition("/")[2])
+    for line in (line for row in walk(rows) for line in row.lines):
+        path = line.ref.path if line.ref is not None else None
+        generator = trail.generators.get(path) if path is not None else None
+        if path is not None and generator is not None and not path.endswith(".h"):  # that only declares
+            shown.setdefault(generator, path.rpartition("/")[2])
     listed = ", ".join(f"{generator} ({file})" for generator, file in shown.items())
     return f"written by PyTorch's generators: {listed}" if listed else None
 
 
-@dataclass(slots=True)
-class _Joining:
-    """Makes one row of equal ones. With `full`, rows that have others below them are equal only where each count is.
+def _joined(rows: Iterable[TraceRow], place: RowContext) -> tuple[TraceRow, ...]:
+    """Runs of rows that are alike become one row with a count and the sums."""
+    return tuple(joined((_shaped(row, place) for row in rows), attrgetter("shape"), _one_of))
 
-    Rows are equal whose shapes have one number. Those of the rows below are known by then, so that no row is looked at
-    twice, however deep it is.
-    """
 
-    full: bool
-    numbers: dict[object, int] = field(default_factory=dict)  # by shape
-    known: dict[int, tuple[TraceRow, int]] = field(default_factory=dict)  # by a row's `id()`, which lives as long
+def _shaped(row: TraceRow, place: RowContext) -> TraceRow:
+    """The row with the number of its shape; of a full tree, rows that have others below them have each a count."""
+    inside = tuple((child.shape, child.times) for child in row.children)
+    counts = (row.instructions, row.inside) if place.full and row.children else None
+    return replace(row, shape=place.shapes.number(row.alike(), inside, counts))
 
-    def joined(self, rows: Iterable[TraceRow]) -> tuple[TraceRow, ...]:
-        """Runs of equal rows become one row with a count and the sum of their instructions."""
-        out: list[TraceRow] = []
-        last = -1
-        for row in rows:
-            shape = self.shape(row)
-            if out and shape == last:
-                out[-1] = replace(unrolled(_sum(out[-1], row)), times=out[-1].times + row.times)
-            else:
-                out.append(row)
-            last = shape
-            self.known[id(out[-1])] = out[-1], shape
-        return tuple(out)
 
-    def shape(self, row: TraceRow) -> int:
-        """The number of what a row has in common with its equals."""
-        shapes = tuple((self.known[id(child)][1], child.times) for child in row.children)
-        instructions, inside = (row.instructions, row.inside) if self.full and row.children else (None, 0)
-        alone = replace(row, hop=0, times=1, children=(), instructions=instructions, inside=inside)
-        return self.numbers.setdefault((alone, shapes), len(self.numbers))
+def _one_of(row: TraceRow, equal: TraceRow) -> TraceRow:
+    return replace(unrolled(_sum(row, equal)), times=row.times + equal.times)
 
 
 def _sum(row: TraceRow, equal: TraceRow) -> Unrolling[TraceRow]:
-    """Two equal rows as one; the first row's number stands for both."""
+    """Two rows that are alike as one; the first row's number stands for both."""
     children = yield each(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
-    total = None if row.instructions is None else row.instructions + (equal.instructions or 0)
-    return replace(row, instructions=total, inside=row.inside + equal.inside, children=children)
+    return replace(row.plus(equal), children=children)
 
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
@@ -268,7 +247,7 @@ class RowContext:
     `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
     `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
     `left`: the hops that an error left. `working`: those inside of which something ran that has a row.
-    `levels`: how many levels of a function that calls itself a hop stands for.
+    `levels`: how many levels of a function that calls itself a hop stands for. `full`: every hop has a row.
     """
 
     depth: int = 0
@@ -278,7 +257,8 @@ class RowContext:
     left: frozenset[int] = frozenset()
     working: frozenset[int] = frozenset()
     levels: Mapping[int, int] = field(default_factory=dict)
-    joining: _Joining = field(default_factory=lambda: _Joining(full=False))
+    full: bool = False
+    shapes: Shapes = field(default_factory=Shapes)
 
     def inside(self, hop: Hop) -> RowContext:
         """The place of a hop's children; whatever a node of the graph runs is deep inside."""
@@ -297,7 +277,7 @@ def prune(hops: Sequence[Hop], place: RowContext, *, full: bool) -> tuple[tuple[
 
     Python helpers that ran no operator, and no frame that is shown, are counted, not shown.
     """
-    place = replace(place, working=_working(hops), joining=_Joining(full))
+    place = replace(place, working=_working(hops), full=full)
     return unrolled(_pruned(hops, place, full=full))
 
 
@@ -321,7 +301,7 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
             row = replace(row, lines=(*row.lines, Line("reason", UNKNOWN_ORDER)))
         hidden += hidden_below
         rows.append(row)
-    return place.joining.joined(rows), hidden
+    return _joined(rows, place), hidden
 
 
 def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
@@ -435,7 +415,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
             rest.append(child)
     lines += caught(hop)
     children, hidden = yield _pruned(rest, place, full=False)
-    return TraceRow(hop.id, hop.name, hop.kind, hop.status, tuple(lines), children=children), hidden
+    return TraceRow(hop.id, hop.name, hop.kind, hop.status, lines=tuple(lines), children=children), hidden
 
 
 def title(hop: Hop, *, entry: bool = False) -> str:

@@ -24,7 +24,7 @@ def run_again(trail: Trail) -> tuple[str, ...]:
 
     Returns nothing for a program: of its calls one of a route is known.
     """
-    if trail.program is not None:
+    if not trail.traced.each_call:
         return ()
     told = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
     rest = len(told) - MOST

@@ -121,11 +121,11 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
         names = " (forward + backward)" if len(whole) > 1 else ""
         threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
         yield f"{count}{names}: {which} on {threads}, single-stepped{because}"
-    if parts and trail.program is not None:
+    if parts and not trail.traced.each_call:
         each = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
         was = "was" if len(parts) == 1 else "were"
         yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
-    for part in parts if trail.program is None else ():
+    for part in parts if trail.traced.each_call else ():
         if part.part == "operator":
             call = f"call {part.number}" if part.number else "one call"
             count = f"{part.instructions:,} instructions{_until_cut((part,))}"

@@ -6,13 +6,14 @@ they are instructions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import CallPath, OperatorCalls, Program
-from ptexplore.model.trace import Hop, Session, Trail
+from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
 from ptexplore.view.words.reasons import sentence
@@ -50,11 +51,7 @@ class StackNode:
 
     def walk(self) -> Iterator[StackNode]:
         """It and all inside of it, outermost first."""
-        pending = [self]
-        while pending:
-            node = pending.pop()
-            yield node
-            pending += reversed(node.children)
+        return walk([self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +69,17 @@ def stacks_of(trail: Trail, session: Session | None) -> Stacks:
 
     Raises PtexploreError (usage) where nothing has a weight: an expression's trace that was not stepped.
     """
-    if trail.program is not None:
-        recording = f"recording took about {trail.program.overhead} ns of {trail.program.wall}"
-        notes = (SUMS, *(tuple(times_elsewhere(trail.program)) or (recording,)), *map(sentence, trail.program.cuts))
-        return Stacks(trail.expression, "nanoseconds", tuple(_threads(trail.program, trail.expression)), notes)
+    return STACKS[trail.traced.name](trail, session)
+
+
+def _of_program(trail: Trail, _session: Session | None) -> Stacks:
+    program = trail.recorded
+    recording = f"recording took about {program.overhead} ns of {program.wall}"
+    notes = (SUMS, *(tuple(times_elsewhere(program)) or (recording,)), *map(sentence, program.cuts))
+    return Stacks(trail.expression, "nanoseconds", tuple(_threads(program, trail.expression)), notes)
+
+
+def _of_expression(trail: Trail, session: Session | None) -> Stacks:
     nodes = tuple(node for held in folded(trail.hops, _stepped) for node, _ in held)
     if not nodes:
         why = "it has neither the times of a program nor the instructions of a native pass"
@@ -84,6 +88,13 @@ def stacks_of(trail: Trail, session: Session | None) -> Stacks:
     own = max(stepped(trail, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop
     root = StackNode(StackFrame(trail.expression, "expression"), own, 1, nodes)
     return Stacks(trail.expression, "instructions", (root,), (STEPS,))
+
+
+STACKS: Mapping[TracedName, Callable[[Trail, Session | None], Stacks]] = {
+    "expression": _of_expression,
+    "script": _of_program,
+    "block": _of_program,
+}
 
 
 # --- a program ---

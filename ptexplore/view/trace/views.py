@@ -5,10 +5,12 @@ Each view is imported where it is shown: a program's first screen needs none of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.program import Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName, leveled
 
 FEW = 20  # operator calls by the user's own code: of more, the path could show only some
@@ -21,32 +23,82 @@ def view(trail: Trail, options: Options, session: Session | None = None) -> Trai
     Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
     where the trail has not what the view shows.
     """
-    if trail.program is not None:
-        return _of_program(trail, trail.program, options, session)
-    opened = _modules_called(trail, options.opened) if options.opened is not None else frozenset()
-    name = options.view or ("path" if opened and not options.full else suited(trail, options))
-    if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and opened):
-        why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
-        raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
-    if name == "modules":
-        from ptexplore.view.trace.expression_modules import expression_modules
-
-        return expression_modules(trail, options, session)
-    if name == "path":
-        from ptexplore.view.trace.path import path_view
-
-        return path_view(trail, options, session, opened)
-    if name == "operators":
-        from ptexplore.view.trace.operators import operators_view
-
-        return operators_view(trail, options, session)
-    return _tree(trail, options, session)
+    shown = LAYOUTS[trail.traced.name][suited(trail, options)](trail, options, session)
+    return shown if shown is not None else _tree(trail, options, session)
 
 
-def _modules_called(trail: Trail, opened: str) -> frozenset[int]:
+def suited(trail: Trail, options: Options) -> ViewName:
+    """The view that is shown: the one that was asked for, else the one that suits what ran and what is to be opened.
+
+    Raises PtexploreError (usage) where the trail has no such view, and where the view takes no such options.
+    """
+    return CHOICES[trail.traced.name](trail, options)
+
+
+def available(trail: Trail) -> tuple[ViewName, ...]:
+    """The views that a trail has."""
+    return tuple(LAYOUTS[trail.traced.name])
+
+
+def _choice_of_expression(trail: Trail, options: Options) -> ViewName:
+    """Unasked, the path, as long as it can say what ran in which order. What is opened is a module, or in the tree."""
     from ptexplore.view.trace.native import modules_called
 
-    return modules_called(trail, opened)
+    is_opened = options.opened is not None and bool(modules_called(trail, options.opened))
+    name = options.view or _first_of_expression(trail, options, is_opened=is_opened)
+    if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and is_opened):
+        why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
+        raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
+    return name
+
+
+def _first_of_expression(trail: Trail, options: Options, *, is_opened: bool) -> ViewName:
+    if options.of_the_tree:
+        return "path" if is_opened and not options.full else "tree"
+    from ptexplore.view.trace.expression_parts import modules_in
+    from ptexplore.view.trace.path import outermost_operators
+
+    modules = modules_in(trail)
+    return "modules" if modules > 1 or sum(1 for _ in outermost_operators(trail.hops)) > FEW else "path"
+
+
+def _choice_of_program(_trail: Trail, options: Options) -> ViewName:
+    """What is to be opened is a part of a program, or an operator: the parts come first."""
+    if options.view == "path":
+        why = "a program takes many ways through the dispatcher: each operator has its own"
+        raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
+    is_tree = options.full or options.depth is not None or options.only is not None
+    return options.view or ("tree" if is_tree else "modules")
+
+
+def _path(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.path import path_view
+
+    return path_view(trail, options, session)
+
+
+def _expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    from ptexplore.view.trace.expression_modules import expression_modules
+
+    return expression_modules(trail, options, session)
+
+
+def _program_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+    from ptexplore.view.trace.program_modules import program_modules
+
+    return program_modules(trail, options, session)
+
+
+def _expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.expression_operators import expression_operators
+
+    return expression_operators(trail, options, session)
+
+
+def _program_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.program_operators import program_operators
+
+    return program_operators(trail, options, session)
 
 
 def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
@@ -55,44 +107,33 @@ def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
     return tree_view(trail, options, session)
 
 
-def _of_program(trail: Trail, program: Program, options: Options, session: Session | None) -> TrailView:
-    """A view of a recorded program. What is to be opened is a part of it, or an operator."""
-    tree = options.full or options.depth is not None or options.only is not None
-    if options.view == "tree" or (options.view is None and tree):
-        return _tree(trail, options, session)
-    if options.view == "path":
-        why = "a program takes many ways through the dispatcher: each operator has its own"
-        raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
-    if options.view == "operators":
-        from ptexplore.view.trace.program_operators import program_operators
-
-        return program_operators(trail, program, options)
-    from ptexplore.view.trace.modules import modules_view
-
-    return modules_view(trail, program, options) or _tree(trail, options, session)
+# What makes each view that there is; None where it has not what is to be opened, and was not asked for by name.
+_Layout = Callable[[Trail, Options, Session | None], TrailView | None]
+_OF_PROGRAM: Mapping[ViewName, _Layout] = {
+    "modules": _program_modules,
+    "operators": _program_operators,
+    "tree": _tree,
+}
+LAYOUTS: Mapping[TracedName, Mapping[ViewName, _Layout]] = {
+    "expression": {
+        "path": _path,
+        "modules": _expression_modules,
+        "operators": _expression_operators,
+        "tree": _tree,
+    },
+    "script": _OF_PROGRAM,
+    "block": _OF_PROGRAM,
+}
+CHOICES: Mapping[TracedName, Callable[[Trail, Options], ViewName]] = {
+    "expression": _choice_of_expression,
+    "script": _choice_of_program,
+    "block": _choice_of_program,
+}
 
 
 def view_to_json(page: TrailView) -> str:
     """A view as JSON text: its rows, and what stands above and below them."""
     return to_json(SavedView(view=leveled(page)))
-
-
-def suited(trail: Trail, options: Options) -> ViewName:
-    """The view to show where the reader asked for none: the path, as long as it can say what ran in which order."""
-    if trail.program is not None:
-        return "modules"
-    if options.of_the_tree:
-        return "tree"
-    from ptexplore.view.trace.expression_parts import modules_in
-    from ptexplore.view.trace.path import outermost_operators
-
-    modules = modules_in(trail)
-    return "modules" if modules > 1 or sum(1 for _ in outermost_operators(trail.hops)) > FEW else "path"
-
-
-def available(trail: Trail) -> tuple[ViewName, ...]:
-    """The views that a trail has."""
-    return ("modules", "operators", "tree") if trail.program is not None else ("path", "modules", "operators", "tree")
 
 
 def stepped_by(trail: Trail, number: int | None) -> str | None:
@@ -113,7 +154,7 @@ def to_step(trail: Trail, opened: str) -> str | None:
     None where one was, where that could not be done, and where no operator runs in there.
     Raises PtexploreError (usage) where nothing is called that.
     """
-    if trail.program is not None or trail.ending is not None or not trail.captured.native:
+    if not trail.traced.each_call or trail.ending is not None or not trail.captured.native:
         return None
     from ptexplore.view.trace import native
     from ptexplore.view.trace.path import outermost_operators

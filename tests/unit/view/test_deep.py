@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ptexplore.model.nesting import folded, outermost
+from ptexplore.model.nesting import folded, outermost, with_levels, without
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trail, walk
@@ -224,6 +224,9 @@ def test_walking_is_what_recursion_would_do() -> None:
     assert [hop.id for hop in walk([tree])] == list(plain(tree))
     assert folded([tree], lambda hop, inside: [hop.id, *inside]) == ([1, [2], [3, [4, [5]], [6]]],)
     assert [hop.id for hop in outermost([tree], lambda hop: hop.kind == "op")] == [2, 4, 6]
+    assert [hop.id for hop in without([tree], lambda hop: hop.id == 3)] == [1, 2]
+    levels = with_levels([tree], lambda hop, level: level == 0 or hop.kind == "python")
+    assert [(hop.id, level) for hop, level in levels] == [(1, 0), (2, 1), (3, 1), (4, 2), (6, 2)]
     asked: list[int] = []
     folded([tree], lambda hop, _: asked.append(hop.id))
     assert asked == [2, 5, 4, 6, 3, 1]  # what is inside comes first, in order

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Said
 from ptexplore.view.line import Line, Span
-from ptexplore.view.trace.page import TraceRow
+from ptexplore.view.trace.page import ScreenRow, TraceRow
 
 HERE = SourceRef("aten/a.cpp", 7, "checkout", "located", tree="v1")
 LOST = SourceRef(None, None, None, "unknown", tree="v1", reason=Said("no such name"))
@@ -71,7 +72,19 @@ def test_the_first_line_of_a_row(row: TraceRow, counted: bool, text: str) -> Non
 
 def test_one_place_stands_beside_the_first_line_and_the_rest_below() -> None:
     place, reason = Line("place", "", HERE), Line("reason", "why")
-    assert (TraceRow(1, "f", "impl", "observed", (place, reason)).beside) == place
-    assert TraceRow(1, "f", "impl", "observed", (place, reason)).further == (reason,)
-    assert TraceRow(1, "f", "impl", "observed", (reason, place)).beside is None
-    assert TraceRow(1, "f", "impl", "observed", (reason, place)).further == (reason, place)
+    assert (TraceRow(1, "f", "impl", "observed", lines=(place, reason)).beside) == place
+    assert TraceRow(1, "f", "impl", "observed", lines=(place, reason)).further == (reason,)
+    assert TraceRow(1, "f", "impl", "observed", lines=(reason, place)).beside is None
+    assert TraceRow(1, "f", "impl", "observed", lines=(reason, place)).further == (reason, place)
+
+
+def test_rows_that_are_alike_differ_in_their_numbers_and_have_sums() -> None:
+    first = TraceRow(1, "f", "native", "observed", instructions=10, inside=2)
+    second = replace(first, hop=5, instructions=None, inside=1, times=3)
+    assert first.alike() == second.alike() != replace(first, title="g").alike()
+    assert first.plus(second) == replace(first, inside=3), "what was not counted adds nothing"
+    assert second.plus(first).instructions is None, "what has none has no sum"
+    row = ScreenRow("f", 1, share=0.25, instructions=10, hop=1, opens="f#1")
+    again = replace(row, share=0.5, instructions=5, times=2, hop=7, opens="f#2")
+    assert row.alike() == again.alike() != replace(row, level=2).alike()
+    assert row.plus(again) == replace(row, share=0.75, instructions=15, times=3)

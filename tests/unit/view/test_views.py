@@ -560,7 +560,7 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     binding = Hop(20, "binding", "torch._C._FunctionBase.apply", "observed", ref(8), children=(yours,))
     maker = _Steps(a_trail(binding), Options(view="path"), None, 0.0)
     (python,) = maker.phases()
-    (called,) = python.inner
+    (called,) = python.children
     assert maker.without_rows([python]) == ()
     called.is_open = True
     assert maker.without_rows([python]) == ("no row: 1 of 1 operator calls; the view operators lists them",)

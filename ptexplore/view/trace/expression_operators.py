@@ -1,0 +1,199 @@
+"""The operators of an expression, from its hops: each call counts, also one that another operator made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
+from ptexplore.model.run import Unit
+from ptexplore.model.trace import Hop, Session, Trail
+from ptexplore.view.line import Line
+from ptexplore.view.trace import native
+from ptexplore.view.trace.around import typed
+from ptexplore.view.trace.columns import columns
+from ptexplore.view.trace.expression_parts import how_timed, outermost_timed, unit_of
+from ptexplore.view.trace.lines import formulas_of, lines_of
+from ptexplore.view.trace.operators import (
+    INSTRUCTIONS,
+    Operators,
+    OperatorWay,
+    by_cost,
+    gathered,
+    kernel_of,
+    of_launches,
+    operators_view,
+    way_of,
+)
+from ptexplore.view.trace.page import NextStep, Options, TrailView
+from ptexplore.view.trace.path import keys_of, of_call
+from ptexplore.view.trace.run_again import run_again
+from ptexplore.view.trace.screen import bare, call_numbers, counted_parts, everything, facts, place_of, reads
+
+MOST = 22  # rows
+FUNCTIONS = 3  # of Python that are named for one operator
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One operator call, and the function of torch's Python nearest around it, with where that is defined."""
+
+    hop: Hop
+    function: str
+    around: tuple[_Call, ...]  # the operator calls that it is inside of, the outermost first
+    key: tuple[str, tuple[str, ...], str]  # what calls that went the same way have in common
+    nodes: dict[str, Hop]  # those that it recorded, by name
+
+
+def expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """The distinct operator calls of an expression.
+
+    The cost is in instructions where the whole expression was stepped. Else it is the time of the calls: what was
+    stepped of some says nothing of the others.
+    """
+    unit = unit_of(trail, session)
+    numbers = call_numbers(trail)
+    alike: dict[object, list[_Call]] = {}
+    for call in _calls(trail.hops):
+        alike.setdefault(call.key, []).append(call)
+    ways = gathered((key, _way(call, numbers[call.hop.id], unit)) for key, calls in alike.items() for call in calls)
+    ordered = by_cost(_worded(way, alike[key], options) for key, way in ways.items())
+    if unit == "nanoseconds":
+        whole = sum(hop.time or 0 for hop in outermost_timed(trail.hops))
+    else:
+        whole = max(sum(counted_parts(session).values()), max((way.instructions for way in ordered), default=0))
+    is_stepped = any(way.stepped for way in ordered)
+    shown = ("calls", "cost") if unit == "nanoseconds" else ("calls",)
+    is_nested = any(call.around for calls in alike.values() for call in calls)
+    told = Operators(
+        ways=ordered,
+        whole=whole,
+        columns=(*columns(unit, *shown), *((INSTRUCTIONS,) if is_stepped else ())),
+        facts=(
+            *facts(trail, options, session),
+            *_of_shares(trail, session, unit, is_nested=is_nested, is_stepped=is_stepped),
+        ),
+        left_out=run_again(trail),
+        next_steps=_next_steps(trail, options, session, ordered),
+        read=reads(trail),
+        most=MOST,
+        is_by_cost=bool(unit),
+    )
+    return operators_view(trail, told)
+
+
+def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
+    """One call, without the cost that a call around it has, which went the same way."""
+    hop = call.hop
+    around = [outer.hop for outer in call.around if outer.key == call.key]
+    instructions = 0 if any(outer.instructions is not None for outer in around) else hop.instructions or 0
+    time = 0 if any(outer.time is not None for outer in around) else hop.time or 0
+    ran = tuple(native.entered(part) for part in of_call(hop) if part.library and not part.library.query)
+    return OperatorWay(
+        name=hop.op or hop.name,
+        calls=hop.calls,
+        cost=time if unit == "nanoseconds" else instructions,
+        status=hop.status,
+        hop=hop.id,
+        opens=f"{native.operator_name(hop)}#{number}",
+        instructions=instructions,
+        stepped=int(hop.instructions is not None),
+        launched=tuple((part.name, 0) for part in of_call(hop) if part.kind == "launch"),
+        callers=((call.function, hop.calls),) if call.function else (),
+        libraries=((ran, hop.calls * bool(ran)),),
+        recorded=tuple((name, hop.calls) for name in call.nodes),
+    )
+
+
+def _worded(way: OperatorWay, calls: Sequence[_Call], options: Options) -> OperatorWay:
+    """The calls with what is said of all of them: how the first one went, what they ran in libraries and recorded."""
+    kernel = kernel_of(calls[0].hop)
+    told = way_of(calls[0].hop, kernel)
+    if kernel is not None and kernel.status != "observed":
+        told = (says.KnownAs(status=kernel.status, told=told),)
+    return replace(
+        way,
+        details=(*told, *_in_libraries(way), *of_launches(way.launched), *_recorded_by(way)),
+        place=place_of(kernel) if kernel is not None else None,
+        lines=tuple(_lines(way, calls)) if options.verbose else (),
+    )
+
+
+def _lines(way: OperatorWay, calls: Sequence[_Call]) -> Iterator[Line]:
+    around = [function for function, _ in way.callers]
+    more = f" and {len(around) - FUNCTIONS} more" if len(around) > FUNCTIONS else ""
+    if around:
+        yield Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")
+    nodes = {name: node for call in reversed(calls) for name, node in call.nodes.items()}  # the first of each name
+    told = filter(None, (formulas_of(nodes[name]) for name, _ in way.recorded))
+    yield from (Line("note", f"the formula: {formulas}") for formulas in told)
+    yield from lines_of(calls[0].hop, full=False)
+
+
+def _of_shares(
+    trail: Trail, session: Session | None, unit: Unit, *, is_nested: bool, is_stepped: bool
+) -> Iterator[str]:
+    """What the shares are parts of."""
+    yield "calls are those that torch's profiler records (--explain legend says which it does not)"
+    nested = "what one operator called is counted in it too, once in a row" if is_nested else ""
+    if unit == "nanoseconds":
+        yield from how_timed(trail, session, with_nodes=False)
+        yield from filter(None, [nested])
+    elif is_stepped:
+        yield f"shares are of all that was stepped{f' ({nested})' if nested else ''}"
+
+
+def _calls(hops: Sequence[Hop]) -> Iterator[_Call]:
+    """Every operator call."""
+    pending: list[tuple[Hop, str, tuple[_Call, ...]]] = []
+    pending += ((hop, "", ()) for hop in reversed(hops))
+    while pending:
+        hop, function, around = pending.pop()
+        if hop.kind == "op":
+            kernel = kernel_of(hop)
+            key = (hop.op or hop.name, keys_of(hop), kernel.name if kernel is not None else "")
+            call = _Call(hop, function, around, key, _recorded(hop))
+            yield call
+            around = (*around, call)
+        else:
+            function = _defined(hop) or function
+        pending += [(child, function, around) for child in reversed(hop.children)]
+
+
+def _defined(hop: Hop) -> str:
+    """A function of torch's Python, and where it is defined; "" for what is none, and for your own."""
+    if hop.kind != "python" or hop.source.layer is None or hop.source.line is None:
+        return ""
+    return f"{hop.name}() {PurePosixPath(hop.source.path or '').name}:{hop.source.line}"
+
+
+def _recorded(call: Hop) -> dict[str, Hop]:
+    """The nodes that an operator call recorded, by name."""
+    nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
+    return {bare(node.name).removesuffix("::apply"): node for node in nodes}
+
+
+def _in_libraries(way: OperatorWay) -> tuple[Detail, ...]:
+    """What the first call that ran something in a linked library ran there, and how many calls are unlike it."""
+    first, alike = next(((ran, calls) for ran, calls in way.libraries if ran), ((), 0))
+    unlike = sum(calls for _, calls in way.libraries) - alike
+    return (says.RanInLibrary(first=first[0], more=len(first) - 1, unlike=unlike),) if first else ()
+
+
+def _recorded_by(way: OperatorWay) -> Iterator[Detail]:
+    """The nodes that the calls recorded."""
+    for name, count in way.recorded:
+        if count == way.calls:
+            yield says.Records(node=name)
+        else:  # of the others no node is left in the graph: a write in place may have taken its place
+            yield says.RecordsSometimes(node=name, seen=count, calls=way.calls)
+
+
+def _next_steps(
+    trail: Trail, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
+) -> tuple[NextStep, ...]:
+    """The costliest call opened, and everything."""
+    first = (typed(options, "the first row, opened", "--open", ordered[0].opens),) if ordered else ()
+    return (*first, everything(trail, options, session))
