@@ -77,6 +77,16 @@ class Label:
     guards: bool = False  # whether it may change the thread-local sets without being seen to
 
     @property
+    def called(self) -> tuple[str, str] | None:
+        """The builtin that a path ends with, by table and name; None for torch's own helpers, and any other path."""
+        return (self.table or "", self.method or "") if self.kind == "builtin" and self.name else None
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it is the engine's `run_backward`, which torch.autograd calls."""
+        return self.method == "run_backward"
+
+    @property
     def has_row(self) -> bool:
         """Whether readers see a row of it: it is none of torch's helpers, and no builtin."""
         return self.timed or self.kind not in ("torch", "builtin")

@@ -17,27 +17,22 @@ from __future__ import annotations
 import _thread
 import base64
 import ctypes
-import functools
-import hashlib
 import importlib
 import inspect
 import mmap
-import operator
 import re
-import struct
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from . import at_work, clock, events, freed, isolate, last_words, own_threads, unpatched, whose, written
 from . import torch_api as api
 from .expression import text_of
+from .fold import Fold
 from .frames import PROCESSES, spawns
 from .generators import goes_on
 from .held_signals import HeldSignals, is_the_programs
@@ -46,31 +41,25 @@ from .paths import Label, Path
 from .profiler_load import ProfilerLoad
 from .raising import IN_TEXT
 from .reasons import Said, reason
-from .taken import gc, os, signal, sys, threading, time
+from .taken import os, signal, sys, threading, time
+from .thread_trees import THREAD
 from .throws import NoNotes, ThrowLog
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
 if TYPE_CHECKING:
     from .messages import (
         FreedNodeData,
-        LibraryCallData,
         LibraryCallsData,
         LocalSetsData,
-        OperatorCallsData,
-        OperatorKindData,
-        OperatorRouteData,
         ProgramData,
         SavedTensorWritesData,
         SentObservationData,
-        SentStepsData,
         SentThrowData,
         StepBudgetData,
     )
-    from .stepping import Stepped, Stepping
+    from .stepping import Stepping
 
-RECORDER = "recording"
 MARK = "r"  # markers are named "ptexplore:r<path>.<sets>"
-THREAD = "t"  # and "ptexplore:t<number>" in each thread of Python's that is not the main one
 OF_A_THREAD = 16 << 20  # bytes that must be free before the watcher's thread begins: its stack, and Python's own
 OF_A_PROFILE = 16 << 20  # and before torch's profiler does
 BEGINS = 10.0  # seconds in which the watcher's thread begins
@@ -91,23 +80,16 @@ EVENTS = 20_000  # operators and markers that one slice should hold
 PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
 ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
 DEPTH = 150  # functions within one another that are told apart
-KINDS = 20_000  # kinds of operator calls
-LEAVES = 50_000  # calls of operators that call nothing that are known at sight
-SHAPES = 64  # sizes that are told apart of one kind
-SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
 # once they were folded, which tells that there was none
 # Nanoseconds until all is kept again, at least, and times what that took: they say when it is written, never what is.
 KEEP_AGAIN, KEEP_COST = 200_000_000, 100
-END = 0  # in the order of calls: what Python ran inside an operator ends here
-HOLE = (-1, None)  # among a kind's operators: Python ran here
 HELD = 1024  # tensors whose key sets are read before one call
 BACKWARDS = 3  # calls of backward whose saved tensors are looked at
 TIMED = 2_000  # calls of the profile function that are timed, the first ones
 SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
 USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
 FOLDED = {torch.nn.Module._call_impl.__code__}
-BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 # What starts torch's profiler, and what ends it: torch.profiler comes by both too.
 ITS_PROFILER = tuple(getattr(torch.autograd.profiler.profile, name).__code__ for name in ("_prepare_trace", "__exit__"))
 # A range that the program marks for the profiler. Where the profiler is stopped meanwhile, the range's end writes to
@@ -497,13 +479,12 @@ class Recorder:
         if not is_main:
             name = threading.current_thread().name
             path = self._path_below(self.root, ("thread", name), Label("thread", name))
-            self._fold.has_threads = True
         slot, number = Slot(None, FRAME, path, 0), len(self._threads)
         thread = self._local.thread = Thread([slot], api.local_words(), number=number, ident=ident, is_main=is_main)
         thread.sets = self._read_sets(thread)
         self._threads.append(thread)
         if not is_main:
-            self._fold.threads[number] = path, 0, path
+            self._fold.began(number, path)
             self._tell_thread(thread)
         return thread
 
@@ -567,8 +548,8 @@ class Recorder:
         elif label.timed:
             label = self._of_class(frame, label)
             key = (label, key[1])
-            if code in BACKWARD:
-                self._saved(frame.f_locals.get(BACKWARD[code]))
+            if code in api.BACKWARD:
+                self._saved(frame.f_locals.get(api.BACKWARD[code]))
         path = self._path_below(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
         path.calls += own and not goes_on(frame)
@@ -763,9 +744,9 @@ class Recorder:
 
     def _stepped(self, stepping: Stepping, path: Path, sets: int, builtin: Any) -> bool:
         """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
-        of = _builtin_of(path.label)
+        of = path.label.called
         candidate = stepping.wanted(path.index, of, sets) if of is not None else None
-        is_backward = _is_backward(path.label) and bool(stepping.nodes or self._graph)
+        is_backward = path.label.is_backward and bool(stepping.nodes or self._graph)
         if (candidate is None and not is_backward) or not self._is_safe():
             return False
         if candidate is not None:
@@ -925,7 +906,7 @@ class Recorder:
     def _open_paths(self) -> None:
         """Tell where the other threads are as a profile begins: their markers are opened by themselves, and later."""
         at = {t.number: (t.stack[-1].path, t.stack[-1].sets, t.stack[0].path) for t in self._threads}
-        self._fold.threads.update(at)
+        self._fold.are_at(at)
 
     def _open_again(self, thread: Thread) -> None:
         """In a thread whose markers another one closed: open them, and count the time for which they were closed."""
@@ -1171,7 +1152,7 @@ class Recorder:
             self._look_at_graph(nodes, folded=False)
 
     def _look_at_graph(self, nodes: list[Any], *, folded: bool = True) -> None:
-        self._fold.saved(nodes, folded=folded)
+        self._fold.saved.count(nodes, folded=folded)
         if self.stepping is not None and self.stepping.wants_graph:
             self._graph = api.node_names(nodes)
 
@@ -1180,7 +1161,7 @@ class Recorder:
     @property
     def digest(self) -> str:
         """A hash of the names of all operators and nodes in the order in which they were folded."""
-        return self._fold.digest.hexdigest()
+        return self._fold.digest
 
     @property
     def operators(self) -> int:
@@ -1254,7 +1235,7 @@ class Recorder:
         from .stepping import Stepping  # its imports take time, and are only needed here
 
         try:
-            self.stepping = self._fold.stepping = Stepping(self._budget, self.limit and STEPPING * self.limit)
+            self.stepping = self._fold.steps.stepping = Stepping(self._budget, self.limit and STEPPING * self.limit)
         except Unavailable as error:
             self._no_stepping = error.reason
             return
@@ -1395,11 +1376,11 @@ class Recorder:
             {"include": include, "exclude": exclude, "transforms": [{"level": n, "kind": kind} for n, kind in layers]}
             for include, exclude, layers in self._sets
         ]
-        cuts = [*self.cuts, *fold.cuts]
+        cuts = [*self.cuts, *fold.kinds.cuts]
         if len(self._threads) > 1 and not api.records_all_threads():
             cuts.append(reason("more-threads", count=len(self._threads) - 1))
         paths = [path.told(at_least=path.label in self._uncounted) for path in self._paths]
-        stepping, folded, kept = self._told_of_stepping(), fold.told(self._paths), fold.kept
+        stepping, folded, kept = self._told_of_stepping(), fold.told(self._paths), fold.saved.told
         told: ProgramData = {
             "paths": paths,
             "sets": sets,
@@ -1464,14 +1445,14 @@ class Recorder:
         if written.REASON not in text or versions is None or not api.can_read_refused():
             return None
         now, saved = int(versions[1]), int(versions[2])
-        refused = api.refused_tensor(written.graph_of(error, BACKWARD), text, (saved, now))
-        return self._fold.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
+        refused = api.refused_tensor(written.graph_of(error), text, (saved, now))
+        return self._fold.faults.modified(refused, self._paths, whole=not self.cuts) if refused is not None else None
 
     def freed(self, error: BaseException) -> FreedNodeData | None:
         """Which node an earlier backward had freed, and what leads to it still, as an observation's data; else None."""
         if freed.REASON not in text_of(error).encode(errors="replace"):
             return None
-        return self._fold.freed(error, self._paths, self._backwards, whole=not self.cuts)
+        return self._fold.faults.freed(error, self._paths, self._backwards, whole=not self.cuts)
 
     def not_noted(self) -> None:
         """In a fork whose calls are stepped: errors are made as they would be."""
@@ -1483,7 +1464,7 @@ class Recorder:
         from . import native
 
         told: list[SentObservationData] = []
-        for part, calls in self._fold.steps():
+        for part, calls in self._fold.stepped():
             told.append(seen(native.RECORDER, "steps", part))
             if calls:
                 data: LibraryCallsData = {"calls": calls, "at": part["at"], "route": part["route"]}
@@ -1513,7 +1494,7 @@ def _read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list
     if not path.label.name:
         return None  # torch's own helpers
     values = [getattr(builtin, "__self__", None), *_named_in(frame)]
-    if _is_backward(path.label):
+    if path.label.is_backward:
         outer: FrameType | None = frame.f_back
         while outer is not None:
             values += _named_in(outer)
@@ -1534,11 +1515,6 @@ def _named_in(frame: FrameType) -> Iterator[Any]:
     if own is not shared:
         yield from (shared[name] for name in frame.f_code.co_names if name in shared)
     yield from attributes(own.get("self")).values()
-
-
-def _is_backward(label: Label) -> bool:
-    """Whether a builtin is the engine's `run_backward`, which torch.autograd calls."""
-    return label.method == "run_backward"
 
 
 def _is_timed(file: str, name: str) -> bool:
@@ -1628,755 +1604,6 @@ def import_function(
     exec(compile("\n".join(lines), "<frozen importlib._bootstrap>", "exec"), names)
     function: Callable[..., Any] = names["_find_and_load"]
     return function
-
-
-# --- folding ---
-
-
-@dataclass
-class Row:
-    """Calls of one kind, of one size, from one path: how many, and their nanoseconds together.
-
-    `read`: of each operator in the first such call, itself first, the key set of each input, where that was read.
-    `device`: of each launch in such a call, in order, the device's nanoseconds of all calls.
-    """
-
-    calls: int = 0
-    time: int = 0
-    python: int = 0
-    saved: int = 0
-    device: list[int] = field(default_factory=list)
-    read: list[tuple[int | None, ...]] | None = None
-
-    def told(self, path: int, route: int, shape: int) -> OperatorCallsData:
-        """It as plain data; it is of this path, route and shape."""
-        told: OperatorCallsData = {
-            "path": path,
-            "route": route,
-            "shape": shape,
-            "calls": self.calls,
-            "time": self.time,
-        }
-        if self.python:
-            told["python"] = self.python
-        if self.device:
-            told["device"] = self.device
-        if self.saved:
-            told["saved"] = self.saved
-        return told
-
-
-@dataclass
-class Kind:
-    """An operator (or node of backward) with what it called. `first`: the first such call's own data.
-
-    `inside`: of each operator in it the kind, and by how much its autograd sequence number is above that of what is
-    around it, None where it has none; HOLE for a place where Python ran.
-    """
-
-    first: OperatorKindData
-    inside: tuple[tuple[int, int | None], ...]
-    is_node: bool
-    shapes: dict[Any, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Folded:
-    """What was folded, as it is told: `order` is packed."""
-
-    kinds: list[OperatorKindData]
-    routes: list[OperatorRouteData]
-    calls: list[OperatorCallsData]
-    order: bytes
-    ordered: int
-
-
-class Fold:
-    """Folds event trees: kinds, rows of calls, and the order in which they were made."""
-
-    # As with the recorder's: some are read for each event.
-    __slots__ = (
-        "_by_thread", "_count", "_device", "_first", "_imported", "_kept", "_kinds", "_leaves", "_marks", "_names",
-        "_numbers", "_order", "_overloads", "_packed", "_packer", "_python", "_read", "_reading", "_recorders",
-        "_root", "_route_of", "_rows", "_seen", "_sequences", "_stepped", "_stepped_now", "_unplaced", "_work",
-        "cuts", "digest", "engine",
-        "has_threads", "kept", "kinds", "met", "rows", "stepping", "threads", "writes",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.kinds: list[Kind] = []
-        self._kinds: dict[Any, int] = {}
-        self.rows: list[Row] = [Row()]  # 0 is END
-        self._kept: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
-        # What is told of saved tensors beside the rows, by the names of the program's fields.
-        self.kept: Counter[str] = Counter()
-        self._unplaced: list[tuple[int, int]] = []  # the number and the bytes of what calls saved that are not folded
-        self._rows: dict[Any, int] = {(): END}
-        self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
-        self._order: list[int] = []
-        self._packed: list[bytes] = []
-        self._packer = zlib.compressobj(6)
-        self._count = 0
-        # Of the call that has a number: its row, the number in it, when it ended.
-        self._sequences: dict[int, tuple[int, int, int]] = {}  # those of the thread that is folded
-        self._by_thread: dict[int, dict[int, tuple[int, int, int]]] = {}  # each thread counts for itself
-        self._recorders = api.ForwardThreads(None)  # tells which thread recorded a node
-        self._seen: list[int] = []
-        self._first: int | None = None  # the first sequence number of the call that is being folded
-        self._python = 0  # nanoseconds in which that call ran Python
-        self._work = api.NO_WORK  # what of the events that are folded is a device's
-        self._device: list[int] = []  # the nanoseconds of each launch in the call that is being folded
-        self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
-        self._reading: dict[int, int] = {}  # key sets of tensors that were read before what is folded, by address
-        self._read: list[tuple[int | None, ...]] | None = None  # those of the inputs in the call that is being folded
-        self.digest = hashlib.sha1(usedforsecurity=False)
-        self.met = 0
-        self._names: list[str] = []  # of the operators that were met since the digest was last told
-        self._overloads = api.records_overloads()
-        self.cuts: list[Said] = []
-        self._marks: dict[str, tuple[Path, int]] = {}
-        self._root: Path | None = None
-        self.stepping: Stepping | None = None
-        self._stepped: list[Stepped] = []  # what was stepped right before what is folded now
-        self._route_of: list[int] = []  # by row
-        self._stepped_now: Stepped | None = None  # the builtin among them that is folded now
-        self.writes = written.WriteLog() if api.can_read_refused() else None
-        self.engine = freed.EngineLog()
-        # Of each thread of Python's but the main one where it was when the profile began, path and number of the sets,
-        # and its own path. `_numbers`: which of them it is, by the profiler's number of a thread.
-        self.threads: dict[int, tuple[Path, int, Path]] = {}
-        self._numbers: dict[int, int] = {}
-        self.has_threads = False  # whether threads of the program's own ran, which a torch may not record
-
-    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
-        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
-        self._drop_halves()
-        self._marks, self._root = marks, root
-        self._stepped = self.stepping.awaited if self.stepping is not None else []
-        limit, collects = sys.getrecursionlimit(), gc.isenabled()
-        try:
-            try:
-                sys.setrecursionlimit(max(limit, 100_000))  # calls nest as deeply as the program's own
-                gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
-                self._fold_trees(profile, workers)
-            finally:
-                _put_back_limits(limit, collects=collects)
-        finally:  # once more, where something was raised right there
-            _put_back_limits(limit, collects=collects)
-            self._work, self._recorders = api.NO_WORK, api.ForwardThreads(None)  # which hold the profile
-        self._place_saved()
-        self.digest.update("".join(self._names).encode(errors="replace"))
-        self.met, self._names = self.met + len(self._names), []
-        self._pack()
-        for sequences in self._by_thread.values():
-            if len(sequences) > 1 << 20:
-                sequences.clear()
-        self.engine.forget()
-
-    def _fold_trees(self, profile: Any, workers: Callable[[], Path]) -> None:
-        roots = api.event_roots(profile)
-        self._work = api.DeviceWork(profile)
-        main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
-        roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
-        self._recorders = api.ForwardThreads(profile)
-        by_thread: dict[int, list[Any]] = {}
-        for event in roots:
-            by_thread.setdefault(event.start_tid, []).append(event)
-        for thread in self._threads_in_order(list(by_thread)):
-            self._sequences = self._by_thread.setdefault(thread, {})
-            for trees, path, sets in self._parted(by_thread[thread], thread, main, workers):
-                self._walk(trees, path, sets)
-
-    def _drop_halves(self) -> None:
-        """Drop what a fold that was interrupted left half made: a row, or a kind, that has no key."""
-        del self.rows[len(self._rows) :], self.kinds[len(self._kinds) :]
-        self._reading, self._stepped_now = {}, None
-
-    def _pack(self) -> None:
-        """Pack the order of what was folded: all of it in one step, so that an exception leaves what was there."""
-        packer = self._packer.copy()
-        packed = packer.compress(struct.pack(f"<{len(self._order)}I", *self._order))
-        self._packer, self._packed, self._count, self._order = (
-            packer, [*self._packed, packed] if packed else self._packed, self._count + len(self._order), []
-        )  # fmt: skip
-
-    def _parted(
-        self, roots: list[Any], thread: int, main: int | None, workers: Callable[[], Path]
-    ) -> Iterator[tuple[list[Any], Path, int]]:
-        """A thread's trees, each with the path that they lie in and the number of the thread-local sets.
-
-        A thread of Python's opens its markers again at its next call: until then it is where it was.
-        """
-        assert self._root is not None
-        numbers = (event.name.removeprefix(MARKED + THREAD) for event in roots if event.name.startswith(MARKED))
-        known = next((int(number) for number in numbers if number.isdecimal()), self._numbers.get(thread))
-        if thread == main:
-            self._numbers[thread] = 0
-        if thread == main or (main is None and known is None):  # it is None where another thread began the profile
-            yield roots, self._root, 0
-            return
-        if known is not None:
-            self._numbers[thread] = known
-            path, sets, own = self.threads[known]
-            first = next((n for n, event in enumerate(roots) if event.name.startswith(MARKED)), len(roots))
-            yield roots[:first], path, sets
-            yield roots[first:], own, 0
-            return
-        yield [event for event in roots if event.name.startswith(MARKED)], self._root, 0
-        if beside := [event for event in roots if not event.name.startswith(MARKED)]:
-            yield beside, workers(), 0
-
-    def _threads_in_order(self, threads: list[int]) -> list[int]:
-        """The threads, the main one first; but before one that ran nodes those whose calls recorded them."""
-        if len(threads) == 1:
-            return threads
-        needed = [pair for pair in self._recorders.pairs() if pair[0] != pair[1]]
-        ordered: dict[int, None] = {}
-        pending = [(thread, False) for thread in reversed(threads)]
-        entered: set[int] = set()
-        while pending:
-            thread, is_ready = pending.pop()
-            if is_ready:
-                ordered.setdefault(thread)
-            elif thread not in entered:
-                entered.add(thread)
-                pending.append((thread, True))
-                pending += [(maker, False) for ran, maker in needed if ran == thread and maker in threads]
-        return list(ordered)
-
-    def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
-        before = None  # what ran before an operator: where it was called by syntax, that tells the place
-        marks, stepping = self._marks, self.stepping
-        for event in trees:
-            name = event.name
-            marked = marks.get(name)
-            if marked is not None:
-                inner = marked[0]
-                before = inner.site
-                # Where no more paths are told apart, what a path calls is counted for itself.
-                if inner is not path and inner is not self._root:
-                    took = event.duration_time_ns
-                    inner.time += took
-                    if inner.label.kind == "imports":
-                        self._imported += took
-                if inner.read:
-                    outer, self._reading = self._reading, inner.read.pop(marked[1], self._reading)
-                    self._walk_marked(event, *marked)
-                    self._reading = outer
-                elif stepping is None:
-                    if children := event.children:
-                        self._walk(children, inner, marked[1])
-                else:
-                    self._walk_marked(event, *marked)
-            elif not name.startswith(MARKED):
-                if stepping is None and name.startswith("aten::"):
-                    call = self._met_before(event, name, path, sets)
-                    if call is MET:
-                        continue
-                else:
-                    call = _read(event, name)
-                if call is None or call[2] == "user":
-                    self._walk_beside(event, path, sets)
-                else:
-                    self._unit(call, path, sets, (path.site, before))
-
-    def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
-        """Walk what is no operator: a range, or what a device's runtime did without one."""
-        launched = api.launched(event, self._work)
-        for work in launched:
-            self._unit(_launch(event, *work), path, sets)
-        if not launched:
-            self._walk(api.in_order(event.children, self._work), path, sets)
-
-    def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
-        """Walk what a marker stands for, which may be the builtin that was stepped."""
-        if self.stepping is not None and _is_backward(path.label):
-            self.stepping.backward_begins()
-        inside = self._stepped_now
-        self._stepped_now = next((call for call in self._stepped if call.path == path.index and not call.met), None)
-        if self._stepped_now is not None:
-            self._stepped_now.met = 1
-        self._walk(event.children, path, sets)
-        self._stepped_now = inside
-
-    def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
-        """Count an operator call that called none at sight, if the like of it was met before: MET; else it is read.
-
-        Of a loop of small operators that is most of what recording costs: all that tells such calls apart is one key.
-        """
-        fields = event.extra_fields
-        given = fields.inputs if type(fields) is _OPERATOR else None
-        children: list[Any] = []
-        if not given or type(given[0]) is not _TENSOR:
-            call = _read(event, name)
-            if call is None or call[2] != "op" or call[5]:
-                return call
-            given = call[4]
-        else:
-            children = event.children
-        launched = self._launched_alone(children) if children else ()
-        if launched is None:
-            return event, name, "op", fields, given, children
-        told: list[Any] = [path.index, sets, name]
-        for value in given:
-            kind = type(value)
-            if kind is _TENSOR:
-                told += (tuple(value.sizes), value.dtype, value.device, value.layout)
-            elif kind is list or kind is tuple:
-                sizes: list[Any] = []
-                told += (_signature(value, sizes), tuple(sizes))
-            else:
-                told.append(kind)
-        sequence: int = fields.sequence_number
-        counted = 0 <= sequence < events.COUNTED
-        overload = event.overload_name if self._overloads else None
-        told += (overload, counted, *(kernel for kernel, _, _ in launched))
-        key = tuple(told)
-        number = self._leaves.get(key)
-        if number is None:
-            number = self._unit((event, name, "op", fields, given, children), path, sets)
-            if len(self._leaves) < LEAVES and not (self.writes and api.writes(name, overload)):
-                self._leaves[key] = number
-            return MET
-        self._names.append(name)
-        self._order.append(number)
-        took: int = event.duration_time_ns
-        row = self.rows[number]
-        row.calls += 1
-        row.time += took
-        for place, (_, _, on_device) in enumerate(launched):
-            row.device[place] += on_device
-        if counted:
-            self._sequences[sequence] = number, 0, event.start_time_ns + took
-        return MET
-
-    def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
-        """What the events in an operator's launched on a device; None where there are others, as operators."""
-        if not self._work or any(type(child.extra_fields) is _OPERATOR for child in children):
-            return None
-        return [given for child in api.in_order(children, self._work) for given in api.launched(child, self._work)]
-
-    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
-        """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
-        position = len(self._order)
-        outer = self._seen, self._first, self._python, self._read, self._device
-        try:
-            self._order.append(END)
-            return self._counted(call, path, sets, site, position)
-        except BaseException:
-            del self._order[position:]  # it is counted whole, or not at all
-            raise
-        finally:
-            self._seen, self._first, self._python, self._read, self._device = outer
-
-    def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
-        """Count a call for its row, whose number goes to that place of the order."""
-        event = call[0]
-        self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
-        self._device = []
-        path.hot = True
-        imported = self._imported
-        sizes: list[Any] = []
-        kind, sequence = self._kind(call, path, sets, sizes, None)
-        maker = self._maker(event, sequence) if self.kinds[kind].is_node else None
-        if self.kinds[kind].is_node:
-            self.engine.ran(event, sequence, maker, path)
-        recorded = maker[:2] if maker is not None else None
-        shape = self.kinds[kind].shapes.get(tuple(sizes))
-        key = (path.index, sets, kind, shape if shape is not None else self._shape(kind, sizes), recorded)
-        number = self._rows.get(key)
-        took = event.duration_time_ns - (self._imported - imported)
-        if number is None:
-            number = len(self.rows)
-            self.rows.append(Row(1, took, self._python, device=self._device, read=self._read))
-            self._rows[key] = number
-        else:
-            row = self.rows[number]
-            device = list(map(operator.add, row.device, self._device)) if row.device else self._device
-            calls, took, python = row.calls + 1, row.time + took, row.python + self._python
-            row.calls, row.time, row.python, row.device = calls, took, python, device
-        self._order[position] = number
-        if self.stepping is not None and call[2] != events.LAUNCH:
-            self._tell_stepping(self.stepping, key, number, path, event, site)
-        if self._seen:
-            least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
-            for seen in self._seen:
-                self._sequences[seen] = number, seen - least, ended
-        return number
-
-    def _maker(self, event: Any, sequence: int) -> tuple[int, int, int] | None:
-        """The call that recorded a node: that of the node's number.
-
-        CopySlices, around the node of a write through a view, has a number that no call has: that of the node in it.
-        """
-        maker = self._recorded(event, sequence)
-        if maker is not None or not event.name.endswith(api.COPY_SLICES):
-            return maker
-        pending = list(event.children)
-        while pending:
-            inner = pending.pop()
-            call = _read(inner, inner.name)
-            if call is not None and call[2] == "node" and not inner.name.endswith(api.COPY_SLICES):
-                return self._recorded(inner, call[3].sequence_number)
-            pending += inner.children
-        return None
-
-    def _recorded(self, node: Any, sequence: int) -> tuple[int, int, int] | None:
-        """The call of that number in the thread that recorded a node."""
-        counting = [calls for calls in self._by_thread.values() if calls]
-        if self.has_threads or len(counting) > 1:
-            return self._by_thread.get(self._recorders.of(node), {}).get(sequence)
-        return counting[0].get(sequence) if counting else None
-
-    def _numbered(self, sequence: int) -> tuple[int, int, int] | None:
-        """The call of that number, where one thread alone has counted so far."""
-        if self.has_threads and not api.records_all_threads():
-            return None
-        known = [calls[sequence] for calls in self._by_thread.values() if sequence in calls]
-        return known[0] if len(known) == 1 else None
-
-    def _tell_stepping(self, stepping: Stepping, key: Any, number: int, path: Path, event: Any, site: Any) -> None:
-        """Tell of a call that was folded, and whether it is one that was stepped."""
-        _, sets, kind, _, _ = key
-        first = self.kinds[kind].first
-        represents = (_builtin_of(path.label) if first["type"] not in NODES else None, sets, kind)
-        stepping.met(represents, first, path.index, event.duration_time_ns, site)
-        inside = self._stepped_now
-        if inside is not None and inside.path == path.index:
-            inside.units += 1
-            inside.row, inside.key = number, represents
-        for call in self._stepped:
-            if call.event is None or call.row is not None:
-                continue
-            if call.event == event or (call.what == "node" and call.event in event.children):
-                call.row, call.key = number, represents
-
-    def _look_for_stepped(self, event: Any, type_: str) -> None:
-        """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
-        for call in self._stepped:
-            is_it = call.what == type_ and call.event is None and call.name == event.name
-            if is_it and call.overload in (None, getattr(event, "overload_name", None)):
-                call.met += 1
-                call.event = event if call.met == call.number else None
-
-    def _kind(self, call: Call, path: Path, sets: int, sizes: list[Any], around: int | None) -> tuple[int, int]:
-        """The kind of a call, and its sequence number. `around`: the number of the innermost call around that has one.
-
-        What Python ran inside it is folded as calls of its own, from its own paths.
-        """
-        event, name, type_, fields, inputs, children = call
-        if type_ == events.LAUNCH:
-            return self._launch(name, *inputs), -1
-        self._names.append(name)
-        sequence: int = fields.sequence_number
-        if self._stepped:
-            self._look_for_stepped(event, type_)
-        if self._read is not None:
-            reading = self._reading
-            self._read.append(tuple([_read_of(value, reading) for value in inputs]) if type_ == "op" else ())
-        given: Any = ()
-        overload = None
-        counted = False
-        if type_ == "op":
-            overload = self._overload(event, path)
-            given = tuple([_signature(value, sizes) for value in inputs])
-            counted = 0 <= sequence < events.COUNTED
-            if counted:
-                self._seen.append(sequence)
-                self._first = sequence if self._first is None else self._first
-                around = sequence
-        inside = tuple(self._called(api.in_order(children, self._work), path, sets, around)) if children else ()
-        key = (type_, name, overload, given, counted, inside)
-        number = self._kinds.get(key)
-        if number is None:
-            first: OperatorKindData = {"type": type_, "name": name}
-            if type_ == "op":
-                first["overload"], first["counted"] = overload, counted
-                first["inputs"] = [events.recorded_input(value) for value in inputs]
-            number = len(self.kinds)
-            self.kinds.append(Kind(first, inside, type_ in NODES))
-            self._kinds[key] = number
-        return number, sequence
-
-    def _launch(self, name: str, through: str | None, took: int) -> int:
-        """The kind of a launch, which is counted for the call that is being folded."""
-        self._device.append(took)
-        key = (events.LAUNCH, name, through)
-        number = self._kinds.get(key)
-        if number is None:
-            number = len(self.kinds)
-            first: OperatorKindData = {"type": events.LAUNCH, "name": name, "through": through}
-            self.kinds.append(Kind(first, (), is_node=False))
-            self._kinds[key] = number
-        return number
-
-    def _overload(self, event: Any, path: Path) -> str | None:
-        """An operator call's overload; the call is kept with it if it writes to what it was given."""
-        overload = event.overload_name if self._overloads else None
-        if self.writes is not None:
-            self.writes.add(event, overload, path)
-        return overload
-
-    def _called(
-        self, children: Iterable[Any], path: Path, sets: int, around: int | None
-    ) -> Iterator[tuple[int, int | None]]:
-        """What a call called: of each operator, or launch, its kind and sequence number, HOLE where Python ran."""
-        for child in children:
-            name = child.name
-            if name.startswith(api.MARK):
-                length, marked = len(self._order), self._marks.get(name)
-                imported = self._imported
-                self._walk((child,), path, sets)
-                if marked is not None and marked[0] is not path:
-                    took = child.duration_time_ns - (self._imported - imported)
-                    marked[0].inside += took
-                    self._python += took
-                if len(self._order) > length:
-                    self._order.append(END)
-                    yield HOLE
-                continue
-            call = _read(child, name)
-            if call is not None:
-                yield self._inside(call, path, sets, around)
-            elif self._work:
-                for work in api.launched(child, self._work):
-                    yield self._launch(*work), None
-
-    def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
-        """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
-        kind, sequence = self._kind(call, path, sets, [], around)
-        if not self.kinds[kind].first.get("counted"):
-            return kind, None
-        base = around if around is not None else self._first
-        return kind, sequence - (base if base is not None else sequence)
-
-    def _shape(self, kind: int, sizes: list[Any]) -> int:
-        """Which of a kind's sizes these are; all after the first so many are one."""
-        shapes = self.kinds[kind].shapes
-        known = tuple(sizes)
-        number = shapes.get(known)
-        if number is None:
-            number = min(len(shapes), SHAPES)
-            if number < SHAPES:
-                shapes[known] = number
-            elif SIZES_MERGED not in self.cuts:
-                self.cuts.append(SIZES_MERGED)
-        return number
-
-    def modified(self, refused: api.RefusedTensor, paths: list[Path], *, whole: bool) -> SavedTensorWritesData | None:
-        """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
-        saver = self._numbered(refused.sequence)
-        if saver is None or self.writes is None:
-            return None
-        row, _, ended = saver
-        path, _, kind, _, _ = next(key for key, number in self._rows.items() if number == row)
-        operator = self.kinds[kind].first["name"]
-        return written.told(refused, self.writes.since(refused.memory, ended), (paths[path], operator), whole=whole)
-
-    def freed(self, error: BaseException, paths: list[Path], backwards: int, *, whole: bool) -> FreedNodeData | None:
-        """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
-        key_of = list(self._rows)  # by row
-
-        def maker(known: tuple[int, int, int]) -> freed.NodeMaker:
-            path, _, kind, _, _ = key_of[known[0]]
-            return freed.NodeMaker(paths[path], self.kinds[kind].first["name"], known[2])
-
-        def made(sequence: int) -> freed.NodeMaker | None:
-            known = self._numbered(sequence)
-            return maker(known) if known is not None else None
-
-        def makers() -> Iterator[freed.NodeMaker]:
-            return (maker(known) for calls in self._by_thread.values() for known in calls.values())
-
-        return freed.told(self.engine, written.graph_of(error, BACKWARD), made, makers, error, backwards, whole=whole)
-
-    def saved(self, nodes: list[Any], *, folded: bool = True) -> None:
-        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
-
-        A graph may be gone back through more than once: what a node saved counts the first time. Where what ran until
-        now is not `folded`, as in a backward inside of another one, some calls are known as soon as it is.
-        """
-        kept = api.saved_storages(nodes)
-        told = self.kept
-        told.update({f"saved_{name}": count for name, count in kept.uncounted().items()})
-        told["saved_backwards"] += api.tells_saved_unread()
-        counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._kept}
-        self._kept.update((sequence, address) for sequence, address, _ in kept.told)
-        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
-            if address in counted:
-                continue
-            counted.add(address)
-            known = self._numbered(sequence)
-            if known is not None:
-                self.rows[known[0]].saved += size
-                continue
-            told["saved_elsewhere"] += size
-            if not folded:
-                self._unplaced.append((sequence, size))
-
-    def _place_saved(self) -> None:
-        """Count what was saved by calls that are folded by now for these calls."""
-        unplaced, self._unplaced = self._unplaced, []
-        for sequence, size in unplaced:
-            known = self._numbered(sequence)
-            if known is not None:
-                self.rows[known[0]].saved += size
-                self.kept["saved_elsewhere"] -= size
-
-    def told(self, paths: list[Path]) -> Folded:
-        """What was folded; `paths` are all of them, by number."""
-        self._drop_halves()
-        packed = b"".join(self._packed) + self._packer.copy().flush()  # it can be asked for again
-        routes: dict[Any, int] = {}
-        represents: dict[int, Any] = {}  # by route what stands for it among those that were stepped
-        route_of: list[int] = [-1]  # by row
-        calls: list[OperatorCallsData] = []
-        for key, row in zip(self._rows, self.rows, strict=True):
-            if not key:
-                continue
-            path, sets, kind, shape, recorded = key
-            label = paths[path].label
-            builtin = _builtin_of(label)
-            maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
-            guards = label.guards and maker is None
-            route = routes.setdefault((builtin, sets, kind, maker, guards), len(routes))
-            route_of.append(route)
-            represents.setdefault(route, (builtin if self.kinds[kind].first["type"] not in NODES else None, sets, kind))
-            call = row.told(path, route, shape)
-            if recorded is not None:
-                call["recorded"] = recorded[0] - 1  # row 0 is END
-            calls.append(call)
-        kinds: list[OperatorKindData] = [
-            {**kind.first, "inside": kind.inside, "sizes": [list(map(list, sizes)) for sizes in kind.shapes]}
-            for kind in self.kinds
-        ]
-        self._route_of = route_of
-        told = [_route(*key) for key in routes]
-        read_by: dict[int, list[list[list[int]]]] = {}
-        for row, number in zip(self.rows, route_of, strict=True):
-            if row.read is not None and any(any(read) for read in row.read):
-                _add_read(read_by.setdefault(number, [[[] for _ in read] for read in row.read]), row.read)
-        for number, read in read_by.items():
-            told[number]["read"] = read
-        if self.stepping is not None:
-            by = {call.key: route_of[call.row] for call in self.stepping.done if call.row is not None}
-            for number, key in represents.items():
-                if self.kinds[key[2]].first["type"] == events.LAUNCH:
-                    continue
-                why = self.stepping.why(key)
-                if key in by:
-                    told[number]["represented"] = by[key]
-                else:
-                    told[number]["unstepped"] = why
-        return Folded(kinds, told, calls, packed, self._count)
-
-    def steps(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
-        """What was stepped, with the route that each is of, and what libraries told of it; behind `told`."""
-        for part, calls in self.stepping.parts() if self.stepping is not None else ():
-            row = part["row"]
-            assert row is not None
-            part["route"] = self._route_of[row]
-            yield part, calls
-
-
-def _put_back_limits(limit: int, *, collects: bool) -> None:
-    sys.setrecursionlimit(limit)
-    if collects:
-        gc.enable()
-
-
-def _builtin_of(label: Label) -> tuple[str, str] | None:
-    """The builtin that a path ends with, by table and name; None for torch's own helpers, and what is no builtin."""
-    return (label.table or "", label.method or "") if label.kind == "builtin" and label.name else None
-
-
-def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
-    """Add the key sets that were read before one more call to those of its route: each set once."""
-    for sets, given in zip(told, read, strict=True):
-        for known, raw in zip(sets, given, strict=True):
-            if raw is not None and raw not in known:
-                known.append(raw)
-
-
-def _read_of(value: Any, reading: dict[int, int]) -> int | None:
-    """The key set of an operator's input, of a list those of its tensors together; None where one was not read."""
-    if type(value) is _TENSOR:
-        return reading.get(value.impl_ptr)
-    if isinstance(value, (list, tuple)) and value and type(value[0]) is _TENSOR:
-        sets = [_read_of(item, reading) for item in value]
-        return functools.reduce(operator.or_, sets) if None not in sets else None
-    return None
-
-
-def _route(
-    builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None, guards: bool
-) -> OperatorRouteData:
-    told: OperatorRouteData = {"sets": sets, "kind": kind}
-    if builtin is not None:
-        told["table"], told["method"] = builtin
-    if maker is not None:
-        told["recorded"], told["offset"] = maker
-    if guards:
-        told["guards"] = True
-    return told
-
-
-CallType: TypeAlias = Literal["op", "node", "engine", "user", "script", "launch"]
-# An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
-Call = tuple[Any, str, CallType, Any, Any, list[Any]]
-MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
-MARKED = api.MARK
-
-
-def _launch(event: Any, name: str, through: str | None, took: int) -> Call:
-    """A launch on a device that no operator made, as a call."""
-    return event, name, events.LAUNCH, None, (through, took), []
-
-
-def _read(event: Any, name: str) -> Call | None:
-    """What the profiler recorded as an operator's event, or as one alike; None for any other event.
-
-    To ask for its scope takes as long as all else that is read: it is not asked for where the name is an operator's and
-    a tensor was given. What a program names itself has none.
-    """
-    fields = event.extra_fields
-    if type(fields) is not _OPERATOR:
-        return None
-    given = None
-    if name.startswith("aten::"):
-        given = fields.inputs
-        if given and type(given[0]) is _TENSOR:
-            return event, name, "op", fields, given, event.children
-    scope = fields.scope
-    type_ = _TYPES.get(scope)
-    if type_ is None:
-        type_ = _TYPES[scope] = TYPES.get(str(scope).rpartition(".")[2], "op")
-    if name.startswith(events.ENGINE):
-        type_ = "engine"
-    if type_ == "op" and given is None:
-        given = fields.inputs
-    return event, name, type_, fields, given, event.children
-
-
-_TYPES: dict[Any, CallType] = {}  # by scope
-_TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
-TYPES: dict[str, CallType] = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
-NODES = ("engine", "node")
-
-
-def _signature(value: Any, sizes: list[Any]) -> Any:
-    """What of an input decides the kind: a tensor's dtype, device, layout and dimensions; of others the type alone.
-
-    The sizes go to `sizes`.
-    """
-    if type(value) is _TENSOR:
-        size = tuple(value.sizes)
-        sizes.append(size)
-        return (value.dtype, value.device, value.layout, len(size))
-    if isinstance(value, (list, tuple)):
-        inner = [_signature(item, sizes) for item in value[:4096]]
-        return (tuple(dict.fromkeys(inner)), "list")
-    return type(value)
 
 
 @contextmanager

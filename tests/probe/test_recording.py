@@ -52,8 +52,12 @@ def held() -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def of_probe(name: str) -> Any:
+    return importlib.import_module(f"ptexplore.probe.{name}")
+
+
 def recorder() -> Any:
-    return importlib.import_module("ptexplore.probe.recording")
+    return of_probe("recording")
 
 
 def recorded(run: Callable[[], object]) -> Program:
@@ -1123,20 +1127,16 @@ class Interrupted:
     """Raises where the fold's own functions first come to one line, `wanted`; `places` are the lines that they ran."""
 
     def __init__(self, wanted: str, fault: type[BaseException]) -> None:
-        fold = vars(recorder().Fold)
-        names = (
-            "take",
-            "_fold_trees",
-            "_walk",
-            "_unit",
-            "_counted",
-            "_met_before",
-            "_kind",
-            "_shape",
-            "_pack",
-            "_drop_halves",
-        )
-        self.codes = {fold[name].__code__ for name in names} | {recorder()._put_back_limits.__code__}
+        fold, kinds, order = of_probe("fold"), of_probe("kinds"), of_probe("order")
+        names = {
+            fold.Fold: ("take", "_fold_trees", "_walk", "_unit", "_counted", "_met_before", "_kind", "_drop_halves"),
+            kinds.KindTable: ("add", "shape", "drop_half"),
+            kinds.RowTable: ("drop_half",),
+            order.Order: ("pack",),
+            order.MetNames: ("add_latest",),
+        }
+        self.codes = {vars(owner)[name].__code__ for owner, some in names.items() for name in some}
+        self.codes.add(fold._put_back_limits.__code__)
         self.wanted, self.fault = wanted, fault
         self.places: dict[str, None] = {}
 
