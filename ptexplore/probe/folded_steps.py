@@ -37,10 +37,11 @@ class FoldedSteps:
         """A marker of a path begins, which may be that of the builtin that was stepped; the one that is around it."""
         if self.stepping is not None and path.label.is_backward:
             self.stepping.backward_begins()
-        around = self._now
-        self._now = next((call for call in self.awaited if call.path == path.index and not call.met), None)
-        if self._now is not None:
-            self._now.met = 1
+        around, self._now = self._now, None
+        for call in self.awaited:
+            if call.path == path.index and not call.met:
+                self._now, call.met = call, 1
+                break
         return around
 
     def leave(self, around: Stepped | None) -> None:

@@ -351,6 +351,7 @@ def kind_and_sizes(tensor: Any) -> str:
 
 
 FAST_RANGE = torch._C._profiler._RecordFunctionFast  # a range marked for the profiler, of C++
+RANGE = torch.autograd.profiler.record_function  # and one of Python's
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
