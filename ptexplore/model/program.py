@@ -1,6 +1,6 @@
 """A whole program as it was recorded: paths of Python calls, kinds of operator calls, and how often each was made.
 
-What is kept grows with what differs, not with what repeats. `probe/recording.py` folds the calls; these records are
+What is kept grows with what differs, not with what repeats. `probe/fold.py` folds the calls; these records are
 the schema of what it sends and of saved traces, and `scripts/json-docs` makes tables of docs/json.md from them.
 """
 

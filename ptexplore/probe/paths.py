@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .cuts import CutList
+from .generators import goes_on
+from .reasons import reason
 
 if TYPE_CHECKING:
     from .messages import CallPathData
+
+PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
+ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
+DEPTH = 150  # functions within one another that are told apart
+WORKERS = "torch's own threads"
 
 PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
 
@@ -77,6 +87,79 @@ class Label:
     guards: bool = False  # whether it may change the thread-local sets without being seen to
 
     @property
+    def called(self) -> tuple[str, str] | None:
+        """The builtin that a path ends with, by table and name; None for torch's own helpers, and any other path."""
+        return (self.table or "", self.method or "") if self.kind == "builtin" and self.name else None
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether it is the engine's `run_backward`, which torch.autograd calls."""
+        return self.method == "run_backward"
+
+    @property
     def has_row(self) -> bool:
         """Whether readers see a row of it: it is none of torch's helpers, and no builtin."""
         return self.timed or self.kind not in ("torch", "builtin")
+
+
+class Paths:
+    """All paths of one recording, by number. `root` is the program's."""
+
+    __slots__ = ("_cuts", "_uncounted", "_workers", "by_number", "root")
+
+    def __init__(self, cuts: CutList) -> None:
+        self._cuts = cuts
+        self.by_number: list[Path] = []
+        self._uncounted: set[Label] = set()  # of which calls have no path
+        self._workers = Label("thread", WORKERS)
+        self.root = self._new(None, Label("program", "program"), None)
+
+    def child(self, parent: Path, key: Any, label: Label, called_by: FrameType | None = None) -> Path:
+        """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
+        path = parent.children.get(key)
+        if path is None:
+            most = PATHS + ROWS * label.has_row
+            if len(self.by_number) >= most or parent.depth >= DEPTH:
+                is_deep = parent.depth >= DEPTH
+                too_many = reason("many-paths" if label.has_row else "many-paths-of-torch", most=most)
+                self._cuts.add(reason("paths-too-deep", levels=DEPTH) if is_deep else too_many)
+                return parent
+            line = called_by.f_lineno if called_by is not None else None
+            path = parent.children[key] = self._new(parent, label, line)
+        return path
+
+    def at_line(self, outer: Path, place: tuple[Label, int], frame: FrameType) -> Path:
+        """The path of a builtin that a function of the user's calls: all calls of a line are one path."""
+        label = place[0]
+        path = self.child(outer, (label, frame.f_lineno, "line"), label, frame)
+        if path is not outer:
+            outer.children[place] = path
+        return path
+
+    def count_without(self, outer: Path, label: Label, frame: FrameType | None = None) -> None:
+        """Count a call that has no path of its own: for the call of the same function around it, if there is one.
+
+        If there is none, all paths of that function are told to have had more calls.
+        """
+        if frame is not None and goes_on(frame):
+            return
+        around: Path | None = outer if label.has_row else None
+        while around is not None and around.label is not label:
+            around = around.parent
+        if around is not None:
+            around.calls += 1
+        else:
+            self._uncounted.add(label)
+
+    def workers(self) -> Path:
+        """The path of what ran in threads that have no function of Python's: those that torch computes with."""
+        return self.child(self.root, self._workers, self._workers)
+
+    def told(self) -> list[CallPathData]:
+        """All of them as plain data."""
+        return [path.told(at_least=path.label in self._uncounted) for path in self.by_number]
+
+    def _new(self, parent: Path | None, label: Label, line: int | None) -> Path:
+        path = Path(len(self.by_number), parent, label, line)
+        self.by_number.append(path)
+        return path

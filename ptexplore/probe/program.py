@@ -17,10 +17,11 @@ from . import torch_api as api
 from .held_signals import HeldSignals, is_the_programs
 from .last_words import EXIT_NAME, EXITING, KILLED, LATE, LATE_NAME, EndedBy
 from .observations import answered, seen
+from .process_hooks import THIS_PROCESS
 from .raising import Raised
 from .reasons import reason
 from .recording import TRIES, Recorder
-from .taken import os, sys, threading, time
+from .taken import sys, threading, time
 from .whose import GIVEN
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
     def dying(error: BaseException) -> bytes:
         unpatched.put_back()
         running.raised = Raised("script", error)
-        recorder.late = recorder.late or (isinstance(error, last_words.Ended) and error.by == LATE)
+        recorder.watcher.late = recorder.watcher.late or (isinstance(error, last_words.Ended) and error.by == LATE)
         recorder.stop(dying=True)
         return isolate.encoded(answered(RECORDER, _told(recorder, running, known)))
 
     atexit._clear()  # what was registered before is the probe's own
-    recorder.keeps = partial(_keeps, recorder, running)
+    recorder.slices.keeps = partial(_keeps, recorder, running)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         recorder.start()
@@ -73,7 +74,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
             with last_words.spoken(dying):
                 running.attempt("script", running.evaluate)
                 _wait_for_threads(running)
-                recorder.limit = None  # it came to its end in time
+                recorder.watcher.limit = None  # it came to its end in time
         finally:
             unpatched.put_back()
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
@@ -98,7 +99,7 @@ def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> Ru
     """The message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
     left: EffectsData = twice.effects(running.raised) if running.request.get("twice") else {}
-    if recorder.clock.saw_it_set:
+    if recorder.profiler.clock.saw_it_set:
         left["uncompared"] = clock.SET
     told = recorder.told()
     tables = passes.changed_tables(_called(told), known) if known else ()
@@ -161,7 +162,7 @@ def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationD
     """What is seen of what the program raised: that, where C++ threw it, who wrote to a saved tensor."""
     if raised is None:
         return []
-    if recorder.late and isinstance(raised.error, KeyboardInterrupt):  # it is ours
+    if recorder.watcher.late and isinstance(raised.error, KeyboardInterrupt):  # it is ours
         return [seen(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
     told = [seen(RECORDER, "raised", raised.told())]
@@ -194,7 +195,7 @@ def _message(
         "raised": raised,
         "bound": [],
         "result": {},
-        "late": recorder.late,
+        "late": recorder.watcher.late,
         "program": told,
         "observations": observations,
     }
@@ -230,7 +231,7 @@ def freed_again(request: RunRequestData) -> RunToldData:
 
 def why_not_here() -> Said | None:
     """Why nothing can be recorded in this process now; None where it can."""
-    if Recorder.active is not None:
+    if THIS_PROCESS.recorded is not None:
         return reason("recorded-already")
     if threading.current_thread() is not threading.main_thread():
         return reason("in-other-thread-than-main")
@@ -283,7 +284,7 @@ class Block:
         try:
             self._held.hold()
             recorder = self._recorder
-            if recorder is not None and recorder.process != os.getpid():
+            if recorder is not None and recorder.is_elsewhere:
                 self._recorder, self.failed = None, FORKED
             elif recorder is not None:
                 with unpatched.ours():
@@ -300,7 +301,7 @@ class Block:
             except Exception as fault:
                 self.failed = _words(fault)
         self._recorder = None
-        self._held.came.update(dict.fromkeys(recorder.held_back))
+        self._held.came.update(dict.fromkeys(recorder.watcher.held_back))
 
 
 def _words(error: BaseException) -> str:

@@ -44,6 +44,8 @@ _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymB
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
 MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
+# The functions that go back through a graph, and what each calls the tensors that it begins at.
+BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 
 if TYPE_CHECKING:
     from .messages import TensorLayerData, TransformData
@@ -349,6 +351,7 @@ def kind_and_sizes(tensor: Any) -> str:
 
 
 FAST_RANGE = torch._C._profiler._RecordFunctionFast  # a range marked for the profiler, of C++
+RANGE = torch.autograd.profiler.record_function  # and one of Python's
 
 
 def marker(name: str) -> AbstractContextManager[Any]:

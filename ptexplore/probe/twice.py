@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import clock, events, passes, recording
+from . import clock, events, imports, passes
 from . import torch_api as api
 from .expression import text_of
 from .raising import Raised
@@ -62,10 +62,10 @@ def run(request: RunRequestData) -> RunToldData:
 @contextmanager
 def _seeding(seed: Callable[[], None]) -> Iterator[None]:
     """Seed what the script imports, at the same time as the recorded run did: after each import."""
-    bootstrap = recording.BOOTSTRAP
+    bootstrap = imports.BOOTSTRAP
     load = bootstrap._find_and_load
 
-    bootstrap._find_and_load = recording.import_function(lambda: None, lambda _: seed(), load)
+    bootstrap._find_and_load = imports.import_function(lambda: None, lambda _: seed(), load)
     try:
         yield
     finally:

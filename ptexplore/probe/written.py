@@ -81,12 +81,12 @@ class WriteLog:
         return told
 
 
-def graph_of(error: BaseException, backward: dict[Any, str]) -> list[Any]:
-    """The nodes that the backward which raised began at: `backward` names the argument that has them, by code."""
+def graph_of(error: BaseException) -> list[Any]:
+    """The nodes that the backward which raised began at."""
     at: TracebackType | None = error.__traceback__
     nodes: list[Any] = []
     while at is not None:
-        name = backward.get(at.tb_frame.f_code)
+        name = api.BACKWARD.get(at.tb_frame.f_code)
         if name is not None:
             given = at.tb_frame.f_locals.get(name)
             nodes = [node for tensor in api.tensors_in(given) if (node := api.grad_fn(tensor)) is not None]

@@ -548,15 +548,15 @@ def loop(count: int) -> None:
 
 
 def test_what_is_kept_does_not_grow_with_what_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = sys.modules["_ptexplore_probe.recording"]
+    fold = sys.modules["_ptexplore_probe.fold"]
     most = []
-    take = recorder.Fold.take
+    take = fold.Fold.take
 
-    def counted(fold: Any, profile: Any, *more: Any) -> None:
+    def counted(self: Any, profile: Any, *more: Any) -> None:
         most.append(len(profile.kineto_results.events()))
-        take(fold, profile, *more)
+        take(self, profile, *more)
 
-    monkeypatch.setattr(recorder.Fold, "take", counted)
+    monkeypatch.setattr(fold.Fold, "take", counted)
     sizes = []
     for count in (100, 10_000):
         with ptexplore.record() as recording:
@@ -568,22 +568,22 @@ def test_what_is_kept_does_not_grow_with_what_repeats(monkeypatch: pytest.Monkey
         assert sum(calls.calls for calls in program.calls) == count + 1
         assert len(program.calls) == 2
     assert len(most) > 3
-    assert max(most) < 3 * recorder.SLICE  # a call is a marker and an operator
+    assert max(most) < 3 * sys.modules["_ptexplore_probe.slices"].SLICE  # a call is a marker and an operator
     assert sizes[1] < 1.2 * sizes[0]
 
 
 def test_ctrl_c_while_it_ends_comes_when_all_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorder = sys.modules["_ptexplore_probe.recording"]
-    take = recorder.Fold.take
+    fold = sys.modules["_ptexplore_probe.fold"]
+    take = fold.Fold.take
 
-    def interrupts(fold: Any, *given: Any) -> None:
+    def interrupts(self: Any, *given: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        take(fold, *given)
+        take(self, *given)
 
     recording = ptexplore.record()
     with pytest.raises(KeyboardInterrupt), recording:
         torch.ones(2).cos()
-        monkeypatch.setattr(recorder.Fold, "take", interrupts)
+        monkeypatch.setattr(fold.Fold, "take", interrupts)
     assert recording.trail.find("cos")
 
 

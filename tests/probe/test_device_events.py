@@ -21,7 +21,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ptexplore.probe import events, recording, trace, twice  # noqa: E402
+from ptexplore.probe import events, fold, profiled, trace, twice  # noqa: E402
 from ptexplore.probe import torch_api as api  # noqa: E402
 from ptexplore.probe.isolate import ChildOutcome  # noqa: E402
 from ptexplore.probe.paths import Label  # noqa: E402
@@ -99,7 +99,8 @@ class Profile:
 
 @pytest.fixture(autouse=True)
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_OPERATOR", Operator)
+    monkeypatch.setattr(fold, "_OPERATOR", Operator)
+    monkeypatch.setattr(profiled, "_OPERATOR", Operator)
     monkeypatch.setattr(api, "OPERATOR_FIELDS", Operator)
     monkeypatch.setattr(api, "KINETO_FIELDS", OfDevice)
     monkeypatch.setattr(api.DeviceWork, "_names", {})
@@ -121,11 +122,11 @@ def test_every_launch_is_an_event(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_launch_is_folded_as_often_as_it_was_made(name: str) -> None:
-    fold = recording.Fold()
+    folded = fold.Fold()
     root = CallPath(0, None, Label("program", "program"), None)
     for _ in range(3):  # what is met for the first time takes another way than what was met before
-        fold.take(Profile(RECORDED[name]), {}, root, lambda: root)
-    told = fold.told([root])
+        folded.take(Profile(RECORDED[name]), {}, root, lambda: root)
+    told = folded.told([root])
     seen = [
         (launch, calls["calls"] * times, took)
         for calls in told.calls
@@ -165,10 +166,10 @@ def test_a_graph_replayed_and_a_compiled_kernel() -> None:
 
 def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded_them() -> None:
     """Backward of `(a @ w).relu().sum()`: nodes have a number of the main thread's, and run in another one."""
-    fold = recording.Fold()
+    folded = fold.Fold()
     root = CallPath(0, None, Label("program", "program"), None)
-    fold.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
-    told = fold.told([root])
+    folded.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
+    told = folded.told([root])
     names = [told.kinds[told.routes[calls["route"]]["kind"]]["name"] for calls in told.calls]
     recorded = {
         name.rpartition(" ")[2]: names[calls["recorded"]]

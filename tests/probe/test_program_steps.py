@@ -22,7 +22,9 @@ R = importlib.import_module("ptexplore.probe.recording")
 stepping = importlib.import_module("ptexplore.probe.stepping")
 calls = importlib.import_module("ptexplore.probe.python_calls")
 native = importlib.import_module("ptexplore.probe.native")
-R.FIRST_SLICE = 8
+slices = importlib.import_module("ptexplore.probe.slices")
+hooks = importlib.import_module("ptexplore.probe.process_hooks")
+slices.FIRST_SLICE = 8
 last = []
 
 def recorded(run, budget=90_000_000, limit=None):
@@ -218,7 +220,7 @@ def main():
     run(60)
     waits.append(time.perf_counter_ns() - began)
 told, parts, why = recorded(main, budget=200_000)
-spent = last[0].stepping.waited
+spent = last[0].times.waited
 say(spent > 2e9, told["wall"] + spent >= waits[0], told["paths"][0]["time"] == told["wall"])
 say(all(path["time"] + 1e6 * len(parts) + spent <= waits[0] for path in told["paths"][1:] if path["kind"] != "program"))
 """,
@@ -281,7 +283,7 @@ say(shared > pages / 2, faults() < pages / 10, abs(held() - before) < pages / 4,
 
 CLOCK = """
 import ctypes
-ask, pending = ctypes.pythonapi.Py_AddPendingCall, R._PENDING  # which Python calls between two instructions
+ask, pending = ctypes.pythonapi.Py_AddPendingCall, hooks.PENDING  # which Python calls between two instructions
 
 def added(x):
     return x + 1
@@ -301,16 +303,16 @@ def run(ticks):
             F.softmax(x @ w, -1).sum().backward()
 
 def seen(ticks):
-    slices, sliced = [], R.Recorder._sliced
-    R.Recorder._sliced = lambda self, *given, **more: (slices.append(more["counted"]), sliced(self, *given, **more))
+    counted, sliced = [], slices.Slices._sliced
+    slices.Slices._sliced = lambda self, *given, **more: (counted.append(more["counted"]), sliced(self, *given, **more))
     try:
         told, parts, why = recorded(lambda: run(ticks))
     finally:
-        R.Recorder._sliced = sliced
+        slices.Slices._sliced = sliced
     paths = [[path.get(key) for key in ("parent", "kind", "name", "line", "calls")] for path in told["paths"]]
     calls = [[call[key] for key in ("path", "route", "shape", "calls")] for call in told["calls"]]
     forks = [told["stepping"]["forks"], sorted(parts), sorted(why.items(), key=str)]
-    return json.dumps([forks, paths, calls, told["order"]]), slices.count(False)
+    return json.dumps([forks, paths, calls, told["order"]]), counted.count(False)
 
 told, count = seen(TICKS)
 say(count)

@@ -52,8 +52,12 @@ def held() -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def of_probe(name: str) -> Any:
+    return importlib.import_module(f"ptexplore.probe.{name}")
+
+
 def recorder() -> Any:
-    return importlib.import_module("ptexplore.probe.recording")
+    return of_probe("recording")
 
 
 def recorded(run: Callable[[], object]) -> Program:
@@ -204,14 +208,14 @@ def test_operators_are_those_of_the_plain_profiler_in_order(name: str, size: str
     run = PROGRAMS[name]
     run()  # what only a first call does is done
     if size == "sliced":
-        monkeypatch.setattr(recorder(), "SLICE", 5)
+        monkeypatch.setattr(of_probe("slices"), "SLICE", 5)
     assert [kind.name for unit in units(recorded(run)) for _, kind in unit] == plain(run)
 
 
 @pytest.mark.parametrize("name", ["packed_by_c", "packed_by_syntax"])
 def test_an_operator_that_calls_python_keeps_what_it_calls_after_it(name: str, monkeypatch) -> None:
     run = PROGRAMS[name]
-    monkeypatch.setattr(recorder(), "SLICE", 5)
+    monkeypatch.setattr(of_probe("slices"), "SLICE", 5)
     program = recorded(run)
     seen: Counter[tuple[str, str]] = Counter()
 
@@ -332,8 +336,8 @@ def stepped_by_an_optimizer() -> None:
 )
 def test_no_range_of_the_program_is_open_when_the_profiler_stops(run, is_stopped: int, monkeypatch: Any) -> None:
     """A range's end writes by a pointer into the profiler that it began under: that one must still be there."""
-    module, ranges, at_stops = recorder(), {"begun": 0, "ended": 0}, []
-    fold = module.Recorder._fold_profile
+    module, ranges, at_stops = of_probe("slices"), {"begun": 0, "ended": 0}, []
+    fold = module.Slices.fold_profile
 
     def counted(called: Any, what: str) -> Any:
         def call(*given: Any) -> Any:
@@ -346,9 +350,9 @@ def test_no_range_of_the_program_is_open_when_the_profiler_stops(run, is_stopped
 
         return call
 
-    def noted(self: Any) -> None:
+    def noted(self: Any, **given: Any) -> None:
         at_stops.append(ranges["begun"] - ranges["ended"])
-        fold(self)
+        fold(self, **given)
 
     operators = torch.ops.profiler
     for owner, name, what in (
@@ -363,7 +367,7 @@ def test_no_range_of_the_program_is_open_when_the_profiler_stops(run, is_stopped
     assert of_the_program == ranges["ended"]
     ranges.update(begun=0, ended=0)
     monkeypatch.setattr(module, "SLICE", 5)
-    monkeypatch.setattr(module.Recorder, "_fold_profile", noted)
+    monkeypatch.setattr(module.Slices, "fold_profile", noted)
     recorded(run)
     assert not any(at_stops)
     assert (ranges["begun"] > of_the_program) == bool(is_stopped)
@@ -371,7 +375,7 @@ def test_no_range_of_the_program_is_open_when_the_profiler_stops(run, is_stopped
 
 def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The profiler tells it each start and end, and the recorder starts one for every slice."""
-    monkeypatch.setattr(recorder(), "SLICE", 50)
+    monkeypatch.setattr(of_probe("slices"), "SLICE", 50)
     recorded(slots)  # the very first start may tell
     capfd.readouterr()
     recorded(step(Net(), torch.ones(2, 4)))
@@ -469,7 +473,7 @@ def test_key_sets_of_arguments_are_those_of_the_very_tensors() -> None:
 
 def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recording_goes_on(monkeypatch: Any) -> None:
     """Python takes a profile function away that raises, as it does where a handler of a signal raised in it."""
-    at_line, interrupts = recorder().Recorder._at_line, [KeyboardInterrupt()]
+    at_line, interrupts = of_probe("paths").Paths.at_line, [KeyboardInterrupt()]
 
     def once(*given: Any) -> Any:
         if interrupts:
@@ -486,7 +490,7 @@ def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recordi
         torch.exp(x)
 
     def once_more(x: Any) -> None:
-        monkeypatch.setattr(recorder().Recorder, "_at_line", once)
+        monkeypatch.setattr(of_probe("paths").Paths, "at_line", once)
         torch.neg(x)
 
     program = recorded(run)
@@ -498,7 +502,7 @@ def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recordi
 def test_no_profile_ends_inside_of_a_range_of_cpp(monkeypatch: Any) -> None:
     """The range's end would write to memory of that profile: torch.compile's own code opens such a range by a call."""
     x, slices, open_range = torch.ones(2), [], [False]
-    fold = recorder().Recorder._fold_profile
+    fold = of_probe("slices").Slices.fold_profile
 
     def folded(self: Any, **given: Any) -> None:
         slices.append(open_range[0])
@@ -522,8 +526,8 @@ def test_no_profile_ends_inside_of_a_range_of_cpp(monkeypatch: Any) -> None:
         for _ in range(20):
             torch.neg(x)
 
-    monkeypatch.setattr(recorder(), "SLICE", 8)
-    monkeypatch.setattr(recorder().Recorder, "_fold_profile", folded)
+    monkeypatch.setattr(of_probe("slices"), "SLICE", 8)
+    monkeypatch.setattr(of_probe("slices").Slices, "fold_profile", folded)
     program = recorded(run)
     assert len(slices) > 4
     assert not any(slices)
@@ -750,10 +754,10 @@ def test_a_thread_that_calls_by_syntax_alone_keeps_its_operators_and_takes_no_ot
         thread.join()
 
     folds: list[None] = []
-    fold = recorder().Recorder._fold_profile
-    monkeypatch.setattr(recorder(), "SLICE", 4)
+    fold = of_probe("slices").Slices.fold_profile
+    monkeypatch.setattr(of_probe("slices"), "SLICE", 4)
     monkeypatch.setattr(
-        recorder().Recorder, "_fold_profile", lambda self, **given: (folds.append(None), fold(self, **given))
+        of_probe("slices").Slices, "fold_profile", lambda self, **given: (folds.append(None), fold(self, **given))
     )
     program = recorded(run)
     assert len(folds) > 3
@@ -964,14 +968,14 @@ def test_a_graph_s_capture_is_left_alone_whatever_the_current_stream(monkeypatch
         monkeypatch.setattr(torch._C._CUDAGraph, name, lambda *_, **__: None, raising=False)
     monkeypatch.setattr(api, "is_capturing", lambda: current[0])
     folded: list[bool] = []
-    slice_now = recorder().Recorder._slice
+    slice_now = of_probe("slices").Slices.slice
     captured: list[bool] = [False]
 
     def noted(self: Any, meanwhile: Any = None, **given: Any) -> None:
         folded.append(captured[0])
         slice_now(self, meanwhile, **given)
 
-    monkeypatch.setattr(recorder().Recorder, "_slice", noted)
+    monkeypatch.setattr(of_probe("slices").Slices, "slice", noted)
 
     def run() -> None:
         graph: Any = object.__new__(torch.cuda.CUDAGraph)
@@ -979,11 +983,11 @@ def test_a_graph_s_capture_is_left_alone_whatever_the_current_stream(monkeypatch
         current[0] = captured[0] = True
         graph.capture_begin()
         current[0] = False  # as inside of `with torch.cuda.stream(other)`
-        for _ in range(3 * recorder().SLICE):
+        for _ in range(3 * of_probe("slices").SLICE):
             torch.neg(torch.ones(1))
         graph.capture_end()
         captured[0] = False
-        for _ in range(3 * recorder().SLICE):
+        for _ in range(3 * of_probe("slices").SLICE):
             torch.neg(torch.ones(1))
 
     recorded(run)
@@ -1058,15 +1062,17 @@ def test_beyond_the_paths_that_there_is_room_for_calls_of_your_functions_are_cou
     _through_torch()
     right = _counted_by_python(_through_torch)
     assert right["_small_step"] == 4
-    monkeypatch.setattr(recorder(), "PATHS", paths)
+    monkeypatch.setattr(of_probe("paths"), "PATHS", paths)
     program = recorded(_through_torch)
     for name in ("_small_step", "_through_torch"):
         assert _calls_of(program, name) == (right[name], False)
 
 
 def test_a_count_that_misses_calls_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder(), "PATHS", 1)
-    monkeypatch.setattr(recorder(), "ROWS", 2)  # for the function that is recorded, for its calls through torch's
+    monkeypatch.setattr(of_probe("paths"), "PATHS", 1)
+    monkeypatch.setattr(
+        of_probe("paths"), "ROWS", 2
+    )  # for the function that is recorded, for its calls through torch's
     program = recorded(_through_torch)
     count, is_least = _calls_of(program, "_small_step")
     assert is_least
@@ -1123,20 +1129,16 @@ class Interrupted:
     """Raises where the fold's own functions first come to one line, `wanted`; `places` are the lines that they ran."""
 
     def __init__(self, wanted: str, fault: type[BaseException]) -> None:
-        fold = vars(recorder().Fold)
-        names = (
-            "take",
-            "_fold_trees",
-            "_walk",
-            "_unit",
-            "_counted",
-            "_met_before",
-            "_kind",
-            "_shape",
-            "_pack",
-            "_drop_halves",
-        )
-        self.codes = {fold[name].__code__ for name in names} | {recorder()._put_back_limits.__code__}
+        fold, kinds, order = of_probe("fold"), of_probe("kinds"), of_probe("order")
+        names = {
+            fold.Fold: ("take", "_fold_trees", "_walk", "_unit", "_counted", "_met_before", "_kind", "_drop_halves"),
+            kinds.KindTable: ("add", "shape", "drop_half"),
+            kinds.RowTable: ("drop_half",),
+            order.Order: ("pack",),
+            order.MetNames: ("add_latest",),
+        }
+        self.codes = {vars(owner)[name].__code__ for owner, some in names.items() for name in some}
+        self.codes.add(fold._put_back_limits.__code__)
         self.wanted, self.fault = wanted, fault
         self.places: dict[str, None] = {}
 
@@ -1155,9 +1157,9 @@ def folded(seen: Any, meanwhile: Callable[[], None] | None = None) -> None:
     """Fold what ran until now, without the profile function, as where that function does it."""
     sys.setprofile(None)
     try:
-        seen._slice(meanwhile)
+        seen.slices.slice(meanwhile)
     finally:
-        sys.setprofile(seen._hook)
+        sys.setprofile(seen.calls.function)
 
 
 def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted, Program]:
@@ -1266,13 +1268,13 @@ def test_a_profiler_that_another_thread_starts_between_two_slices_has_its_own_op
     assert not any(name.startswith("ptexplore:") for name in theirs)
 
 
-@pytest.mark.parametrize("look", ["_is_safe", "_others_run"])
+@pytest.mark.parametrize("look", ["is_safe", "others_run"])
 def test_what_a_recorder_looks_at_keeps_no_tensor(look: str) -> None:
     """A function that holds its own frame would hold those around it until Python's collector comes."""
 
     def call() -> Any:
         tensor = torch.ones(2)
-        getattr(seen, look)()
+        getattr(seen.slices.safety, look)()
         return weakref.ref(tensor)
 
     seen = recorder().Recorder()
@@ -1283,7 +1285,7 @@ def test_what_a_recorder_looks_at_keeps_no_tensor(look: str) -> None:
         sys.setprofile(None)
         assert call()() is None
     finally:
-        sys.setprofile(seen._hook)
+        sys.setprofile(seen.calls.function)
         seen.stop()
         if collects:
             gc.enable()
@@ -1291,14 +1293,14 @@ def test_what_a_recorder_looks_at_keeps_no_tensor(look: str) -> None:
 
 def test_a_start_whose_watcher_does_not_begin_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It fails before torch's profiler begins, and another recording works."""
-    monkeypatch.setattr(recorder(), "BEGINS", 0.01)
+    monkeypatch.setattr(of_probe("watcher"), "BEGINS", 0.01)
     before = held()
     with monkeypatch.context() as patch:
-        patch.setattr(recorder()._thread, "start_new_thread", lambda *_: 0)
+        patch.setattr(of_probe("watcher")._thread, "start_new_thread", lambda *_: 0)
         seen = recorder().Recorder()
         with pytest.raises(RuntimeError, match="watcher"):
             seen.start()
     assert held() == before
-    assert seen._starting is None
+    assert seen.profiler.starting is None
     monkeypatch.undo()
     assert not recorded(lambda: torch.neg(torch.ones(2))).cuts

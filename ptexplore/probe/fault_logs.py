@@ -1,0 +1,55 @@
+"""What is kept of a program's calls in case it fails in backward: who wrote to a tensor, and which nodes ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from . import freed, written
+from . import torch_api as api
+from .call_numbers import CallNumbers, NumberedCall
+from .kinds import KindTable, RowTable
+from .paths import Path
+
+if TYPE_CHECKING:
+    from .messages import FreedNodeData, SavedTensorWritesData
+
+
+class FaultLogs:
+    """The logs, and what an error's own tensors and nodes are in them. `writes`: None where torch does not tell."""
+
+    def __init__(self, rows: RowTable, kinds: KindTable, numbers: CallNumbers) -> None:
+        self._rows, self._kinds, self._numbers = rows, kinds, numbers
+        self.writes = written.WriteLog() if api.can_read_refused() else None
+        self.engine = freed.EngineLog()
+
+    def modified(
+        self, refused: api.RefusedTensor, paths: Sequence[Path], *, whole: bool
+    ) -> SavedTensorWritesData | None:
+        """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
+        saver = self._numbers.numbered(refused.sequence)
+        if saver is None or self.writes is None:
+            return None
+        path, _, kind, _, _ = self._rows.keys()[saver[0]]
+        operator = self._kinds.by_number[kind].first["name"]
+        since = self.writes.since(refused.memory, saver[2])
+        return written.told(refused, since, (paths[path], operator), whole=whole)
+
+    def freed(
+        self, error: BaseException, paths: Sequence[Path], backwards: int, *, whole: bool
+    ) -> FreedNodeData | None:
+        """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
+        key_of = self._rows.keys()
+
+        def maker(known: NumberedCall) -> freed.NodeMaker:
+            path, _, kind, _, _ = key_of[known[0]]
+            return freed.NodeMaker(paths[path], self._kinds.by_number[kind].first["name"], known[2])
+
+        def made(sequence: int) -> freed.NodeMaker | None:
+            known = self._numbers.numbered(sequence)
+            return maker(known) if known is not None else None
+
+        def makers() -> Iterator[freed.NodeMaker]:
+            return map(maker, self._numbers.every())
+
+        return freed.told(self.engine, written.graph_of(error), made, makers, error, backwards, whole=whole)

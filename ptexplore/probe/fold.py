@@ -1,0 +1,397 @@
+"""Folds the trees of torch's profiler: what is kept of them grows with what differs, not with what repeats.
+
+An operator call becomes one of its path's kinds, a count and a time (`kinds.py`), and a place in the order
+(`order.py`); the tree is dropped. A fold that is interrupted at any line keeps what it had: a row is whole, or is not
+there.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import events, routes
+from . import torch_api as api
+from .call_numbers import CallNumbers, NumberedCall
+from .fault_logs import FaultLogs
+from .folded_steps import FoldedSteps
+from .kinds import END, HOLE, Kind, KindTable, Row, RowKey, RowTable
+from .order import MetNames, Order
+from .paths import Path
+from .profiled import MET, NODES, Call, key_set_of, launch_call, read, signature
+from .saved_bytes import SavedBytes
+from .taken import gc, sys
+from .thread_trees import ThreadTrees, in_order
+
+if TYPE_CHECKING:
+    from .messages import LibraryCallData, OperatorKindData, SentStepsData
+
+LEAVES = 50_000  # calls of operators that call nothing that are known at sight
+DEEP = 100_000  # calls nest as deeply as the program's own
+MARKED = api.MARK
+_TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
+
+
+class Fold:
+    """What was folded so far, and the walk over one profile's trees."""
+
+    # In a dict of so many it takes twice as long to read one, and some are read for each event.
+    __slots__ = (
+        "_device", "_first", "_imported", "_leaves", "_marks", "_names", "_order", "_overloads", "_python", "_read",
+        "_reading", "_root", "_route_of", "_seen", "_trees", "_work", "faults", "kinds", "numbers", "rows", "saved",
+        "steps",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.kinds, self.rows = KindTable(), RowTable()
+        self.numbers = CallNumbers()
+        self.saved = SavedBytes(self.rows, self.numbers)
+        self.faults = FaultLogs(self.rows, self.kinds, self.numbers)
+        self.steps = FoldedSteps(self.kinds)
+        self._order, self._names, self._trees = Order(), MetNames(), ThreadTrees()
+        self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
+        self._overloads = api.records_overloads()
+        self._route_of: list[int] = []  # by row
+        # Of the profile that is folded: its markers, the path of the program, what of its events is a device's.
+        self._marks: dict[str, tuple[Path, int]] = {}
+        self._root: Path | None = None
+        self._work = api.NO_WORK
+        self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
+        self._reading: dict[int, int] = {}  # key sets of tensors that were read before what is folded, by address
+        # Of the call that is folded: the sequence numbers in it, and the first one; nanoseconds in which it ran Python;
+        # the key sets of inputs that were read; the nanoseconds of each launch.
+        self._seen: list[int] = []
+        self._first: int | None = None
+        self._python = 0
+        self._read: list[tuple[int | None, ...]] | None = None
+        self._device: list[int] = []
+
+    @property
+    def digest(self) -> str:
+        """A hash of the names of all operators and nodes in the order in which they were folded."""
+        return self._names.digest
+
+    @property
+    def met(self) -> int:
+        """How many operators and nodes were folded."""
+        return self._names.count
+
+    def began(self, thread: int, own: Path) -> None:
+        """A thread of Python's began that is not the main one: its number, and its own path."""
+        self.numbers.has_threads = True
+        self._trees.at[thread] = own, 0, own
+
+    def are_at(self, threads: dict[int, tuple[Path, int, Path]]) -> None:
+        """Where threads are as a profile begins, by number: path, number of the sets, the thread's own path."""
+        self._trees.at.update(threads)
+
+    def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
+        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
+        self._drop_halves()
+        self._marks, self._root = marks, root
+        self.steps.begin()
+        limit, collects = sys.getrecursionlimit(), gc.isenabled()
+        try:
+            try:
+                sys.setrecursionlimit(max(limit, DEEP))
+                gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
+                self._fold_trees(profile, root, workers)
+            finally:
+                _put_back_limits(limit, collects=collects)
+        finally:  # once more, where something was raised right there
+            _put_back_limits(limit, collects=collects)
+            self._work = api.NO_WORK  # it holds the profile, as the next does
+            self.numbers.release()
+        self.saved.place()
+        self._names.add_latest()
+        self._order.pack()
+        self.numbers.forget()
+        self.faults.engine.forget()
+
+    def _fold_trees(self, profile: Any, root: Path, workers: Callable[[], Path]) -> None:
+        roots = api.event_roots(profile)
+        self._work = api.DeviceWork(profile)
+        main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)
+        roots.sort(key=lambda event: (event.start_tid != main, event.start_time_ns))
+        self.numbers.begin(profile)
+        by_thread: dict[int, list[Any]] = {}
+        for event in roots:
+            by_thread.setdefault(event.start_tid, []).append(event)
+        for thread in in_order(by_thread, self.numbers.recorded_elsewhere):
+            self.numbers.enter(thread)
+            for trees, path, sets in self._trees.parted(by_thread[thread], thread, main, root, workers):
+                self._walk(trees, path, sets)
+
+    def _drop_halves(self) -> None:
+        """Drop what a fold that was interrupted left half made: a row, or a kind, that has no key."""
+        self.rows.drop_half()
+        self.kinds.drop_half()
+        self.steps.drop_half()
+        self._reading = {}
+
+    # --- the walk ---
+
+    def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
+        before = None  # what ran before an operator: where it was called by syntax, that tells the place
+        marks, stepping = self._marks, self.steps.stepping
+        for event in trees:
+            name = event.name
+            marked = marks.get(name)
+            if marked is not None:
+                inner = marked[0]
+                before = inner.site
+                # Where no more paths are told apart, what a path calls is counted for itself.
+                if inner is not path and inner is not self._root:
+                    took = event.duration_time_ns
+                    inner.time += took
+                    if inner.label.kind == "imports":
+                        self._imported += took
+                if inner.read:
+                    outer, self._reading = self._reading, inner.read.pop(marked[1], self._reading)
+                    self._walk_marked(event, *marked)
+                    self._reading = outer
+                elif stepping is None:
+                    if children := event.children:
+                        self._walk(children, inner, marked[1])
+                else:
+                    self._walk_marked(event, *marked)
+            elif not name.startswith(MARKED):
+                if stepping is None and name.startswith("aten::"):
+                    call = self._met_before(event, name, path, sets)
+                    if call is MET:
+                        continue
+                else:
+                    call = read(event, name)
+                if call is None or call[2] == "user":
+                    self._walk_beside(event, path, sets)
+                else:
+                    self._unit(call, path, sets, (path.site, before))
+
+    def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
+        """Walk what is no operator: a range, or what a device's runtime did without one."""
+        launched = api.launched(event, self._work)
+        for work in launched:
+            self._unit(launch_call(event, *work), path, sets)
+        if not launched:
+            self._walk(api.in_order(event.children, self._work), path, sets)
+
+    def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
+        """Walk what a marker stands for, which may be the builtin that was stepped."""
+        around = self.steps.enter(path)
+        self._walk(event.children, path, sets)
+        self.steps.leave(around)
+
+    def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
+        """Count an operator call that called none at sight, if the like of it was met before: MET; else it is read.
+
+        Of a loop of small operators that is most of what recording costs: all that tells such calls apart is one key.
+        """
+        fields = event.extra_fields
+        given = fields.inputs if type(fields) is _OPERATOR else None
+        children: list[Any] = []
+        if not given or type(given[0]) is not _TENSOR:
+            call = read(event, name)
+            if call is None or call[2] != "op" or call[5]:
+                return call
+            given = call[4]
+        else:
+            children = event.children
+        launched = self._launched_alone(children) if children else ()
+        if launched is None:
+            return event, name, "op", fields, given, children
+        told: list[Any] = [path.index, sets, name]
+        for value in given:
+            kind = type(value)
+            if kind is _TENSOR:
+                told += (tuple(value.sizes), value.dtype, value.device, value.layout)
+            elif kind is list or kind is tuple:
+                sizes: list[Any] = []
+                told += (signature(value, sizes), tuple(sizes))
+            else:
+                told.append(kind)
+        sequence: int = fields.sequence_number
+        counted = 0 <= sequence < events.COUNTED
+        overload = event.overload_name if self._overloads else None
+        told += (overload, counted, *(kernel for kernel, _, _ in launched))
+        key = tuple(told)
+        number = self._leaves.get(key)
+        if number is None:
+            number = self._unit((event, name, "op", fields, given, children), path, sets)
+            if len(self._leaves) < LEAVES and not (self.faults.writes and api.writes(name, overload)):
+                self._leaves[key] = number
+            return MET
+        self._names.latest.append(name)
+        self._order.numbers.append(number)
+        took: int = event.duration_time_ns
+        row = self.rows.by_number[number]
+        row.calls += 1
+        row.time += took
+        for place, (_, _, on_device) in enumerate(launched):
+            row.device[place] += on_device
+        if counted:
+            self.numbers.current[sequence] = number, 0, event.start_time_ns + took
+        return MET
+
+    def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
+        """What the events in an operator's launched on a device; None where there are others, as operators."""
+        if not self._work or any(type(child.extra_fields) is _OPERATOR for child in children):
+            return None
+        return [given for child in api.in_order(children, self._work) for given in api.launched(child, self._work)]
+
+    # --- one call ---
+
+    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
+        """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
+        order = self._order.numbers
+        position = len(order)
+        outer = self._seen, self._first, self._python, self._read, self._device
+        try:
+            order.append(END)
+            return self._counted(call, path, sets, site, position)
+        except BaseException:
+            del order[position:]  # it is counted whole, or not at all
+            raise
+        finally:
+            self._seen, self._first, self._python, self._read, self._device = outer
+
+    def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
+        """Count a call for its row, whose number goes to that place of the order."""
+        event = call[0]
+        self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
+        self._device = []
+        path.hot = True
+        imported = self._imported
+        sizes: list[Any] = []
+        number_of_kind, sequence = self._kind(call, path, sets, sizes, None)
+        kind = self.kinds.by_number[number_of_kind]
+        maker: NumberedCall | None = None
+        if kind.is_node:
+            maker = self.numbers.maker(event, sequence)
+            self.faults.engine.ran(event, sequence, maker, path)
+        recorded = maker[:2] if maker is not None else None
+        shape = kind.shapes.get(tuple(sizes))
+        if shape is None:
+            shape = self.kinds.shape(number_of_kind, sizes)
+        key: RowKey = (path.index, sets, number_of_kind, shape, recorded)
+        rows = self.rows
+        number = rows.by_key.get(key)
+        took = event.duration_time_ns - (self._imported - imported)
+        if number is None:
+            number = len(rows.by_number)
+            rows.by_number.append(Row(1, took, self._python, device=self._device, read=self._read))
+            rows.by_key[key] = number
+        else:
+            row = rows.by_number[number]
+            device = list(map(operator.add, row.device, self._device)) if row.device else self._device
+            calls, took, python = row.calls + 1, row.time + took, row.python + self._python
+            row.calls, row.time, row.python, row.device = calls, took, python, device
+        self._order.numbers[position] = number
+        stepping = self.steps.stepping
+        if stepping is not None and call[2] != events.LAUNCH:
+            self.steps.tell(stepping, key, number, path, event, site)
+        if self._seen:
+            least, ended = min(self._seen), event.start_time_ns + event.duration_time_ns
+            for seen in self._seen:
+                self.numbers.current[seen] = number, seen - least, ended
+        return number
+
+    def _kind(self, call: Call, path: Path, sets: int, sizes: list[Any], around: int | None) -> tuple[int, int]:
+        """The kind of a call, and its sequence number. `around`: the number of the innermost call around that has one.
+
+        What Python ran inside it is folded as calls of its own, from its own paths.
+        """
+        event, name, type_, fields, inputs, children = call
+        if type_ == events.LAUNCH:
+            through, took = inputs
+            self._device.append(took)
+            return self.kinds.launch(name, through), -1
+        self._names.latest.append(name)
+        sequence: int = fields.sequence_number
+        if self.steps.awaited:
+            self.steps.look_for(event, type_)
+        if self._read is not None:
+            reading = self._reading
+            self._read.append(tuple([key_set_of(value, reading) for value in inputs]) if type_ == "op" else ())
+        given: Any = ()
+        overload = None
+        counted = False
+        if type_ == "op":
+            overload = self._overload(event, path)
+            given = tuple([signature(value, sizes) for value in inputs])
+            counted = 0 <= sequence < events.COUNTED
+            if counted:
+                self._seen.append(sequence)
+                self._first = sequence if self._first is None else self._first
+                around = sequence
+        inside = tuple(self._called(api.in_order(children, self._work), path, sets, around)) if children else ()
+        key = (type_, name, overload, given, counted, inside)
+        number = self.kinds.by_key.get(key)
+        if number is None:
+            first: OperatorKindData = {"type": type_, "name": name}
+            if type_ == "op":
+                first["overload"], first["counted"] = overload, counted
+                first["inputs"] = [events.recorded_input(value) for value in inputs]
+            number = self.kinds.add(key, Kind(first, inside, type_ in NODES))
+        return number, sequence
+
+    def _overload(self, event: Any, path: Path) -> str | None:
+        """An operator call's overload; the call is kept with it if it writes to what it was given."""
+        overload = event.overload_name if self._overloads else None
+        if self.faults.writes is not None:
+            self.faults.writes.add(event, overload, path)
+        return overload
+
+    def _called(
+        self, children: Iterable[Any], path: Path, sets: int, around: int | None
+    ) -> Iterator[tuple[int, int | None]]:
+        """What a call called: of each operator, or launch, its kind and sequence number, HOLE where Python ran."""
+        for child in children:
+            name = child.name
+            if name.startswith(MARKED):
+                order = self._order.numbers
+                length, marked = len(order), self._marks.get(name)
+                imported = self._imported
+                self._walk((child,), path, sets)
+                if marked is not None and marked[0] is not path:
+                    took = child.duration_time_ns - (self._imported - imported)
+                    marked[0].inside += took
+                    self._python += took
+                if len(order) > length:
+                    order.append(END)
+                    yield HOLE
+                continue
+            call = read(child, name)
+            if call is not None:
+                yield self._inside(call, path, sets, around)
+            elif self._work:
+                for kernel, through, took in api.launched(child, self._work):
+                    self._device.append(took)
+                    yield self.kinds.launch(kernel, through), None
+
+    def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
+        """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
+        kind, sequence = self._kind(call, path, sets, [], around)
+        if not self.kinds.by_number[kind].first.get("counted"):
+            return kind, None
+        base = around if around is not None else self._first
+        return kind, sequence - (base if base is not None else sequence)
+
+    # --- what is told ---
+
+    def told(self, paths: list[Path]) -> routes.Folded:
+        """What was folded; `paths` are all of them, by number."""
+        self._drop_halves()
+        told = routes.told(self.rows, self.kinds, self._order, paths, self.steps.stepping)
+        self._route_of = told.route_of
+        return told
+
+    def stepped(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
+        """What was stepped, with the route that each is of, and what libraries told of it; behind `told`."""
+        return self.steps.told(self._route_of)
+
+
+def _put_back_limits(limit: int, *, collects: bool) -> None:
+    sys.setrecursionlimit(limit)
+    if collects:
+        gc.enable()

@@ -1,0 +1,117 @@
+"""What calls of Python are called: each code object and builtin is looked at once, and has one label from then on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import replace
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from . import last_words, unpatched, whose
+from . import torch_api as api
+from .cuts import CutList
+from .frames import PROCESSES, spawns
+from .paths import Label
+from .stacks import Thread
+from .taken import os, sys
+
+INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # a module's call is one row, with what its hooks need
+
+
+class Labels:
+    """The labels of one recording. None stands for what has no path: Python's own, other packages', our own.
+
+    `by_code` and `by_builtin` are read at each call; what they lack is asked of `classified` and `builtin`.
+    """
+
+    __slots__ = ("_by_method", "_by_module", "_by_table", "_cuts", "_user_files", "by_builtin", "by_code")
+
+    def __init__(self, user_files: Iterable[str], cuts: CutList) -> None:
+        self._user_files = frozenset(map(whose.real, user_files))
+        self._cuts = cuts
+        self.by_code: dict[CodeType, Label | None] = {}
+        self.by_builtin: dict[Any, Label | None] = {}
+        self._by_table: dict[tuple[str, str], Label] = {}  # of builtins, by table and method
+        self._by_method: dict[tuple[Label, type], Label] = {}  # of methods, by label and class
+        self._by_module: dict[tuple[str, type], Label] = {}
+
+    def classified(self, code: CodeType) -> Label | None:
+        """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
+        file, name = code.co_filename, code.co_name
+        if code is api.MODULE_CALL:
+            return Label("module", "")
+        if code is INSIDE_A_MODULE or (name.startswith("<") and name not in ("<module>", "<lambda>")):
+            return None
+        if not code.co_flags & inspect.CO_NEWLOCALS and name != "<module>":
+            return None  # the body of a class
+        qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
+        if file.startswith(whose.OURS) or (file.startswith("<") and not file.startswith(whose.TYPED)):
+            return None  # what a program made itself: a dataclass's methods, a compiler's functions
+        guards = api.may_guard(code)
+        if file.startswith(api.TORCH_DIR + os.sep):
+            is_timed = _is_timed(file, name)
+            return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
+        if name != "forward" and whose.is_library(file) and whose.real(file) not in self._user_files:
+            return None
+        return Label("user", qualname, file, code.co_firstlineno, guards=guards)
+
+    def builtin(self, builtin: Any) -> Label | None:
+        """What a builtin is; it is about to be called by the program."""
+        if builtin is last_words.EXIT:  # seen once: it does not return
+            last_words.exits(sys._getframe(1))
+        if spawns(builtin):
+            self._cuts.add(PROCESSES)
+        known = api.identify(builtin)
+        if known is None:
+            return None
+        label = self._by_table.get(known)
+        if label is None:
+            table, method = known
+            internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
+            name = "" if internal else api.public_name(table, method)
+            label = self._by_table[known] = Label("builtin", name, table=table, method=method)
+        return label
+
+    def of_class(self, frame: FrameType, label: Label) -> Label:
+        """The label of a method with the class of the object that it is called on."""
+        owner = frame.f_locals.get("self")
+        if owner is None:
+            return label
+        known = self._by_method.get((label, type(owner)))
+        if known is None:
+            with unpatched.ours():
+                known = self._by_method[label, type(owner)] = replace(label, type=api.qualname_of(type(owner)))
+        return known
+
+    def module(self, thread: Thread, frame: FrameType) -> Label:
+        """A module by its name within the outermost one that is running; "" for that one itself."""
+        module = frame.f_locals.get("self")
+        kind = type(module)
+        place, outermost = thread.outermost
+        if place >= len(thread.stack) or thread.stack[place] is not outermost:  # no module is open
+            thread.names = {}
+        held = thread.names.get(id(module))
+        if held is None and not thread.names and isinstance(module, torch.nn.Module):
+            thread.names = api.module_names(module)
+            held = thread.names.get(id(module))
+        name = held[1] if held is not None and held[0] is module else "?"
+        known = self._by_module.get((name, kind))
+        if known is None:
+            forward = getattr(getattr(kind, "forward", None), "__code__", None)
+            file, first = (forward.co_filename, forward.co_firstlineno) if forward is not None else (None, None)
+            known = Label("module", name, file, first, type=api.qualname_of(kind))
+            self._by_module[name, kind] = known
+        return known
+
+
+def _is_timed(file: str, name: str) -> bool:
+    """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
+    inside = file.removeprefix(api.TORCH_DIR + os.sep)
+    if inside.startswith("optim" + os.sep):
+        return name in ("step", "zero_grad", "__init__")
+    if inside.startswith(os.path.join("utils", "data")):
+        return name == "__next__"
+    return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))

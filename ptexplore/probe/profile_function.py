@@ -1,0 +1,373 @@
+"""The profile function of a recording: Python tells it each call, and it keeps on which path the program is.
+
+It runs at every call of the program's, in every thread: what is read there is bound to a slot of its own. It adds no
+function to the stack that it can do without, as a program may have room for few.
+"""
+
+from __future__ import annotations
+
+import _thread
+from types import CodeType, FrameType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import at_work, last_words, own_threads, unpatched, whose
+from . import torch_api as api
+from .cuts import CutList
+from .first_reads import read_tensors
+from .generators import goes_on
+from .graphs import Graphs
+from .held_signals import is_the_programs
+from .labels import Labels
+from .paths import Label, Path, Paths
+from .program_ranges import BEGINS, ENDS, ProgramRanges
+from .reasons import reason
+from .run_times import RunTimes
+from .slices import Slices
+from .stacks import BUILTIN, FRAME, Slot, Thread
+from .taken import sys, threading, time
+from .threads import Threads
+
+if TYPE_CHECKING:
+    from .program_steps import ProgramSteps
+
+TIMED = 2_000  # calls of the profile function that are timed, the first ones
+SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
+USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
+# What starts torch's profiler, and what ends it: torch.profiler comes by both too.
+PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
+PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
+SET_PROFILE = sys.setprofile
+# What is looked up at each call is this module's own: by another module's name it takes longer.
+FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
+_get_ident = _thread.get_ident
+_set_frame_compiler = api.set_frame_compiler
+
+
+class ProfileFunction:
+    """The function, `function`, which is set in each thread, and what it has seen last.
+
+    `calls`: how often it was called. `failed`: the path of the builtin that has just raised. `given_up`: the program
+    called sys.setprofile itself. `threw`: something was raised inside of it, which Python then takes away. `is_over`:
+    it sees no more. `steps`: who steps calls, None where nobody does.
+    """
+
+    __slots__ = (
+        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_labels", "_local", "_main", "_paths", "_profiler",
+        "_ranges", "_slices", "_threads", "_timed_next", "_times", "calls", "failed", "function", "given_up", "is_over",
+        "steps", "threw",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0913  (each call may come to any of them)
+        self, paths: Paths, labels: Labels, threads: Threads, ranges: ProgramRanges, slices: Slices, graphs: Graphs,
+        cuts: CutList, times: RunTimes,
+    ) -> None:  # fmt: skip
+        self._paths, self._labels, self._threads, self._ranges = paths, labels, threads, ranges
+        self._slices, self._graphs, self._cuts, self._times = slices, graphs, cuts, times
+        self._profiler = slices.profiler
+        self._by_code, self._by_builtin = labels.by_code, labels.by_builtin
+        self._local, self._main = threads.local, threads.main
+        self.steps: ProgramSteps | None = None
+        self.calls = self._timed_next = 0  # the second one: which call is timed next
+        times.counter = self
+        self.failed: Path | None = None
+        self.given_up = self.threw = self.is_over = False
+        self.function = self.hook  # one object, by which it is known
+        self._before: tuple[Any, Any] = (None, None)  # what was set in this thread, and for threads that begin
+
+    # --- set, and put back ---
+
+    def find(self) -> None:
+        """Note what is set before."""
+        api.compile_never(ProfileFunction.hook.__code__)
+        self._before = sys.getprofile(), threading.getprofile()
+
+    def set_for_threads(self) -> None:
+        """Set it for threads that begin from here on: Python has one such function a process, and one a thread."""
+        threading.setprofile(self.function)
+
+    def take_away(self, *, interrupted: bool) -> None:
+        """Put back what was set before, but for what the program has set itself meanwhile.
+
+        Other threads lose it when they call next.
+        """
+        if _get_ident() == self._main:
+            if sys.getprofile() is self.function:
+                sys.setprofile(self._before[0])
+            elif not self.is_over and not interrupted:
+                self._cuts.add(reason("hook-taken-or-failed"))
+        self.is_over = True
+        if threading.getprofile() is self.function:
+            threading.setprofile(self._before[1])
+
+    def go_on(self) -> None:
+        """Set it anew: what it raised is with the program, which went on."""
+        self.threw = False
+        if sys.getprofile() is not None:
+            return
+        self._cuts.add(reason("interrupted-in-hook"))
+        running: list[FrameType] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            running.append(frame)
+            frame = frame.f_back
+        thread: Thread = self._local.thread
+        inner = next((f for f in running if not f.f_code.co_filename.startswith(whose.OURS)), None)
+        while len(thread.stack) > 1:
+            slot = thread.stack[-1]
+            if slot.frame is not None and slot.frame in running and not (slot.builtin and slot.frame is inner):
+                break
+            self._threads.leave(thread)
+        if not self.is_over:
+            sys.setprofile(self.function)
+
+    def runs_already(self, thread: Thread, frame: FrameType) -> None:
+        """Record what a function calls from here on as calls from it."""
+        label = self._by_code[frame.f_code] = self._labels.classified(frame.f_code)
+        if label is not None and label.kind == "user":
+            path = self._paths.child(thread.stack[-1].path, (label, None), label)
+            path.calls += 1
+            self._enter(thread, Slot(frame, FRAME, path, thread.sets))
+
+    def dies(self) -> None:
+        """The process ends here: the builtin that this thread is in is what failed."""
+        thread = self._threads.mine
+        self.failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
+
+    # --- a call ---
+
+    def hook(self, frame: FrameType, event: str, argument: Any) -> None:
+        """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        compiler = None
+        try:
+            compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
+            if self.is_over:  # a thread goes on that was started meanwhile, or another thread ended the recording
+                sys.setprofile(self._before[_get_ident() != self._main])
+                return
+            calls = self.calls = self.calls + 1
+            if calls >= self._timed_next:
+                self._timed(frame, event, argument)
+            else:
+                self._happened(frame, event, argument)
+        except RecursionError:  # where the program itself has room left; a further call would raise it once more
+            pass
+        except BaseException as error:
+            if is_the_programs(error):  # a handler of a signal raised it, as that of Ctrl-C does
+                self.threw = True
+                raise
+            self._cuts.failed(error)
+        finally:
+            if compiler is not None:
+                _set_frame_compiler(compiler)
+
+    def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
+        times = self._times
+        counts = 1 if self.calls <= TIMED else SAMPLED
+        self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
+        began, apart = time.thread_time_ns(), times.slicing + times.waited
+        outer = self._innermost()
+        self._happened(frame, event, argument)
+        took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
+        if times.slicing + times.waited == apart:
+            took += (counts - 1) * min(took, USUAL)
+            times.hook += took
+            # What is entered begins late in the hook, what is left ends early: it was in the time of what is around it.
+            inner = self._innermost()
+            (inner if inner.depth < outer.depth else outer).recording += took
+
+    def _innermost(self) -> Path:
+        """The innermost open path of this thread."""
+        thread: Thread | None = getattr(self._local, "thread", None)
+        return thread.stack[-1].path if thread is not None else self._paths.root
+
+    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+        try:
+            thread: Thread = self._local.thread
+        except AttributeError:
+            thread = self._threads.new()
+        if event == "c_call":
+            owner = getattr(argument, "__self__", None)
+            kind = type(owner)
+            key = argument if owner is None or kind is ModuleType else (kind, argument.__name__)
+            if kind is FAST_RANGE:
+                self._ranges.fast(owner, argument.__name__)
+            try:
+                label = self._by_builtin[key]
+            except KeyError:
+                label = self._by_builtin[key] = self._labels.builtin(argument)
+            if label is not None:
+                self._enter_builtin(thread, frame, label, argument)
+            elif argument is SET_PROFILE or not thread.is_main:
+                self.given_up = self.given_up or (thread.is_main and argument is SET_PROFILE)
+                thread.waits = (frame.f_code, frame.f_lasti) if at_work.only_waits(argument) else None
+        elif event == "call" or event == "return":
+            self._frame_event(thread, frame, event)
+        else:  # c_return, c_exception
+            stack = thread.stack
+            slot = stack[-1]
+            if slot.builtin and slot.frame is frame:
+                path = slot.path
+                self.failed = path if event == "c_exception" else None
+                stack.pop()
+                mark = slot.mark
+                if mark is not None:
+                    try:  # noqa: SIM105  (a context manager costs more, at each call)
+                        mark[1](None, None, None)
+                    except RuntimeError:  # as in `Profiler.close`
+                        pass
+                    slot.frame = slot.held = None  # what is kept holds nothing of the program's
+                    path.slots[slot.sets].append(slot)
+                if self._profiler.left <= 0 or self.steps is not None or not path.label.name:
+                    self._builtin_left(thread, path)
+
+    # --- functions ---
+
+    def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
+        """A function is called, or it ends."""
+        code = frame.f_code
+        if event == "call":
+            if code is BEGINS or code is ENDS:
+                self._ranges.at_work += 1
+            try:
+                label = self._by_code[code]
+            except KeyError:
+                last_words.stay_ready()
+                with unpatched.ours():
+                    label = self._by_code[code] = self._labels.classified(code)
+            if label is not None:
+                self._called(thread, frame, code, label)
+            return
+        innermost = thread.stack[-1]
+        if innermost.frame is frame:
+            self._threads.leave(thread)
+            if self.steps is not None:
+                self.steps.before_syntax(thread, innermost.path)
+        elif self._by_code.get(code) is not None:
+            self._threads.unwind(thread, frame)
+        if (code is BEGINS or code is ENDS) and self._ranges.at_work:
+            self._ranges.at_work -= 1
+            self._ranges.changed(thread, code, frame.f_locals.get("self"))
+        if code is PROFILER_ENDS:
+            with self._slices.turn:
+                if not self.is_over:
+                    self._slices.resume()
+        if code in ABOUT_DEVICES:
+            self._about_device(code)
+
+    def _about_device(self, code: CodeType) -> None:
+        """A function of torch's ended by which a device's use begins, or the capture of a graph, or that ends."""
+        if code in api.BEGIN_DEVICES:
+            self._slices.device_begins()
+        else:
+            self._ranges.capture(code)
+
+    def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
+        outer, back = thread.stack[-1], frame.f_back
+        at: Any = None
+        if back is not None and back is outer.frame and outer.own:
+            at = back.f_lasti
+        elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
+            at = "line", back.f_lineno
+        key: Any = (label, at)
+        if code is PROFILER_BEGINS:
+            own_threads.are_the_programs()
+            with self._slices.turn:
+                self._slices.suspend()
+        if code is MODULE_CALL:
+            label = self._labels.module(thread, frame)
+            key = (label, key[1])
+        elif label.timed:
+            label = self._labels.of_class(frame, label)
+            key = (label, key[1])
+            if code in api.BACKWARD:
+                self._graphs.backward_begins(frame.f_locals.get(api.BACKWARD[code]))
+        path = self._paths.child(outer.path, key, label, back if at is not None else None)
+        own = path is not outer.path
+        path.calls += own and not goes_on(frame)
+        if not own:
+            self._paths.count_without(path, label, frame)
+        sets = self._threads.look_at_sets(thread, around=False)
+        slot = Slot(frame, FRAME, path, sets, own)
+        if label.kind == "module":
+            place, outermost = thread.outermost
+            if place >= len(thread.stack) or thread.stack[place] is not outermost:
+                thread.outermost = len(thread.stack), slot
+        # A marker within another one of the same path tells nothing, and a profile of thousands takes long.
+        if own or outer.builtin or sets != outer.sets:
+            self._enter(thread, slot)
+        else:
+            self.failed = None
+            thread.stack.append(slot)
+        if self.steps is not None:
+            self.steps.before_syntax(thread, None)
+
+    def _enter(self, thread: Thread, slot: Slot) -> None:
+        self.failed = None  # something else runs
+        thread.stack.append(slot)
+        if not slot.path.cold:
+            self._profiler.open(slot)
+
+    # --- builtins ---
+
+    def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
+        words = thread.words
+        as_before = words is not None and words.tobytes() == thread.seen
+        sets = thread.sets if as_before else self._threads.look_at_sets(thread)
+        stack = thread.stack
+        outer = stack[-1]
+        outer_path = outer.path
+        if frame is outer.frame and outer.own and outer_path.label.kind == "user":
+            place = label, frame.f_lasti  # a line is looked up in a table, which takes time
+            known = outer_path.children.get(place)
+            path = known if known is not None else self._paths.at_line(outer_path, place, frame)
+        elif _is_in(frame, outer_path):
+            path = self._paths.child(outer_path, (label, frame.f_lineno, "line"), label, frame)
+        else:
+            path = self._paths.child(outer_path, (label, None), label)
+        if path is not outer_path:
+            path.calls += 1
+        else:
+            self._paths.count_without(path, label)
+        if self.steps is not None and self.steps.before_builtin(path, label, sets, builtin):
+            return
+        self.failed = None  # something else runs
+        profiler = self._profiler
+        if path.cold or profiler.profile is None:
+            stack.append(Slot(frame, BUILTIN, path, sets))
+            return
+        try:
+            slot = path.slots[sets].pop()
+            slot.frame = frame
+        except (KeyError, IndexError):
+            slot = self._new_slot(path, sets, frame, builtin)
+        stack.append(slot)
+        path.seen += 1
+        profiler.left -= 1
+        mark = slot.mark
+        if mark is not None:
+            mark[0]()
+
+    def _new_slot(self, path: Path, sets: int, frame: FrameType, builtin: Any) -> Slot:
+        """A slot for a builtin, with its marker: both are kept, and used again by the next call from there."""
+        slot = Slot(frame, BUILTIN, path, sets)
+        if sets not in path.marks and threading.get_ident() == self._main:
+            slot.held = read_tensors(path, sets, frame, builtin)
+        slot.mark = self._profiler.new_mark(path, sets)
+        path.slots.setdefault(sets, [])
+        return slot
+
+    def _builtin_left(self, thread: Thread, path: Path) -> None:
+        """A builtin has ended: what is to be done then beside closing its slot."""
+        if not path.label.name:  # one of torch's own helpers, which may have changed the sets
+            self._threads.look_at_sets(thread)
+        if self._profiler.left <= 0:
+            self._slices.if_safe()
+        if self.steps is not None:
+            self.steps.before_syntax(thread, path)
+
+
+def _is_in(frame: FrameType, path: Path) -> bool:
+    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    return path.label.kind == "user" and frame.f_code.co_filename == path.label.file

@@ -1,0 +1,103 @@
+"""What was folded, as it is told: rows become calls, each of a route, which is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import events
+from .folded_steps import represented
+from .kinds import KindTable, Row, RowTable
+from .order import Order
+from .paths import Path
+from .profiled import NODES
+
+if TYPE_CHECKING:
+    from .messages import OperatorCallsData, OperatorKindData, OperatorRouteData
+    from .stepping import Key, Stepping
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was folded, as it is told: `order` is packed. `route_of`: the route of each row, by number."""
+
+    kinds: list[OperatorKindData]
+    routes: list[OperatorRouteData]
+    calls: list[OperatorCallsData]
+    order: bytes
+    ordered: int
+    route_of: list[int]
+
+
+def told(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path], stepping: Stepping | None) -> Folded:
+    """All rows as calls, and their routes; `paths` are all of them, by number."""
+    routes: dict[Any, int] = {}
+    represents: dict[int, Key] = {}  # by route what stands for it among those that were stepped
+    route_of: list[int] = [-1]  # by row
+    calls: list[OperatorCallsData] = []
+    for key, row in zip(rows.keys(), rows.by_number, strict=True):
+        if not key:
+            continue
+        path, sets, kind, shape, recorded = key
+        label = paths[path].label
+        maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
+        guards = label.guards and maker is None
+        route = routes.setdefault((label.called, sets, kind, maker, guards), len(routes))
+        route_of.append(route)
+        type_ = kinds.by_number[kind].first["type"]
+        if type_ != events.LAUNCH:
+            represents.setdefault(route, represented(paths[path], key, type_ in NODES))
+        call = row.told(path, route, shape)
+        if recorded is not None:
+            call["recorded"] = recorded[0] - 1  # row 0 is END
+        calls.append(call)
+    told = [_route(*key) for key in routes]
+    _tell_read(told, rows.by_number, route_of)
+    if stepping is not None:
+        _tell_stepped(told, stepping, represents, route_of)
+    return Folded(kinds.told(), told, calls, order.told(), order.count, route_of)
+
+
+def _route(
+    builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None, guards: bool
+) -> OperatorRouteData:
+    told: OperatorRouteData = {"sets": sets, "kind": kind}
+    if builtin is not None:
+        told["table"], told["method"] = builtin
+    if maker is not None:
+        told["recorded"], told["offset"] = maker
+    if guards:
+        told["guards"] = True
+    return told
+
+
+def _tell_read(routes: list[OperatorRouteData], rows: Sequence[Row], route_of: Sequence[int]) -> None:
+    """Tell of each route the key sets of inputs that were read before its calls."""
+    read_by: dict[int, list[list[list[int]]]] = {}
+    for row, number in zip(rows, route_of, strict=True):
+        if row.read is not None and any(any(read) for read in row.read):
+            _add_read(read_by.setdefault(number, [[[] for _ in read] for read in row.read]), row.read)
+    for number, read in read_by.items():
+        routes[number]["read"] = read
+
+
+def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
+    """Add the key sets that were read before one more call to those of its route: each set once."""
+    for sets, given in zip(told, read, strict=True):
+        for known, raw in zip(sets, given, strict=True):
+            if raw is not None and raw not in known:
+                known.append(raw)
+
+
+def _tell_stepped(
+    routes: list[OperatorRouteData], stepping: Stepping, represents: dict[int, Key], route_of: Sequence[int]
+) -> None:
+    """Tell of each route which one that was stepped stands for it, or why none was."""
+    by = {call.key: route_of[call.row] for call in stepping.done if call.row is not None}
+    for number, key in represents.items():
+        why = stepping.why(key)
+        if key in by:
+            routes[number]["represented"] = by[key]
+        else:
+            routes[number]["unstepped"] = why

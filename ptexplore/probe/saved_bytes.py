@@ -1,0 +1,56 @@
+"""How many bytes autograd saved for backward, by the call that saved them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from . import torch_api as api
+from .call_numbers import CallNumbers
+from .kinds import RowTable
+
+
+class SavedBytes:
+    """Counts what graphs saved for the rows of the calls that recorded their nodes, each storage once.
+
+    `told` has what is told of saved tensors beside the rows, by the names of the program's fields.
+    """
+
+    def __init__(self, rows: RowTable, numbers: CallNumbers) -> None:
+        self._rows, self._numbers = rows, numbers
+        self.told: Counter[str] = Counter()
+        self._met: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
+        self._unplaced: list[tuple[int, int]] = []  # the number and the bytes of what calls saved that are not folded
+
+    def count(self, nodes: list[Any], *, folded: bool = True) -> None:
+        """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
+
+        A graph may be gone back through more than once: what a node saved counts the first time. Where what ran until
+        now is not `folded`, as in a backward inside of another one, some calls are known as soon as it is.
+        """
+        kept = api.saved_storages(nodes)
+        told = self.told
+        told.update({f"saved_{name}": count for name, count in kept.uncounted().items()})
+        told["saved_backwards"] += api.tells_saved_unread()
+        counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._met}
+        self._met.update((sequence, address) for sequence, address, _ in kept.told)
+        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
+            if address in counted:
+                continue
+            counted.add(address)
+            known = self._numbers.numbered(sequence)
+            if known is not None:
+                self._rows.by_number[known[0]].saved += size
+                continue
+            told["saved_elsewhere"] += size
+            if not folded:
+                self._unplaced.append((sequence, size))
+
+    def place(self) -> None:
+        """Count what was saved by calls that are folded by now for these calls."""
+        unplaced, self._unplaced = self._unplaced, []
+        for sequence, size in unplaced:
+            known = self._numbers.numbered(sequence)
+            if known is not None:
+                self._rows.by_number[known[0]].saved += size
+                self.told["saved_elsewhere"] -= size
