@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from ptexplore.model.program import Program
 from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
+from ptexplore.saved.changed import program_with
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
 from ptexplore.view.words.reasons import worded, worded_finding
-from ptexplore.view.words.records import program_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -178,7 +178,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
         'torch.add(a, b)'
         """
-        from ptexplore.view.trace.saved import trail_to_json
+        from ptexplore.view.words.saved import trail_to_json
 
         return trail_to_json(self.record)
 

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import to_builtins
 
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
-from ptexplore.capture.program import units_by_thread
 from ptexplore.model import reasons as why
 from ptexplore.model.messages import Effects
 from ptexplore.model.program import Program
+from ptexplore.model.program_order import units_by_thread
 from ptexplore.model.reasons import Reason, reason_of
 
 COMPARED = ("op", "node", "engine")

@@ -417,7 +417,7 @@ class _Heard:
         """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
         if self.program is None or data.get("event") is not None or data.get("number") is None:
             return data
-        from ptexplore.capture.program import call_of
+        from ptexplore.model.program_order import call_of
 
         return {**data, "event": call_of(self.program, str(data["op"]), int(data["number"]))}
 

@@ -198,7 +198,7 @@ def run_lab_here(
             raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
         result, trail = workspace.run_lab(*entry, lab)
     if trail is not None:
-        from ptexplore.view.trace.saved import trail_to_json
+        from ptexplore.view.words.saved import trail_to_json
 
         Path(save).write_text(trail_to_json(trail), encoding="utf-8")
     json.dump(asdict(result), sys.stdout)

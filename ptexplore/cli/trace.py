@@ -289,8 +289,8 @@ def _show(
 
 def _print_json(trail: Trail, session: Session | None, wanted: Options) -> None:
     """The Trail as JSON; where a view of it was named, that."""
-    from ptexplore.view.trace.saved import trail_to_json
     from ptexplore.view.trace.views import view, view_to_json
+    from ptexplore.view.words.saved import trail_to_json
 
     print(view_to_json(view(trail, wanted, session)) if wanted.view is not None else trail_to_json(trail))
 

@@ -1,6 +1,6 @@
 """What the recorders saw: the data of each kind of observation, as a record.
 
-These records are the schema of an observation's `data`. `capture/session.py` checks what is loaded against them,
+These records are the schema of an observation's `data`. `saved/session.py` checks what is loaded against them,
 later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
 kinds are let through: a format only ever grows.
 

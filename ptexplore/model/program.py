@@ -18,6 +18,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
 HOLE = -1  # among what a kind called: Python ran there
+NODES = ("engine", "node")  # the types of kinds that autograd's engine runs
 
 
 class CallPath(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """What was observed of one expression, and what is concluded from it: sessions, hops, Trails.
 
-These records are the schema of saved traces too. `capture/session.py` and `view/trace/saved.py` read and write them;
+These records are the schema of saved traces too. `saved/` reads and writes them;
 `scripts/json-docs` makes the tables of docs/json.md from the docstrings and comments here.
 """
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from ptexplore.capture.chrome_trace import TimedOperator, TimedTrace
-from ptexplore.capture.program import NODES, units
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.program import OperatorKind, Program, TimesElsewhere
+from ptexplore.model.program import NODES, OperatorKind, Program, TimesElsewhere
+from ptexplore.model.program_order import units
 
 RUN = 4  # calls that must be alike in a row, for a place to be looked at
 ALIKE = 8  # places with the same rows in a row that are looked at

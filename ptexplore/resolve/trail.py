@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from ptexplore.capture.left_running import told_of
-from ptexplore.capture.program import last_calls
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import (
@@ -26,6 +25,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program, StepBudget
+from ptexplore.model.program_order import last_calls
 from ptexplore.model.reasons import (
     CallsInAll,
     GradientCopied,

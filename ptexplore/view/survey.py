@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from msgspec import to_builtins
 
-from ptexplore.capture.session import from_document, refused
 from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
 from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
@@ -22,11 +21,13 @@ from ptexplore.model.places import Precision
 from ptexplore.model.reasons import RefusedInside
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.safe_text import clean_json
+from ptexplore.saved.document import from_document, refused
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.documents import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one

@@ -7,10 +7,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from ptexplore.capture.session import costs_too_much
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Session, Trail, walk
-from ptexplore.view.trace.saved import MAX_HOPS, trail_from_json, trail_to_json
+from ptexplore.saved.document import costs_too_much
+from ptexplore.saved.trail import MAX_HOPS, trail_from_json
+from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import open_users_file, write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'

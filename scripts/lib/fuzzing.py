@@ -127,7 +127,8 @@ def _format_1() -> bytes:
 
 
 def _format_2() -> bytes:
-    from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+    from ptexplore.saved.trail import trail_from_json
+    from ptexplore.view.words.saved import trail_to_json
 
     return trail_to_json(trail_from_json(_text("1", _format_1), "x")[0]).encode()
 
@@ -156,9 +157,10 @@ def _shown(data: bytes, *views: str | None) -> None:
     """Read a saved trace and draw each of these views as a terminal, an SVG and a page have it."""
     from ptexplore.render.terminal.console import make_console, picture
     from ptexplore.render.terminal.trace import print_trail
+    from ptexplore.saved.trail import trail_from_json
     from ptexplore.view.trace.page import Options
-    from ptexplore.view.trace.saved import trail_from_json, trail_to_json
     from ptexplore.view.trace.views import named, view, view_to_json
+    from ptexplore.view.words.saved import trail_to_json
 
     trail, session = trail_from_json(data, "x.json")
     drawn = trail_to_json(trail, session)
@@ -192,7 +194,7 @@ def load(drawn: random.Random, folder: Path) -> None:
 def program(drawn: random.Random, folder: Path) -> None:
     """The saved trace of a program: a view of it, or the stacks that profilers' viewers read, or by the API."""
     from ptexplore.render.stacks import FORMATS, exported
-    from ptexplore.view.trace.saved import trail_from_json
+    from ptexplore.saved.trail import trail_from_json
     from ptexplore.view.trace.stacks import stacks_of
 
     data = _mutated(drawn, _text("program", _program))
@@ -232,7 +234,7 @@ def chrome_times(drawn: random.Random, folder: Path) -> None:
     """A trace that torch.profiler wrote, laid over a program."""
     from ptexplore.capture.chrome_trace import read_chrome_trace
     from ptexplore.resolve.times import with_times
-    from ptexplore.view.trace.saved import trail_from_json
+    from ptexplore.saved.trail import trail_from_json
 
     (folder / "times.json").write_bytes(_mutated(drawn, _text("events", _events)))
     trail, _ = trail_from_json(_text("program", _program), "x")

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
+from ptexplore.saved.trail import trail_from_json
+from ptexplore.view.words.saved import trail_to_json
+from tests.unit.saved.test_trail import SAVED
 from tests.unit.test_safe_text import spoilt
-from tests.unit.view.test_saved import SAVED
 
 # Whoever gets to run one of these sets a mark that the tests look for.
 MARK = "window.__ran=(window.__ran||0)+1"

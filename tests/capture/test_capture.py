@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from ptexplore.capture.probing import TraceRequest
-from ptexplore.capture.program import units
-from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Runtime
+from ptexplore.model.program_order import units
 from ptexplore.model.trace import Session
+from ptexplore.saved.document import from_json, to_json
+from ptexplore.saved.session import checked, portable
 from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.typed import typed
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import ptexplore
-from ptexplore.capture.program import units
+from ptexplore.model.program_order import units
 from ptexplore.model.reasons import RanInYourProcess, ThreadsOfProgram
 from ptexplore.model.trace import walk
 from tests.harness import TARGET, InProcess

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from ptexplore.capture.program import flaw_of, program_of, units
+from ptexplore.capture.program import program_of
 from ptexplore.model.program import Program
+from ptexplore.model.program_order import units
 from ptexplore.model.reasons import (
     ClockWasSet,
     InterruptedInHook,
@@ -28,6 +29,7 @@ from ptexplore.model.reasons import (
     ThreadsInsideAtEnd,
     reason_of,
 )
+from ptexplore.saved.program import flaw_of
 from ptexplore.view.trace.program_parts import run_of
 from ptexplore.view.trace.stacks import _threads
 

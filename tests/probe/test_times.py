@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from ptexplore.capture.chrome_trace import TimedOperator, TimedTrace, read_chrome_trace
-from ptexplore.capture.program import flaw_of, program_of, units
+from ptexplore.capture.program import program_of
 from ptexplore.errors import PtexploreError
 from ptexplore.model.program import Program
+from ptexplore.model.program_order import units
 from ptexplore.resolve.times import with_times
+from ptexplore.saved.program import flaw_of
 from ptexplore.view.trace.program_parts import run_of, times_elsewhere
 from ptexplore.view.trace.stacks import _threads
 

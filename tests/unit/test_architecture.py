@@ -192,7 +192,7 @@ _SHALLOW = {
     "ptexplore/resolve/order.py::_nested": "it orders one function, which holds no further one of its kind",
     "ptexplore/resolve/order.py::_ordered": "it orders one function, which holds no further one of its kind",
 }
-_DEEP_ROOMS = ("capture", "resolve", "view/trace", "view/notes/notes_about.py", "render", "tui")
+_DEEP_ROOMS = ("capture", "saved", "resolve", "view/trace", "view/notes/notes_about.py", "render", "tui")
 _NESTING = frozenset(
     ("children", "inner", "parts", "inside", "calls")
 )  # the fields that hold records of their own kind
@@ -255,11 +255,11 @@ def test_nested_records_are_not_walked_by_recursion() -> None:
 
 
 def test_no_view_asks_how_what_was_traced_is_stored() -> None:
-    """`model/traced.py` has what views must know of each kind of trace; the codec alone reads what is stored."""
+    """`model/traced.py` has what views must know of each kind of trace; `saved/` alone reads what is stored."""
     asks = re.compile(r"\bprogram is (not )?None\b")
     views = (path for path in MODULES if path.relative_to(PACKAGE).as_posix().startswith("view/"))
     found = {name_of(path) for path in views if asks.search(path.read_text(encoding="utf-8"))}
-    assert found <= {"ptexplore/view/trace/saved.py"}
+    assert found == set()
 
 
 # --- the doors (docs/security.md): one place each, so that nobody has to remember ---

@@ -39,7 +39,6 @@ _FLAG = "an option's own name (model/options.py)"
 PLAIN = {
     ("annotations/layers.py", "OWN"): _OURS,
     ("capture/probing.py", "name"): _FLAG,
-    ("capture/session.py", "TRAIL_FORMAT"): _OURS,
     ("cli/browse.py", "load"): _TYPED,
     ("cli/browse.py", "target"): _TYPED,
     ("cli/notes.py", "OWN"): _OURS,
@@ -56,6 +55,7 @@ PLAIN = {
     ("render/terminal/tour.py", "see.text.replace('#', ' ')"): _ID,
     ("render/terminal/tour_list.py", "chosen.tour.id"): _ID,
     ("render/terminal/tour_list.py", "view.following.replace('#', ' ')"): _ID,
+    ("saved/document.py", "TRAIL_FORMAT"): _OURS,
     ("source/fetch/fetch.py", "request.project"): _NAME,
     ("source/fetch/install.py", "checkout.name"): _NAME,
     ("source/fetch/install.py", "taken.name"): _NAME,

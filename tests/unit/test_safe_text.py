@@ -20,7 +20,6 @@ from rich.console import Console
 from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.format import Origin, parse
 from ptexplore.annotations.lock import read_lock
-from ptexplore.capture.session import to_json
 from ptexplore.cli.app import report
 from ptexplore.cli.options import print_json, warn
 from ptexplore.errors import PtexploreError
@@ -32,15 +31,16 @@ from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.console import make_console, picture
 from ptexplore.render.terminal.trace import print_explanation, print_trail
 from ptexplore.safe_text import UNSAFE, clean, clean_document, clean_json, clean_lines, unsafe_in
+from ptexplore.saved.document import to_json
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.tui.widgets.colours import content, cut_to, label
 from ptexplore.view.line import Line, Span
 from ptexplore.view.trace.explain import explain
 from ptexplore.view.trace.page import Options
-from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view
-from tests.unit.view.test_saved import SAVED, a_trail, document, places, put
+from tests.unit.saved.test_trail import SAVED, a_trail, document, places, put
 
 # One of each kind: an escape that sets a title, C0, DEL, C1, bidi, a line end, what is not seen, a tag, a half.
 NASTY = "\x1b]0;x\x07\r\b\x7f\x9b31m\u202e\u2066\u2028\u200b\ufeff\U000e0041\U0001d173\ud800"

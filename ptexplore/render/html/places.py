@@ -40,7 +40,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
     folder, slash, name = path.rpartition("/")
     # A narrow page breaks a place before the file's name, never inside of a line's number.
     text = f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{escaped(f'{name}:{ref.line}' if ref.line else name)}"
-    outside = ref.url  # made by us, of a loaded trace too (view/trace/saved.py)
+    outside = ref.url  # made by us, of a loaded trace too (saved/trail.py)
     if _has_text(site, ref, trees):
         where = site.place(page, path, ref.line)
         if where is not None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.hop_keys import hop_keys
 from ptexplore.model.place_reasons import OutsideTorch
@@ -24,13 +23,12 @@ from ptexplore.model.trace import (
     Trail,
     walk,
 )
+from ptexplore.saved.document import to_json
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, message_of, named
-from ptexplore.view.trace.saved import rows
 from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
-from ptexplore.view.words.places import worded_place
-from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, worded_ending
-from ptexplore.view.words.records import with_places
+from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence
+from ptexplore.view.words.saved import ending_of, row_of
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught")  # of a hop  # fmt: skip
@@ -156,9 +154,8 @@ def explanation_to_json(explanation: Explanation) -> str:
     hop = explanation.hop
     if hop is None:
         assert explanation.ending is not None
-        ending = with_places(worded_ending(explanation.ending), worded_place)
-        return to_json(ExplainedEnding(ending, explanation.recorded))
-    row = replace(next(rows([hop], {hop.id: explanation.stable_key})), parent=explanation.parent)
+        return to_json(ExplainedEnding(ending_of(explanation.ending), explanation.recorded))
+    row = row_of(hop, explanation.parent, explanation.stable_key)
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 
 

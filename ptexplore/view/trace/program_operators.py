@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
-from ptexplore.model.program import OperatorCalls, OperatorKind, Program
+from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.amounts import seconds
@@ -29,7 +29,6 @@ from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import (
     LAUNCH,
-    NODES,
     calls_python,
     has_row,
     is_function,

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ptexplore.capture.program import began
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
+from ptexplore.model.program_order import began
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
 from ptexplore.model.trace import Session, Trail
 from ptexplore.view.trace.alike import Shapes
@@ -19,7 +19,6 @@ from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.native_names import kernel_name
 
-NODES = ("engine", "node")
 LAUNCH = "launch"  # the type of what a device was given to do
 TORCH = "/torch/"
 ENGINE = "autograd::engine::evaluate_function: "

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
-from ptexplore.model.program import CallPath, OperatorCalls, Program
+from ptexplore.model.program import NODES, CallPath, OperatorCalls, Program
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.model.traced import TracedName
-from ptexplore.view.trace.program_parts import NODES, operator_name, time_without_python, times_elsewhere
+from ptexplore.view.trace.program_parts import operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
 from ptexplore.view.words.reasons import sentence
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ptexplore.capture.session import to_json
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.model.traced import TracedName
+from ptexplore.saved.document import to_json
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName, leveled
 
 FEW = 20  # operator calls by the user's own code: of more, the path could show only some

@@ -12,10 +12,10 @@ from ptexplore.model.actions import Action
 from ptexplore.model.place_reasons import PlaceReason
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import ComparedValue, Ending, Finding
+from ptexplore.saved.changed import ending_with
 from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import worded_cause
 from ptexplore.view.words.places import place_sentence
-from ptexplore.view.words.records import ending_with
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (

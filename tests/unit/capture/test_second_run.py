@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ptexplore.capture.program import units_by_thread
 from ptexplore.capture.second_run import ComparedRun, compared
 from ptexplore.model.program import CallPath, Program
+from ptexplore.model.program_order import units_by_thread
 from ptexplore.model.reasons import (
     BothToTheEnd,
     ClockSetMeanwhile,

@@ -22,7 +22,7 @@ from ptexplore.model.reasons import (
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.words.actions import as_command
-from tests.unit.view.test_saved import a_trail
+from tests.unit.saved.test_trail import a_trail
 
 ENDED = {
     "died": ({"signal": "SIGKILL"}, RunEndedBySignal("SIGKILL")),

@@ -22,6 +22,7 @@ from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import Said
 from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, Session, TorchInfo, Trail
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links
@@ -32,7 +33,6 @@ from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
 from ptexplore.tui.touring import TourContents
-from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.workspace.typed import typed
 from tests import pictures
 from tests.harness import REPOSITORY

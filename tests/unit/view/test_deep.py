@@ -18,13 +18,14 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trail, walk
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.trace import print_trail
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.trace.explain import explain
 from ptexplore.view.trace.expression_parts import expression_run
 from ptexplore.view.trace.page import Options, TraceRow, ViewName
 from ptexplore.view.trace.recursion import levels_folded
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view, view_to_json
+from ptexplore.view.words.saved import trail_to_json
 
 LEVELS = 5000
 COUNT = 6  # columns of the instructions of a row

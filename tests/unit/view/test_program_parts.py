@@ -11,11 +11,11 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.run import OwnOperators, Part, Run
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
 from ptexplore.view.trace.program_parts import kernels, run_of
-from ptexplore.view.trace.saved import trail_from_json
 from ptexplore.view.trace.views import view
 from tests.hanging import ends
 

@@ -43,16 +43,17 @@ from ptexplore.model.trace import (
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
 from ptexplore.resolve.merge import NO_SOURCE
+from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace import native
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
-from ptexplore.view.trace.saved import trail_from_json, trail_to_json
 from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.saved import trail_to_json
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 FILES = ("format1-add-native.json.gz", "format1-softmax-backward.json.gz")

@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 import pytest
 
-from ptexplore.capture.session import MAX_TEXT, costs_too_much
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import Remark, SteppedCalls, records
@@ -92,10 +91,12 @@ from ptexplore.model.trace import (
     UntoldArgument,
     walk,
 )
+from ptexplore.saved.document import MAX_TEXT, costs_too_much
+from ptexplore.saved.trail import DEEPEST, trail_from_json
 from ptexplore.view.trace.explain import RECORDS
-from ptexplore.view.trace.saved import DEEPEST, trail_from_json, trail_to_json
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import given_in_words, sentence
+from ptexplore.view.words.saved import trail_to_json
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
@@ -824,15 +825,15 @@ def test_any_one_thing_wrong_in_format_1() -> None:
 
 def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three bytes of an empty object take 64 of memory; the limits are small here, so that the test is."""
-    from ptexplore.capture import session
-    from ptexplore.view.trace import saved
+    from ptexplore.saved import document as codec
+    from ptexplore.saved import trail as saved
 
     text = json.dumps(document() | {"more": [{}] * 2_000}).encode()
     assert trail_from_json(text, "x.json")[0].expression
     for limit, most, told in (("MAX_LISTS", 2_000, "lists and objects"), ("MAX_VALUES", 2_000, "values")):
         with monkeypatch.context() as patch, pytest.raises(PtexploreError) as raised:
-            patch.setattr(session, limit, most)
-            patch.setattr(session, "from_json", None)  # it is not read: that would raise another error
+            patch.setattr(codec, limit, most)
+            patch.setattr(codec, "from_json", None)  # it is not read: that would raise another error
             trail_from_json(text, "x.json")
         assert raised.value.exit_code == USAGE
         assert "at most 2,000 are read" in raised.value.why
@@ -860,12 +861,12 @@ def test_kinds_that_hold_one_another_without_end_are_refused() -> None:
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptexplore.capture import session
+    from ptexplore.saved import document as codec
     from ptexplore.workspace.saved_traces import save_trace
 
     for limit in ("MAX_LISTS", "MAX_VALUES"):
         with monkeypatch.context() as patch, pytest.raises(PtexploreError, match="is not written") as raised:
-            patch.setattr(session, limit, 5)
+            patch.setattr(codec, limit, 5)
             save_trace(tmp_path / "x.json", a_trail(), None)
         assert "could not be loaded again" in raised.value.why
     assert not list(tmp_path.iterdir())

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from ptexplore.capture.session import checked, from_json, portable, to_json
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.reasons import Said
 from ptexplore.model.trace import BoundName, Captured, Observation, ResultInfo, Session, TorchInfo
+from ptexplore.saved.document import from_json, to_json
+from ptexplore.saved.session import checked, portable
 
 SITE = "/someone/env/lib/python3.11/site-packages"
 SET = {"raw": 65537, "keys": ["CPU"]}

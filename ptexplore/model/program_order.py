@@ -1,0 +1,154 @@
+"""The order of a recorded program's calls: which ran after which, and what each of them held."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
+
+from ptexplore.model.program import HOLE, OperatorKind, Program
+
+MOST_IN_ORDER = 100_000_000  # calls of a whole run, each with what it holds
+
+
+def sizes_of(program: Program) -> list[int]:
+    """By number of kind how many calls one of it holds, itself too; of so many that nobody counts them, one more.
+
+    A few kinds that hold one another twice are billions of calls.
+    """
+    sizes: list[int] = []
+    for kind in program.kinds:
+        inside = 1 + sum(sizes[inner] for inner, _ in kind.inside if inner != HOLE)
+        sizes.append(min(inside, MOST_IN_ORDER + 1))
+    return sizes
+
+
+def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
+    """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
+    calls, None for what an operator called.
+
+    Raises ValueError if the order cannot be read, and if it is of more calls than anybody waits for.
+    """
+    sizes = sizes_of(program)
+    of_calls = [0, *(sizes[program.routes[calls.route].kind] for calls in program.calls)]
+    if sum(of_calls[number] for number in _numbers(program)) > MOST_IN_ORDER:
+        raise ValueError(f"the order is of more than {MOST_IN_ORDER:,} calls")
+    numbers = _numbers(program)
+    for number in numbers:
+        yield list(_rows_in(program, number, numbers))
+
+
+def units_by_thread(
+    program: Program, *, nodes_beside: bool = False
+) -> tuple[list[list[OperatorKind]], list[list[OperatorKind]]]:
+    """The kinds of every such call and of all that ran in it, in order: those of the main thread, those of all others.
+
+    `nodes_beside`: what the engine ran is among the others', as on a device, which has threads for it.
+
+    Raises ValueError if the order cannot be read.
+    """
+    beside: set[int] = set()
+    for number, path in enumerate(program.paths):
+        is_engine = nodes_beside and path.method == "run_backward"
+        if path.kind == "thread" or is_engine or path.parent in beside:
+            beside.add(number)
+    parts: tuple[list[list[OperatorKind]], list[list[OperatorKind]]] = ([], [])
+    for unit in units(program):
+        row = next((number for number, _ in unit if number is not None), None)
+        is_beside = row is not None and program.calls[row].path in beside
+        parts[is_beside].append([kind for _, kind in unit])
+    return parts
+
+
+def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
+    rows: list[int | None] = [number - 1]  # of each call that is open, innermost last; None once it was told
+    pending = [[program.routes[program.calls[number - 1].route].kind] if number else []]
+    while pending:
+        if not pending[-1]:
+            pending.pop()
+            rows.pop()
+        elif (kind := pending[-1].pop()) != HOLE:
+            yield rows[-1], program.kinds[kind]
+            rows[-1] = None
+            pending[-1] += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        elif called := next(further, 0):  # what Python ran in the hole, until it ends
+            pending[-1].append(HOLE)
+            rows.append(called - 1)
+            pending.append([program.routes[program.calls[called - 1].route].kind])
+
+
+def call_of(program: Program, op: str, number: int) -> int | None:
+    """The observation that shows the `number`th call of an operator ("add.Tensor"); None if that cannot be told.
+
+    It cannot where torch tells no overloads, or if there were fewer calls.
+    """
+    name, _, overload = op.partition(".")
+    try:
+        calls = (place for place, kind in _placed(program) if (kind.name, kind.overload) == (f"aten::{name}", overload))
+        return next(islice(calls, number - 1, None), None)
+    except ValueError:
+        return None
+
+
+def _placed(program: Program) -> Iterator[tuple[int, OperatorKind]]:
+    """Every call in order: the observation of such a call (capture/program.py makes them so), and its kind."""
+    numbers = _numbers(program)
+    yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
+
+
+def last_calls(program: Program) -> int | None:
+    """The number of the calls that the program made last; None if it made none, or the order cannot be read."""
+    try:
+        numbers = list(_numbers(program))
+    except ValueError:
+        return None
+    return next((number - 1 for number in reversed(numbers) if number), None)
+
+
+def began(program: Program) -> list[int]:
+    """By number of calls the place among all in the order in which the first of them began.
+
+    Without an order that can be read it is the number: the calls that one made in Python are numbered before it.
+    """
+    places = list(range(len(program.calls)))
+    with suppress(ValueError):
+        for place, number in enumerate(filter(None, dict.fromkeys(_numbers(program)))):
+            places[number - 1] = place
+    return places
+
+
+def _numbers(program: Program) -> Iterator[int]:
+    """The row numbers of the order, from 1; 0 where what Python ran inside a call ends."""
+    limit = 4 * program.ordered
+    packed = zlib.decompressobj()
+    try:
+        data = packed.decompress(base64.b64decode(program.order, validate=True), limit + 1)
+    except (binascii.Error, zlib.error) as error:
+        raise ValueError(f"the order of the calls cannot be unpacked: {error}") from error
+    if len(data) != limit or any(number > len(program.calls) for (number,) in struct.iter_unpack("<I", data)):
+        raise ValueError("the order of the calls names calls that are not there")
+    return (number for (number,) in struct.iter_unpack("<I", data))
+
+
+def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int, OperatorKind]]:
+    """The calls that one call holds, itself first; `further` are the numbers behind its own."""
+    route = program.routes[program.calls[number - 1].route]
+    places = [route.observation or 0]  # of each call that is open, innermost last
+    pending = [[route.kind] if number else []]
+    while pending:
+        if not pending[-1]:
+            pending.pop()
+            places.pop()
+        elif (kind := pending[-1].pop()) != HOLE:
+            places[-1] += 1
+            yield places[-1], program.kinds[kind]
+            pending[-1] += [inner for inner, _ in reversed(program.kinds[kind].inside)]
+        elif called := next(further, 0):  # what Python ran in the hole, until it ends
+            pending[-1].append(HOLE)
+            route = program.routes[program.calls[called - 1].route]
+            places.append(route.observation or 0)
+            pending.append([route.kind])

@@ -1,0 +1,61 @@
+"""A recorded program as it is saved and read back: without the folders of a machine, and checked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from msgspec import structs
+
+from ptexplore.model.program import HOLE, CallPath, Program
+from ptexplore.model.program_order import sizes_of
+
+MOST_IN_ROUTES = 500_000  # calls that one call of each route holds: a trace that can be loaded has 300,000 hops of them
+
+
+def portable_program(program: Program, folder: str) -> Program:
+    """The program without the folders of the machine it ran on: `folder` is the one that holds torch's package."""
+    return structs.replace(program, paths=tuple(_portable_path(path, folder) for path in program.paths))
+
+
+def _portable_path(path: CallPath, folder: str) -> CallPath:
+    if path.file is None:
+        return path
+    inside = folder and path.file.startswith(f"{folder}/")
+    file = path.file.removeprefix(f"{folder}/") if inside else os.path.basename(path.file)
+    ours = path.source is not None and path.source.path == path.file
+    source = replace(path.source, path=file) if ours and path.source is not None else path.source
+    return structs.replace(path, file=file, source=source)
+
+
+def flaw_of(program: Program) -> str | None:
+    """What is wrong with a program that was read from a file; None if each of its numbers leads to something.
+
+    What a number leads to comes before it, but for the calls that recorded a node, so that nothing goes in circles.
+    """
+    if not program.paths or any(
+        (path.parent is None) != (number == 0) or (path.parent or 0) > max(number - 1, 0)
+        for number, path in enumerate(program.paths)
+    ):
+        return "its paths are no tree"
+    kinds, routes = len(program.kinds), len(program.routes)
+    if any(inner != HOLE and not 0 <= inner < n for n, kind in enumerate(program.kinds) for inner, _ in kind.inside):
+        return "a kind of its operators calls one that is not there"
+    if any(
+        route.kind >= kinds
+        or route.sets >= len(program.sets)
+        or max(route.recorded or 0, route.represented or 0) >= routes
+        for route in program.routes
+    ):
+        return "a route of its operators leads nowhere"
+    sizes = sizes_of(program)
+    if sum(sizes[route.kind] for route in program.routes) > MOST_IN_ROUTES:
+        return f"its routes hold more than {MOST_IN_ROUTES:,} calls"
+    if any(
+        call.path >= len(program.paths) or call.route >= routes or (call.recorded or 0) >= len(program.calls)
+        for call in program.calls
+    ):
+        return "calls of its operators lead nowhere"
+    if (program.failed or 0) >= len(program.paths):
+        return "what raised is on no path"
+    return None

@@ -1,0 +1,245 @@
+"""A Trail as JSON: saved, and read back as data that nobody vouches for. Every value is checked, nothing in it runs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from msgspec import structs
+
+from ptexplore.lazy import uncollected
+from ptexplore.model.hop_keys import hop_keys
+from ptexplore.model.places import SourceRef, TreeInfo
+from ptexplore.model.program import Program
+from ptexplore.model.reasons import Reason
+from ptexplore.model.trace import (
+    TRAIL_FORMAT,
+    Ending,
+    Hop,
+    HopFacts,
+    HopRow,
+    SavedTrail,
+    Session,
+    Trail,
+    TrailFacts,
+)
+from ptexplore.saved.changed import (
+    bare_ending,
+    captured_with,
+    parts_of,
+    paths_with,
+    program_with,
+    result_with,
+    session_with,
+    with_places,
+)
+from ptexplore.saved.document import MAX_DEPTH, format_of, from_document, from_json, refused, to_json, unpacked
+from ptexplore.saved.older_formats import in_todays_format
+from ptexplore.saved.program import flaw_of, portable_program
+from ptexplore.saved.session import checked, portable
+from ptexplore.source.permalink import permalink
+
+MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
+DEEPEST = 20_000  # hops within one another
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
+
+
+Checked = TypeVar("Checked", HopRow, Ending)
+TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
+_facts = attrgetter(*(known.name for known in fields(HopFacts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What gives records their sentences, for whoever reads JSON: they are written beside codes, and not read back."""
+
+    reason: Callable[[Reason], Reason]
+    place: Callable[[SourceRef], SourceRef]
+    ending: Callable[[Ending], Ending]
+
+
+def trail_to_json(trail: Trail, wording: Wording, session: Session | None = None) -> str:
+    """The Trail as JSON text, in ASCII, without the folders of the machine it was made on.
+
+    The session inside it is what lets it be explained and resolved again.
+    """
+    facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
+    facts["findings"] = tuple(replace(finding, text=wording.reason(finding.told).text) for finding in trail.findings)
+    ending = wording.ending(trail.ending) if trail.ending is not None else None
+    facts["ending"] = with_places(ending, wording.place) if ending is not None else None
+    facts["captured"] = captured_with(trail.captured, wording.reason)
+    facts["result"] = result_with(trail.result, wording.reason)
+    if trail.program is not None:
+        program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+        facts["program"] = paths_with(program_with(program, wording.reason), wording.place)
+    hops = tuple(_rows(trail.hops, hop_keys(trail.hops), wording))
+    kept = session_with(portable(session), wording.reason) if session is not None else None
+    return to_json(SavedTrail(**facts, hops=hops, session=kept))
+
+
+def _rows(hops: Iterable[Hop], keys: Mapping[int, str], wording: Wording) -> Iterator[HopRow]:
+    """The rows of a tree of hops, callers first; `keys` are the stable keys of all of the trace, by id."""
+    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
+    while pending:
+        hop, parent = pending.pop()
+        yield row_of(hop, parent, keys[hop.id], wording)
+        pending += [(child, hop.id) for child in hop.children[::-1]]
+
+
+def row_of(hop: Hop, parent: int | None, key: str, wording: Wording) -> HopRow:
+    """One hop as it is saved, with its sentences; `key` is its stable one."""
+    row = HopRow(*(*_facts(hop), parent, key))
+    row = _changed(row, wording.reason) if row.why or row.dispatch is not None else row
+    return with_places(row, wording.place)
+
+
+def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
+    """The row with each of its reasons changed."""
+    dispatch = row.dispatch
+    if dispatch is not None:
+        tls, onward, unread = (
+            change(why) if why is not None else None
+            for why in (dispatch.tls_why, dispatch.redispatch, dispatch.unread_why)
+        )
+        dispatch = replace(dispatch, tls_why=tls, redispatch=onward, unread_why=unread)
+    return replace(row, why=tuple(map(change, row.why)), dispatch=dispatch)
+
+
+def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
+    """The Trail that a file holds, packed or not, and its session, if it has one; `name` is the file's, for messages.
+
+    Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING where a newer ptexplore wrote it.
+    """
+    with uncollected():
+        return _read(unpacked(data, name), name)
+
+
+def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
+    written = format_of(text, name)
+    if written == TRAIL_FORMAT:
+        saved = from_json(text, SavedTrail, name)
+    else:
+        document = from_json(text, dict[str, Any], name)
+        saved = from_document(in_todays_format(document, written, name), SavedTrail, name)
+    if len(saved.hops) > MAX_HOPS:
+        raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
+    facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
+    bare = partial(_code_alone, name)
+    facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
+    facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
+    links = _Links(saved.trees, name)
+    ending = _checked(saved.ending, links, name) if saved.ending is not None else None
+    if ending is not None:
+        ending = bare_ending(ending, bare)
+    trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
+    if trail.program is not None:
+        trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
+    if saved.session is None:
+        return trail, None
+    session = checked(replace(saved.session, program=trail.program), name)
+    return trail, session_with(session, bare)
+
+
+class _Links:
+    """A saved trace's places as they are trusted: links are made anew of tree, path and line, sentences of codes."""
+
+    def __init__(self, trees: Iterable[TreeInfo], name: str) -> None:
+        self._name = name
+        self._known: dict[SourceRef, SourceRef] = {}  # most places are those of many hops
+        self._commits = {tree.name: tree.commit for tree in trees if tree.commit and _COMMIT.fullmatch(tree.commit)}
+
+    def trusted(self, ref: SourceRef) -> SourceRef:
+        """The place with its link made anew, and without the sentence of its reason."""
+        if ref not in self._known:
+            reason = _code_alone(self._name, ref.reason) if isinstance(ref.reason, Reason) else None
+            made = replace(ref, url=self.url(ref), reason=reason)
+            self._known[ref] = made if made != ref else ref
+        return self._known[ref]
+
+    def url(self, ref: SourceRef) -> str | None:
+        """Where the place can be read; None where the file has no link for it, or does not say which text that is."""
+        commit = self._commits.get(ref.tree)
+        if ref.url is None or commit is None or ref.path is None or ref.layer == "generated":
+            return None
+        return permalink(commit, ref.path, ref.line)
+
+
+def _checked_program(program: Program, links: _Links, name: str) -> Program:
+    """The program, if every number in it leads to something before it, without what leads out of a tree.
+
+    Raises PtexploreError where one does not.
+    """
+    flaw = flaw_of(program)
+    if flaw is not None:
+        raise refused(name, flaw)
+    for path in program.paths:
+        if path.source is not None:
+            _check_reference(path.source, 0, name)
+    return paths_with(program, links.trusted)
+
+
+def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]:
+    """The hops of a flat table, nested. Raises PtexploreError for a row that is not behind the one it is inside of."""
+    depths: dict[int | None, int] = {None: 0}
+    for row in rows:
+        if row.id in depths or row.parent not in depths:
+            raise refused(name, f"hop {str(row.id)[:20]} is there twice, or comes before the hop it is inside of")
+        depths[row.id] = depths[row.parent] + 1
+        if depths[row.id] > DEEPEST:
+            raise refused(name, "it nests deeper than any real trace")
+    inside: dict[int | None, list[Hop]] = {}
+    for row in reversed(rows):
+        hop = _checked(row, links, name)
+        hop = _changed(hop, partial(_code_alone, name)) if hop.why or hop.dispatch is not None else hop
+        inside.setdefault(row.parent, []).append(Hop(*(*_facts(hop), tuple(inside.pop(row.id, ())[::-1]))))
+    return tuple(inside.get(None, ())[::-1])
+
+
+def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
+    """The reason without its sentence, and all that it follows from without theirs: sentences are made anew.
+
+    Raises PtexploreError where reasons nest too deep.
+    """
+    if depth > MAX_DEPTH:
+        raise refused(name, "its reasons nest deeper than any real trace")
+    changes: dict[str, object] = {"text": ""}
+    for known in reason.__struct_fields__:
+        held = getattr(reason, known)
+        if isinstance(held, Reason):
+            changes[known] = _code_alone(name, held, depth + 1)
+        elif isinstance(held, tuple) and held and isinstance(held[0], Reason):
+            changes[known] = tuple(_code_alone(name, inner, depth + 1) for inner in held)
+    return structs.replace(reason, **changes)
+
+
+def _checked(row: Checked, links: _Links, name: str) -> Checked:
+    """The record with its places as they are trusted. Raises PtexploreError for a path that leads out of a tree."""
+    for ref, depth in _references(row, 0):
+        _check_reference(ref, depth, name)
+    return with_places(row, links.trusted)
+
+
+def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
+    if depth > MAX_DEPTH:
+        raise refused(name, "its references nest deeper than any real trace")
+    # A file of the user's own is in no tree, and is named as Python has it: no text of it is read.
+    of_yours = ref.layer is None and ref.precision == "located" and "\0" not in (ref.path or "")
+    if ref.path is not None and _OUTSIDE.match(ref.path) and not of_yours:
+        raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
+
+
+def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
+    """Every reference in a record, and how deep it is inside; no further than the limit."""
+    if isinstance(record, SourceRef):
+        yield record, depth
+    for part in parts_of(record.__class__) if depth <= MAX_DEPTH else ():
+        held = getattr(record, part)
+        if held:
+            for inner in held if isinstance(held, tuple) else (held,):
+                yield from _references(inner, depth + 1)
