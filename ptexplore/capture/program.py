@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
 from ptexplore.model.messages import SentObservation
 from ptexplore.model.nesting import Unrolling, unrolled
+from ptexplore.model.observed import Event, Observation, Phase, Plain
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
 from ptexplore.model.recorders import FRAMES
-from ptexplore.model.trace import Observation
 
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
 
 
-def program_of(told: Mapping[str, Any]) -> Program:
+def program_of(told: Plain) -> Program:
     """What a probe says of a program it recorded, as records. Raises msgspec.ValidationError."""
     return convert(told, Program)
 
@@ -32,7 +31,7 @@ class _Events:
     observations: list[Observation] = field(default_factory=list)
     read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
 
-    def add(self, parent: int | None, phase: str, data: dict[str, Any]) -> int:
+    def add(self, parent: int | None, phase: Phase, data: Plain) -> int:
         """Add an event inside of another; its number."""
         number = len(self.observations)
         event = {"event": number, "parent": parent, **data, "thread": 0, "phase": phase}
@@ -58,20 +57,21 @@ def stepped(
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
-    for seen in steps:
-        data = seen["data"]
-        if seen["kind"] in ("steps", "libraries"):
+    for told in steps:
+        data = told["data"]
+        if told["kind"] in ("steps", "libraries"):
             events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
-            data = {**data, "event": next(event.id for event in events if event.data["type"] == data["at"])}
-        yield {"recorder": seen["recorder"], "kind": seen["kind"], "data": data}
+            called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == data["at"])
+            data = {**data, "event": next(called)}
+        yield {"recorder": told["recorder"], "kind": told["kind"], "data": data}
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:
     """The events of a route; `unread`: a thread of torch's own took it, whose thread-local sets nobody read."""
     kind, sets = program.kinds[route.kind], program.sets[route.sets]
     is_node = kind.type in NODES
-    phase = "backward" if is_node else "forward"
-    read: dict[str, Any] = {"tls_include": sets.include, "tls_exclude": sets.exclude}
+    phase: Phase = "backward" if is_node else "forward"
+    read: Plain = {"tls_include": sets.include, "tls_exclude": sets.exclude}
     read |= {"transforms": to_builtins(sets.transforms)} if sets.transforms else {}
     if route.method is not None and not is_node:
         name = _python_name(program, route)
@@ -95,7 +95,7 @@ def _kind(
     kind: OperatorKind,
     sequence: int | None,
     own: int,
-    phase: str,
+    phase: Phase,
     parent: int | None,
     events: _Events,
 ) -> Unrolling[None]:
@@ -104,7 +104,7 @@ def _kind(
     `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
     that of the call that recorded the node: it counts from `own`.
     """
-    data: dict[str, Any] = {"type": kind.type, "name": kind.name}
+    data: Plain = {"type": kind.type, "name": kind.name}
     of_inputs = next(events.read, ())
     data |= {"read": of_inputs} if any(of_inputs) else {}
     if kind.type == "op":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from msgspec import convert, to_builtins
+from msgspec import convert, structs, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
@@ -34,7 +34,7 @@ from ptexplore.model.messages import (
     SentObservation,
     SentThrow,
 )
-from ptexplore.model.observed import LeftProcess, RaisedError, records
+from ptexplore.model.observed import LeftProcess, Observation, RaisedError, SteppedCalls, records
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
@@ -55,7 +55,7 @@ from ptexplore.model.recorders import (
     TWICE,
     WRITES,
 )
-from ptexplore.model.trace import BoundName, Captured, FirstCall, Observation, ResultInfo, Session, TorchInfo, of_script
+from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_script
 
 
 def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, dict[str, Any]]]:
@@ -387,7 +387,7 @@ class _Heard:
         from ptexplore.capture.program import observed, program_of, stepped
 
         self.program, seen = observed(program_of(message["program"]))
-        self.observations = [*seen, *(replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
+        self.observations = [*seen, *(structs.replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
         if self.late:
             self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
         steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
@@ -429,7 +429,7 @@ class _Heard:
     @property
     def shown(self) -> RunAnswered:
         """The message of the pass whose run is shown: what was stepped whole is, and may have gone another way."""
-        parts = {o.data["part"] for o in self.observations if o.kind == "calls"}
+        parts = {calls.part for calls in records(self.observations, "calls", SteppedCalls)}
         first = next(iter(self.passes.values()))
         return self.stepped_pass if self.stepped_pass is not None and "forward" in parts else first
 

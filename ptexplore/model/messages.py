@@ -12,20 +12,21 @@ from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 from ptexplore.model.observed import (
     Beyond,
     CallArgument,
+    EndedBy,
     Event,
     HeldTensor,
     KeySetBits,
     LeftFrame,
     LibraryCalls,
+    Plain,
     PythonCode,
     RaisedError,
 )
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason, Reason
-from ptexplore.model.trace import BoundName, EndedBy, ResultInfo
+from ptexplore.model.trace import BoundName, ResultInfo
 
-Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
 ReasonSaid: TypeAlias = Annotated[Plain, Reason]
 LibraryPlace: TypeAlias = tuple[str, int]  # a library's file, and an address in it
 
@@ -35,7 +36,7 @@ class SentObservation(TypedDict):
 
     recorder: str
     kind: str
-    data: dict[str, Any]
+    data: Plain
 
 
 # --- what a recorder sends in place of a record, or besides ---

@@ -2,7 +2,7 @@
 
 These records are the schema of an observation's `data`. `saved/session.py` checks what is loaded against them,
 later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
-kinds are let through: a format only ever grows.
+kinds are kept as they were told, and saved again: a format only ever grows.
 
 They are msgspec's structs and no dataclasses: a session may have hundreds of thousands of events, and msgspec makes
 structs in a fifth of the time.
@@ -11,39 +11,25 @@ structs in a fifth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Meta, Struct, convert, field
 from msgspec.structs import fields
 
 from ptexplore.model.reasons import AnyReason
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
-from ptexplore.model.trace import EndedBy, Observation, Phase
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
+Phase = Literal["forward", "backward"]
+EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exit` is a call of os._exit
+Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
 
 
 class Recorded(Struct, frozen=True):
     """What every record here has."""
 
     observation: Count  # the observation's id, which is beside its data
-
-
-RecordedT = TypeVar("RecordedT", bound=Recorded)
-
-
-def record_of(observation: Observation, record: type[RecordedT]) -> RecordedT:
-    """An observation's data as a record; no value is coerced.
-
-    Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
-    """
-    return convert({**observation.data, "observation": observation.id}, record)
-
-
-def records(observations: Iterable[Observation], kind: str, record: type[RecordedT]) -> list[RecordedT]:
-    """The observations of one kind as records, in the order they were made."""
-    return [record_of(observation, record) for observation in observations if observation.kind == kind]
 
 
 # What an event has besides, by its type.
@@ -553,7 +539,16 @@ class UnreadableLibraries(Recorded, frozen=True):
     libraries: Mapping[str, str]  # why, by the library's file name
 
 
-KINDS: Mapping[str, type[Recorded]] = {
+class UnknownRecord(Recorded, frozen=True):
+    """What a newer ptexplore's recorder saw: of a kind that is not among `KINDS`."""
+
+
+AnyRecord: TypeAlias = (
+    Event | UserCall | HeldTensors | GraphNode | KeptForBackward | UncountedSaved | OperatorTimes | ChangedTable
+    | Printed | Remark | SecondRun | SteppedCalls | SteppedResult | LibraryCalls | LaunchesTold | IdleDevices
+    | UnreadableLibraries | RaisedError | ThrownError | SavedTensorWrites | FreedNode | LeftRunning | UnknownRecord
+)  # fmt: skip
+KINDS: Mapping[str, type[AnyRecord]] = {
     "event": Event,
     "call": UserCall,
     "held": HeldTensors,
@@ -584,8 +579,33 @@ KINDS: Mapping[str, type[Recorded]] = {
 }
 
 
+RecordT = TypeVar("RecordT", bound=AnyRecord)
+
+
+class Observation(Struct, frozen=True, dict=True):
+    """What one recorder saw, as plain JSON data."""
+
+    id: int  # unique in its session
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
+    kind: str  # what kind of thing it saw
+    said: Plain = field(name="data")  # what it saw
+
+    @cached_property
+    def data(self) -> AnyRecord:
+        """What it saw, as the record of its kind; no value is coerced.
+
+        Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
+        """
+        return convert({**self.said, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+
+
+def records(observations: Iterable[Observation], kind: str, record: type[RecordT]) -> list[RecordT]:
+    """The observations of one kind as records, in the order they were made."""
+    return [seen.data for seen in observations if seen.kind == kind and isinstance(seen.data, record)]
+
+
 @cache
 def reasons_of(kind: str) -> tuple[str, ...]:
     """The keys of an observation's data that hold a reason, for those of one kind."""
     every = set(get_args(AnyReason))
-    return tuple(known.name for known in fields(KINDS.get(kind, Recorded)) if every <= set(get_args(known.type)))
+    return tuple(known.name for known in fields(KINDS.get(kind, UnknownRecord)) if every <= set(get_args(known.type)))

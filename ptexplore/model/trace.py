@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from ptexplore.model.hop_kinds import HopKind
+from ptexplore.model.observed import EndedBy, Observation, Phase
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -19,7 +20,6 @@ from ptexplore.model.reasons import AnyReason
 from ptexplore.model.traced import TRACED, Traced
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
-Phase = Literal["forward", "backward"]
 TRAIL_FORMAT = 5  # of saved sessions and Trails; within a format keys are only added
 
 
@@ -31,16 +31,6 @@ class Finding:
     told: AnyReason  # what was found
     hop: int | None = None  # the id of the hop it is about
     text: str = ""  # what was found, in words, where it was written as JSON; what is read back has none
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What one recorder saw, as plain JSON data."""
-
-    id: int  # unique in its session
-    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
-    kind: str  # what kind of thing it saw
-    data: dict[str, Any]  # what it saw
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,9 +446,6 @@ class HandedError:
     where: str  # where: `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`
     message: str  # its own words
     python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
-
-
-EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exit` is a call of os._exit
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from ptexplore.model.observed import (
     UNSEEN,
     CallTarget,
     Event,
+    Observation,
     OperatorTimes,
     Part,
     RaisedError,
@@ -39,7 +40,7 @@ from ptexplore.model.place_reasons import (
 )
 from ptexplore.model.reasons import MarksRange, OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
 from ptexplore.model.recorders import DISPATCH, FRAMES, OPS
-from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, Observation, PythonCall
+from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
 from ptexplore.resolve.python_places import EXPRESSION

@@ -13,13 +13,11 @@ from ptexplore.capture.left_running import told_of
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import (
-    KINDS,
     ChangedTable,
     LeftRunning,
     Remark,
     SecondRun,
     SteppedResult,
-    record_of,
     records,
 )
 from ptexplore.model.operators import TableEntry
@@ -55,20 +53,18 @@ COPIES = ("aten::new_empty_strided", "aten::clone")
 def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
     for observation in context.session.observations:
-        kind = observation.kind
-        if KINDS.get(kind) is Remark:
-            context.tell(kind, record_of(observation, Remark).told)
-        elif kind == "result" and record_of(observation, SteppedResult).equal is False:
-            context.tell("nondeterministic", OtherResult())
-        elif kind == "twice":
-            second = record_of(observation, SecondRun)
-            context.tell("twice" if second.equal else "differs", second.told)
-        elif kind == "left-running":
-            is_script = context.session.program is not None
-            for told in told_of(record_of(observation, LeftRunning).processes, is_script=is_script):
-                context.tell(kind, told)
-        elif kind == "table" and context.store.operator(op := record_of(observation, ChangedTable).op) is not None:
-            context.tell("registrations-changed", RegistrationsChanged(op))
+        match observation.data:
+            case Remark(told=told):
+                context.tell(observation.kind, told)
+            case SteppedResult(equal=False):
+                context.tell("nondeterministic", OtherResult())
+            case SecondRun(equal=equal, told=told):
+                context.tell("twice" if equal else "differs", told)
+            case LeftRunning(processes=processes):
+                for told in told_of(processes, is_script=context.session.program is not None):
+                    context.tell(observation.kind, told)
+            case ChangedTable(op=op) if context.store.operator(op) is not None:
+                context.tell("registrations-changed", RegistrationsChanged(op))
     return claims
 
 

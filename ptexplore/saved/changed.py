@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from msgspec import structs, to_builtins
 
-from ptexplore.model.observed import reasons_of
+from ptexplore.model.observed import Observation, reasons_of
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
-from ptexplore.model.trace import Captured, Ending, Observation, ResultInfo, Session
+from ptexplore.model.trace import Captured, Ending, ResultInfo, Session
 
 Held = TypeVar("Held")
 
@@ -143,10 +143,10 @@ def session_with(session: Session, change: Callable[[Reason], Reason]) -> Sessio
 
 def _observation_with(seen: Observation, change: Callable[[Reason], Reason]) -> Observation:
     keys = reasons_of(seen.kind)
-    held = {key: change(reason_of(seen.data[key])) for key in keys if seen.data.get(key) is not None}
+    held = {key: change(reason_of(seen.said[key])) for key in keys if seen.said.get(key) is not None}
     if not held:
         return seen
-    data = {**seen.data, **{key: to_builtins(reason) for key, reason in held.items()}}
+    data = {**seen.said, **{key: to_builtins(reason) for key, reason in held.items()}}
     if "told" in held:
         data["text"] = held["told"].text
-    return replace(seen, data=data)
+    return structs.replace(seen, said=data)

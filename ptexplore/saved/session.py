@@ -6,8 +6,10 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from ptexplore.model.observed import KINDS, Recorded, SteppedCalls, record_of
-from ptexplore.model.trace import TRAIL_FORMAT, Observation, Session
+from msgspec import structs
+
+from ptexplore.model.observed import Observation, Plain, SteppedCalls
+from ptexplore.model.trace import TRAIL_FORMAT, Session
 from ptexplore.saved.document import MAX_DEPTH, known_format, refused
 
 MAX_OBSERVATIONS = 2_000_000
@@ -39,10 +41,10 @@ def _check(observation: Observation, name: str) -> None:
     """Raise PtexploreError where an observation is not as its kind must be."""
     import msgspec
 
-    if _depth(observation.data) > MAX_DEPTH:
+    if _depth(observation.said) > MAX_DEPTH:
         raise refused(name, f"observation {observation.id} nests deeper than any real one")
     try:
-        record = record_of(observation, KINDS.get(observation.kind, Recorded))
+        record = observation.data
     except msgspec.ValidationError as error:
         why = f"a value of observation {str(observation.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
         raise refused(name, why) from error
@@ -50,7 +52,7 @@ def _check(observation: Observation, name: str) -> None:
         raise refused(name, f"the calls of observation {observation.id} are no tree")
 
 
-def _depth(data: dict[str, Any]) -> int:
+def _depth(data: Plain) -> int:
     """How many lists and objects are within one another, counted no further than the limit."""
     depth = 0
     level: list[Any] = [data]
@@ -63,7 +65,7 @@ def _depth(data: dict[str, Any]) -> int:
 
 def _portable(observation: Observation, folder: str) -> Observation:
     """Paths as they are below site-packages; of a file elsewhere the name alone."""
-    kind, data = observation.kind, observation.data
+    kind, data = observation.kind, observation.said
     if kind == "table" and folder:
         paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
     elif kind == "event" and data.get("file"):
@@ -77,7 +79,7 @@ def _portable(observation: Observation, folder: str) -> Observation:
         paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
     else:
         return observation
-    return replace(observation, data={**data, **paths})
+    return structs.replace(observation, said={**data, **paths})
 
 
 def _relative(path: str, folder: str) -> str:

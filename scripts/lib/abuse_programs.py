@@ -296,6 +296,7 @@ def run_script(text: str, budget: int, folder: Path, runtime: Runtime) -> Ended:
     from ptexplore.capture.probing import TraceRequest
     from ptexplore.capture.trace import capture
     from ptexplore.errors import PtexploreError
+    from ptexplore.model.observed import Printed, records
     from ptexplore.view.words.errors import in_words
     from ptexplore.workspace.typed import typed
 
@@ -307,16 +308,18 @@ def run_script(text: str, budget: int, folder: Path, runtime: Runtime) -> Ended:
             session = capture(typed(request), runtime, raising=True)
     except PtexploreError as error:
         return Ended(-999, f"{error.message}: {error.why}", "")
-    printed = "".join(seen.data["text"] for seen in session.observations if seen.kind == "output")
+    printed = "".join(seen.text for seen in records(session.observations, "output", Printed))
     return Ended(_status(session), _plain(printed), "", _files(folder))
 
 
 def _status(session: Session) -> int:
     """The exit status that a script's process would have had, by how ptexplore says that it ended."""
-    ending = next((seen.data for seen in session.observations if seen.kind == "raised"), None)
+    from ptexplore.model.observed import RaisedError, records
+
+    ending = next(iter(records(session.observations, "raised", RaisedError)), None)
     if ending is None:
         return 0
-    by, name, message = ending.get("by", "error"), ending["exception"], ending["message"]
+    by, name, message = ending.by, ending.exception, ending.message
     if by == "signal":
         return -int(signal.Signals[name])
     if by == "exit":

@@ -95,8 +95,8 @@ FAULTS = (
     ),
     Fault(
         "resolve/trail.py",
-        "SteppedResult).equal is False",
-        "SteppedResult).equal is not True",
+        "SteppedResult(equal=False):",
+        "SteppedResult(equal=False | None):",
         "a result that was not compared does not differ",
     ),
     # --- dispatch: the sets ---

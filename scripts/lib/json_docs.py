@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
+from msgspec.structs import fields as fields_of
 
 from ptexplore.model.reasons import Reason
 
@@ -106,7 +107,8 @@ def _table(record: type) -> str:
     missing = [name for name in names if name not in said]
     if missing:
         raise ValueError(f"{record.__name__}: no comment says what {', '.join(missing)} means")
-    rows = [f"| `{name}` | {words(hints[name])} | {said[name]} |" for name in names]
+    keys = {known.name: known.encode_name for known in fields_of(record)} if issubclass(record, Struct) else {}
+    rows = [f"| `{keys.get(name, name)}` | {words(hints[name])} | {said[name]} |" for name in names]
     about = (inspect.getdoc(record) or "").partition("\n\n")[0].replace("\n", " ")
     return "\n".join(
         [f"### {record.__name__}", "", about, "", "| key | value | what |", "| --- | --- | --- |", *rows, ""]

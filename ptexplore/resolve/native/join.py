@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from ptexplore.model.nesting import Unrolling, each, unrolled
-from ptexplore.model.observed import SteppedCalls, records
+from ptexplore.model.observed import Phase, SteppedCalls, records
 from ptexplore.model.reasons import (
     CalledOtherTimes,
     CallMore,
@@ -33,7 +33,7 @@ from ptexplore.model.reasons import (
     TooDeep,
     TreeEnds,
 )
-from ptexplore.model.trace import Phase, walk
+from ptexplore.model.trace import walk
 from ptexplore.resolve.autograd import EVALUATE
 from ptexplore.resolve.claims import Claim, Context, replaced, rewrite
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below, part

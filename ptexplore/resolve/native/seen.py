@@ -9,10 +9,11 @@ from functools import cached_property
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, parse, pointed
 from ptexplore.lazy import remembered
+from ptexplore.model.observed import Phase
 from ptexplore.model.operators import Operator
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import CalledAsDispatcher, CompiledIn
-from ptexplore.model.trace import BindingRef, Hop, NativeCall, Phase
+from ptexplore.model.trace import BindingRef, Hop, NativeCall
 from ptexplore.resolve.claims import Claim, Context
 from ptexplore.resolve.native.call_tree import NativeFrame, SteppedPart, kernel_below
 from ptexplore.resolve.native.chain import CALLS

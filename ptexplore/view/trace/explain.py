@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.hop_keys import hop_keys
+from ptexplore.model.observed import Observation
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
@@ -18,7 +21,6 @@ from ptexplore.model.trace import (
     Hop,
     HopRow,
     LeftFunction,
-    Observation,
     Session,
     Trail,
     walk,
@@ -163,9 +165,9 @@ def _shortened(observation: Observation) -> Observation:
     """An observation for people to read: of long tables, as the native pass has, only how long they are."""
     data = {
         name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
-        for name, value in observation.data.items()
+        for name, value in observation.said.items()
     }
-    return replace(observation, data=data) if observation.recorder == NATIVE else observation
+    return structs.replace(observation, said=data) if observation.recorder == NATIVE else observation
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:

@@ -17,7 +17,6 @@ from ptexplore.model.observed import (
     KeptForBackward,
     OperatorTimes,
     UncountedSaved,
-    record_of,
     records,
 )
 from ptexplore.model.places import SourceRef
@@ -92,7 +91,7 @@ class _Gathering:
         self.recorders: dict[int, _Recorder] = {}
         wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
-        self.events = {o.id: record_of(o, Event) for o in seen if o.kind == "event" and o.id in wanted}
+        self.events = {e.observation: e for e in records((o for o in seen if o.id in wanted), "event", Event)}
         # Functions that ran an operator in one call or another: each call of theirs counts.
         self.running: set[tuple[str, SourceRef | None]] = set()
         folded(trail.hops, self.note_running)
@@ -102,7 +101,7 @@ class _Gathering:
         folded(trail.hops, self.note_called)
         self.kept: dict[int, int] = {}  # by hop: the bytes that what it recorded, or what it called, keeps for backward
         folded(trail.hops, self.note_kept)
-        with_python = {0, *(o.data["thread"] for o in seen if o.kind == "event" and o.data["type"] in OF_PYTHON)}
+        with_python = {0, *(event.thread for event in records(seen, "event", Event) if event.type in OF_PYTHON)}
         for hop in trail.hops:
             if hop.kind == "op" and hop.thread not in with_python:
                 continue  # a kernel computes with threads of its own, and called it there: operators' own calls

@@ -10,11 +10,11 @@ from difflib import get_close_matches
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryReports, OneOfAlike
-from ptexplore.model.observed import SteppedCalls, UnreadableLibraries, records
+from ptexplore.model.observed import Observation, SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import MarksRange
-from ptexplore.model.trace import Captured, Hop, LibraryEntry, Observation, Session, Trail, walk
+from ptexplore.model.trace import Captured, Hop, LibraryEntry, Session, Trail, walk
 from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 from ptexplore.view.words.reasons import sentence

@@ -20,8 +20,9 @@ from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
+from ptexplore.model.observed import Phase, UserCall, records
 from ptexplore.model.reasons import KeyNotKnown
-from ptexplore.model.trace import Dispatch, Hop, Phase, Session, Trail, walk
+from ptexplore.model.trace import Dispatch, Hop, Session, Trail, walk
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
@@ -452,7 +453,8 @@ class _Steps:
         self.has_cut = has_cut(session)
         # Of one stepped call among many, shares would read as those of the whole.
         self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
-        self.calls = {o.id: o.data for o in (session.observations if session else ()) if o.kind == "call"}
+        calls = records(session.observations if session else (), "call", UserCall)
+        self.calls = {call.observation: call for call in calls}
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
         self.left = frozenset(left_by_error(trail))
         self.top = frozenset(hop.id for hop in trail.hops)
@@ -895,8 +897,8 @@ class _Steps:
             return says.RecordsNode()  # which the result does not lead to
         given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
                  if number in self.calls]  # fmt: skip
-        arguments = [argument for call in given for argument in call.get("arguments", ())]
-        needs = [argument.get("requires_grad") for argument in arguments]
+        arguments = [argument for call in given for argument in call.arguments]
+        needs = [argument.requires_grad for argument in arguments]
         if not around.recording:
             return says.RecordsNothingInBackward()
         return says.RecordsNothingNeeded() if needs and not any(needs) else says.RecordsNothing()

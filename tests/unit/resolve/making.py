@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.cpp.conditions import Conditions
-from ptexplore.model.observed import UNSEEN, UserCall, record_of
+from ptexplore.model.observed import UNSEEN, Observation, UserCall
 from ptexplore.model.observed import Event as RecordedEvent
 from ptexplore.model.operators import (
     Binding,
@@ -25,7 +25,7 @@ from ptexplore.model.operators import (
 )
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import Checkout, SourceRef
-from ptexplore.model.trace import Captured, Dispatch, Hop, Observation, OperatorRef, ResultInfo, Session, TorchInfo
+from ptexplore.model.trace import Captured, Dispatch, Hop, OperatorRef, ResultInfo, Session, TorchInfo
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.places.lookup import Lookup
@@ -286,12 +286,16 @@ def claim(kind: str, name: str, *children: Claim, event: Mapping[str, Any] | Non
 def recorded(data: Mapping[str, Any]) -> RecordedEvent:
     """An event's data as resolve has it."""
     given = {"event": 10**6, "parent": None, "type": "callable", "thread": 0, "phase": "forward", **data}
-    return record_of(Observation(0, "ops", "event", given), RecordedEvent)
+    event = Observation(0, "ops", "event", given).data
+    assert isinstance(event, RecordedEvent)
+    return event
 
 
 def user_call(observation: int, data: Mapping[str, Any]) -> UserCall:
     """A call's data as resolve has it."""
-    return record_of(Observation(observation, "dispatch", "call", dict(data)), UserCall)
+    call = Observation(observation, "dispatch", "call", dict(data)).data
+    assert isinstance(call, UserCall)
+    return call
 
 
 def walk(claims: Iterable[Claim]) -> list[Claim]:

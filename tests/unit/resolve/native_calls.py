@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptexplore.model.observed import SteppedCalls, record_of
+from ptexplore.model.observed import Observation, SteppedCalls
 from ptexplore.model.operators import DispatchKey
-from ptexplore.model.trace import Observation
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import call_tree
 
@@ -75,4 +74,6 @@ def calls(text: str, **more: Any) -> dict[str, Any]:
 
 def part(observation: int, data: dict[str, Any]) -> call_tree.SteppedPart:
     """The tree of the calls that a "calls" observation holds."""
-    return call_tree.part(record_of(Observation(observation, "native", "calls", data), SteppedCalls))
+    calls = Observation(observation, "native", "calls", data).data
+    assert isinstance(calls, SteppedCalls)
+    return call_tree.part(calls)

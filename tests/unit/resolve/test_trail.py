@@ -27,7 +27,7 @@ TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mi
         ("result", {"equal": True}, None),
         ("result", {"equal": None}, None),  # nothing was there to compare
         ("result", {}, None),
-        ("event", {"text": "x"}, None),
+        ("output", {"text": "x"}, None),
         ("table", TABLE, ("registrations-changed", reasons.RegistrationsChanged("aten::a"))),
     ],
 )

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.observed import Observation
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import BoundName, Captured, Observation, ResultInfo, Session, TorchInfo
+from ptexplore.model.trace import BoundName, Captured, ResultInfo, Session, TorchInfo
 from ptexplore.saved.document import from_json, to_json
 from ptexplore.saved.session import checked, portable
 

@@ -17,7 +17,7 @@ import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.actions import StepOperator
-from ptexplore.model.observed import Remark, SteppedCalls, records
+from ptexplore.model.observed import Observation, Remark, SteppedCalls, records
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.place_reasons import OutsideTorch, SharedCode
@@ -77,7 +77,6 @@ from ptexplore.model.trace import (
     ModuleRef,
     NativeCall,
     NodeRef,
-    Observation,
     OperatorRef,
     PythonCall,
     RecordingCall,
@@ -283,7 +282,7 @@ def test_any_number_of_a_machine_is_read(value: float) -> None:
     told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen,))
     session = trail_from_json(trail_to_json(a_trail(), told).encode(), "x.json")[1]
     assert session is not None
-    assert session.observations[0].data["inputs"] == [value]
+    assert session.observations[0].said["inputs"] == [value]
 
 
 def test_further_keys_are_passed_over() -> None:
@@ -675,7 +674,7 @@ def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> N
     assert written["observations"][0]["data"]["text"] == sentence(EventsCut(9))
     kept = trail_from_json(text.encode(), "x.json")[1]
     assert kept is not None
-    assert kept.observations[0].data["told"] == {"code": "events-cut", "most": 9}
+    assert kept.observations[0].said["told"] == {"code": "events-cut", "most": 9}
     assert kept.captured.reason == RunsOnce()
 
 
@@ -807,7 +806,7 @@ def test_the_session_of_format_1() -> None:
     _, session = trail_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
     assert session.format == TRAIL_FORMAT
-    assert [o.data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
+    assert [o.said for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]
 

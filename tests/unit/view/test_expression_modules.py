@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.errors import PtexploreError
+from ptexplore.model.observed import Observation
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
@@ -16,7 +17,6 @@ from ptexplore.model.trace import (
     Ending,
     Hop,
     ModuleRef,
-    Observation,
     PythonCall,
     ResultInfo,
     Session,
@@ -219,7 +219,7 @@ def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> N
     assert (whole.operators, whole.cost) == (1, 5)
     # In a thread of Python's nothing else called it: `list(executor.map(lambda t: t * t, [x]))`.
     sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
-            "tls_include": "0x0", "tls_exclude": "0x0"}  # fmt: skip
+            "tls_include": 0, "tls_exclude": 0}  # fmt: skip
     told = session({})
     told = replace(told, observations=(*told.observations, Observation(70, "frames", "event", sets)))
     whole = expression_run(trail, told).whole

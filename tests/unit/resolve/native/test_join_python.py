@@ -9,7 +9,7 @@ from ptexplore.model.trace import Finding
 from ptexplore.resolve.claims import Claim
 from ptexplore.resolve.native.join import join
 from tests.unit.resolve.making import Rows, Small, claim, operator, session, shape
-from tests.unit.resolve.native_calls import calls
+from tests.unit.resolve.native_calls import calls, part
 
 TORCH = "/site-packages/torch"
 LIBPYTHON = "@libpython3.11.so.1.0"
@@ -123,11 +123,6 @@ def test_where_pythons_calls_are_not_known_it_is_said(small: Small) -> None:
 
 def test_the_interpreters_own_instructions_are_the_loops(small: Small) -> None:
     """A Python function has none: those outside its calls are the interpreter's, which runs it."""
-    from ptexplore.model.observed import SteppedCalls, record_of
-    from ptexplore.model.trace import Observation
-    from ptexplore.resolve.native.call_tree import part
-
-    data = calls(f"{LIBPYTHON} Eval\n {APPLY}\n  a\n")
-    frames = part(record_of(Observation(1, "native", "calls", data), SteppedCalls)).frames
+    frames = part(1, calls(f"{LIBPYTHON} Eval\n {APPLY}\n  a\n")).frames
     assert [frame.instructions for frame in frames] == [30, 20, 10]
     assert frames[0].own == 20
