@@ -17,7 +17,7 @@ from ptexplore.capture.probing import TraceRequest, converse, request_of
 from ptexplore.capture.trace import gather
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.actions import ShowOutput
-from ptexplore.model.messages import NoSamples, ProbeMessage
+from ptexplore.model.messages import NoSamples, ProbeMessage, SampleInside, SurveyAsked
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said, Together, reason_of
 from ptexplore.model.trace import Session
@@ -124,7 +124,7 @@ class Surveyor:
 
     def _asked(self, surveyed: Surveyed) -> Iterator[ProbeMessage]:
         """What the probe says of one run; a probe that does not come to the end of it is done with."""
-        asked = {name: getattr(surveyed, name) for name in ("op", "way", "sample", "dtype")}
+        asked: SurveyAsked = {"op": surveyed.op, "inside": _inside_of(surveyed)}
         self._running = False
         try:
             with contextlib.suppress(BrokenPipeError):  # its channel tells
@@ -146,6 +146,15 @@ class Surveyor:
         self._given.close()
         if isinstance(self._messages, Generator):
             self._messages.close()
+
+
+def _inside_of(surveyed: Surveyed) -> SampleInside | None:
+    """Which sample is put into what; None of one that is run alone."""
+    if surveyed.way is None:
+        return None
+    assert surveyed.sample is not None, "the sample has run alone before"
+    assert surveyed.dtype is not None, "the sample has run alone before"
+    return {"way": surveyed.way, "sample": surveyed.sample, "dtype": surveyed.dtype}
 
 
 def _no_samples(runtime: Runtime, message: NoSamples) -> PtexploreError:

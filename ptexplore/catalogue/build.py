@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from ptexplore.catalogue.dump import Unparsed, origin, parse_dump, parse_table
 from ptexplore.catalogue.facts import Facts
@@ -14,7 +13,8 @@ from ptexplore.catalogue.operators import Model
 from ptexplore.catalogue.python_names import kernel_for, makes_library, python_kernels, python_names
 from ptexplore.catalogue.registrations import Kernels, missing, registrations_of
 from ptexplore.errors import PtexploreError, cache_errors
-from ptexplore.model.operators import DispatchKey, DumpRecord, PythonKernel, RecordOrigin, Registration
+from ptexplore.model.dispatcher import DispatcherDump
+from ptexplore.model.operators import DumpRecord, PythonKernel, RecordOrigin, Registration
 from ptexplore.model.places import Runtime, place_reasons
 from ptexplore.source.canonical import recorded_path
 from ptexplore.source.progress import Progress, Silent
@@ -29,18 +29,13 @@ class DispatcherRecords:
     something in no known form.
     """
 
-    def __init__(self, runtime: Runtime, raw: dict[str, Any]) -> None:
+    def __init__(self, runtime: Runtime, raw: DispatcherDump) -> None:
         self.raw = raw
         self.folders = folders(runtime)
         self._canonical = cache(partial(recorded_path, folders=self.folders))
-        operators: Sequence[Mapping[str, str]] = raw["operators"]
         try:
-            self.records = [
-                record for operator in operators for record in parse_dump(operator["name"], operator["dump"])
-            ]
-            self.tables = [
-                (table["name"], parse_table(table["name"], table["table"], self.path)) for table in operators
-            ]
+            self.records = [record for told in raw.operators for record in parse_dump(told.name, told.dump)]
+            self.tables = [(told.name, parse_table(told.name, told.table, self.path)) for told in raw.operators]
         except Unparsed as error:
             raise PtexploreError(
                 "the dispatcher's records cannot be read",
@@ -83,12 +78,12 @@ def _build(
     raw = dispatcher.raw
     watcher.step("writing the catalogue", 0.8)
     model = Model.of(tree)
-    kernels = python_kernels(raw, dispatcher.folders, tree)
-    names = frozenset(operator["name"] for operator in raw["operators"])
+    kernels = python_kernels(raw.python_kernels, dispatcher.folders, tree)
+    names = frozenset(operator.name for operator in raw.operators)
     bindings = [replace(binding, ops=tuple(op for op in binding.ops if op in names)) for binding in facts.bindings]
-    registered = _generated(dispatcher.generated, facts, Kernels.of(model.data))
+    registered = _generated(dispatcher.generated, facts, Kernels.of(model.told))
     with CatalogueWriter(store_path) as writer:
-        writer.operators((model.operator(entry, facts.entry_points), entry["digest"]) for entry in raw["operators"])
+        writer.operators((model.operator(told, facts.entry_points), told.digest) for told in raw.operators)
         writer.registrations(_registrations(dispatcher, registered, kernels, tree))
         writer.tables(dispatcher.tables)
         writer.derivatives(model.derivatives(facts.nodes))
@@ -96,16 +91,16 @@ def _build(
         writer.bindings(bindings)
         writer.definitions(definition for definition in facts.definitions if definition[0] not in model.shared_kernels)
         writer.symbols(facts.symbols)
-        writer.python_names(python_names(raw, dispatcher.folders, tree))
+        writer.python_names(python_names(raw.python_names, dispatcher.folders, tree))
         writer.python_kernels(kernels)
-        writer.keys(DispatchKey(key["name"], key["raw"], key["after"]) for key in raw["keys"])
+        writer.keys(raw.keys)
         writer.meta(
             {
                 "version": runtime.version,
                 "git_version": runtime.git_version,
                 "torch_dir": runtime.torch_dir,
                 "runtime_key": runtime.key,
-                "num_backends": str(raw.get("num_backends") or 0),
+                "num_backends": str(raw.num_backends),
             }
         )
     watcher.step("writing the catalogue", 1.0)

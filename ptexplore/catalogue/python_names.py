@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.model.operators import PythonKernel, PythonName, Registration
@@ -12,6 +12,7 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 from ptexplore.source.tree import SourceTree
 
 if TYPE_CHECKING:
+    from ptexplore.model.dispatcher import DumpedKernel, DumpedName
     from ptexplore.model.place_reasons import PlaceReason
 
 _KINDS = frozenset({"builtin", "python", "slot", "attribute", "other"})
@@ -19,36 +20,36 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DECORATORS = 60  # lines between a function's first decorator and its `def`, at most
 
 
-def python_names(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
+def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
     """The message's public names; of a Python function the line is that of its `def`, None where there is none."""
     names = []
-    for entry in raw.get("python_names") or ():
-        kind: Any = entry["kind"] if entry["kind"] in _KINDS else "other"
-        path = installed_path(entry["file"], folders) if entry.get("file") else None
-        line = def_line(tree, path, entry["line"]) if path and entry.get("line") else None
-        names.append(PythonName(entry["name"], kind, entry.get("table"), entry.get("method"), path, line))
+    for entry in told:
+        kind: Any = entry.kind if entry.kind in _KINDS else "other"
+        path = installed_path(entry.file, folders) if entry.file else None
+        line = def_line(tree, path, entry.line) if path and entry.line else None
+        names.append(PythonName(entry.name, kind, entry.table, entry.method, path, line))
     return names
 
 
-def python_kernels(raw: dict[str, Any], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
+def python_kernels(told: Iterable[DumpedKernel], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
     """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there.
 
     They are in the order of their operators' names: torch registers many of them from a set, in no fixed order.
     """
     kernels = []
-    for kernel in sorted(raw.get("python_kernels") or (), key=lambda kernel: str(kernel["op"])):
-        path = installed_path(kernel["file"], folders) if kernel.get("file") else None
-        first = kernel.get("line")
-        line = def_line(tree, path, first, kernel["function"]) if path and first else None
+    for kernel in sorted(told, key=lambda kernel: kernel.op):
+        path = installed_path(kernel.file, folders) if kernel.file else None
+        first = kernel.line
+        line = def_line(tree, path, first, kernel.function) if path and first else None
         kernels.append(
             PythonKernel(
-                op=kernel["op"],
-                role=kernel["role"],
-                function=_ADDRESS.sub("", kernel["function"]),
+                op=kernel.op,
+                role=kernel.role,
+                function=_ADDRESS.sub("", kernel.function),
                 path=path,
                 line=line,
-                end_line=kernel.get("end_line") if line else None,
-                key=kernel.get("key"),
+                end_line=kernel.end_line if line else None,
+                key=kernel.key,
             )
         )
     return kernels

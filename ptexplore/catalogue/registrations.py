@@ -16,6 +16,7 @@ from ptexplore.model.symbols import Dialect
 
 if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
+    from ptexplore.model.torchgen import TorchgenModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +27,15 @@ class Kernels:
     meta: dict[str, str]
 
     @staticmethod
-    def of(model: dict[str, Any]) -> Kernels:
+    def of(model: TorchgenModel) -> Kernels:
         """Read from torchgen's model as probe/torchgen_child.py writes it."""
         native = {
-            (operator["name"], key): f"{namespace}::{kernel}"
-            for operator in model.get("operators", ())
-            for key, (namespace, kernel, is_structured) in operator["kernels"].items()
+            (operator.name, key): f"{namespace}::{kernel}"
+            for operator in model.operators
+            for key, (namespace, kernel, is_structured) in operator.kernels.items()
             if not is_structured
         }
-        return Kernels(native, dict(model.get("structured", {})))
+        return Kernels(native, dict(model.structured))
 
 
 def registrations_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
+from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
     Beyond,
     CallArgument,
@@ -22,9 +23,11 @@ from ptexplore.model.observed import (
     PythonCode,
     RaisedError,
 )
+from ptexplore.model.operators import DispatchKey
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason, Reason
+from ptexplore.model.torchgen import TorchgenModel
 from ptexplore.model.trace import BoundName, ResultInfo
 
 ReasonSaid: TypeAlias = Annotated[Plain, Reason]
@@ -217,10 +220,61 @@ class ProbeEnds(TypedDict):
     left: bool
 
 
+class PackedOperator(TypedDict):
+    """A `DumpedOperator` as it is sent: the lines of its texts are numbers of the message's `lines`."""
+
+    name: str
+    schema: str | None
+    tags: Sequence[str]
+    dump: Sequence[int]
+    table: Sequence[int]
+    digest: str
+
+
 class CatalogueTold(TypedDict):
-    """What the dispatcher of this torch has: `probe/catalogue.py` says the form of all other keys."""
+    """What this torch says of itself. All texts are 40 MB, and half of that once a line is sent once."""
 
     type: Literal["catalogue"]
+    torch: Annotated[Plain, ImportedTorch]
+    keys: Sequence[Annotated[Plain, DispatchKey]]
+    num_backends: int
+    operators: Sequence[PackedOperator]
+    lines: Sequence[str]
+    python_names: Sequence[Annotated[Plain, DumpedName]]
+    python_kernels: Sequence[Annotated[Plain, DumpedKernel]]
+
+
+# --- messages of the child that runs torchgen ---
+
+
+class FileGenerated(TypedDict):
+    """A generated file is written: its name."""
+
+    file: str
+
+
+class GeneratorStopped(TypedDict):
+    """The system refused what the generator needs."""
+
+    errno: int | None
+    strerror: str
+    filename: str | None
+
+
+class GeneratorFailed(TypedDict):
+    """The generator failed."""
+
+    error: str
+    trace: str
+
+
+class GeneratorEnds(TypedDict):
+    """All files are written."""
+
+    finished: bool
+
+
+GeneratorMessage: TypeAlias = FileGenerated | GeneratorStopped | GeneratorFailed | GeneratorEnds
 
 
 # --- messages of a trace ---
@@ -363,6 +417,21 @@ class NoSamples(TypedDict):
     message: str
 
 
+class SampleInside(TypedDict):
+    """Which sample is put into something, and into what."""
+
+    way: str
+    sample: int
+    dtype: str
+
+
+class SurveyAsked(TypedDict):
+    """What a survey's probe is asked for: an operator's smallest sample alone, or one that is put into something."""
+
+    op: str
+    inside: SampleInside | None
+
+
 class SurveyOperators(TypedDict):
     """The names of all operators that have samples."""
 
@@ -425,7 +494,14 @@ MESSAGES: tuple[type, ...] = (
     RunUnavailable,
     RunDied,
     RunLate,
+    CatalogueTold,
+    FileGenerated,
+    GeneratorStopped,
+    GeneratorFailed,
+    GeneratorEnds,
+    TorchgenModel,
     NoSamples,
+    SurveyAsked,
     SurveyOperators,
     SurveyDone,
     SampleTold,

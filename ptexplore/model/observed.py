@@ -588,7 +588,7 @@ class Observation(Struct, frozen=True, dict=True):
     id: int  # unique in its session
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
     kind: str  # what kind of thing it saw
-    said: Plain = field(name="data")  # what it saw
+    plain: Plain = field(name="data")  # what it saw
 
     @cached_property
     def data(self) -> AnyRecord:
@@ -596,7 +596,7 @@ class Observation(Struct, frozen=True, dict=True):
 
         Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
         """
-        return convert({**self.said, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+        return convert({**self.plain, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
 
 
 def records(observations: Iterable[Observation], kind: str, record: type[RecordT]) -> list[RecordT]:

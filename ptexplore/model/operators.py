@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ptexplore.model.places import SourceRef
 
@@ -141,12 +141,15 @@ class PythonName:
     line: int | None = None
 
 
+KernelRole: TypeAlias = Literal["decomposition", "meta", "kernel", "custom"]
+
+
 @dataclass(frozen=True, slots=True)
 class PythonKernel:
     """A Python callable that decomposes, is the meta function of, or implements an operator under a key."""
 
     op: str
-    role: Literal["decomposition", "meta", "kernel", "custom"]
+    role: KernelRole
     function: str
     path: str | None  # canonical
     line: int | None

@@ -8,11 +8,16 @@ import linecache
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import torch
 
 from . import torch_api as api
+
+if TYPE_CHECKING:
+    from .messages import CatalogueToldData, DumpedKernelData, DumpedNameData, PackedOperatorData
+
+    Role: TypeAlias = Literal["decomposition", "meta", "kernel", "custom"]
 
 PUBLIC = (
     "torch", "torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.sparse", "torch.nested",
@@ -23,7 +28,7 @@ PUBLIC = (
 _DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
-def record() -> dict[str, Any]:
+def record() -> CatalogueToldData:
     """The whole message. The dump comes first: importing the decompositions registers kernels of its own.
 
     `operators` hold `dump` and `table` as numbers of `lines`: all of these tables are 40 MB, and half of that once a
@@ -33,6 +38,7 @@ def record() -> dict[str, Any]:
     lines: dict[str, int] = {}
     operators = [_operator(op, lines) for op in api.operator_names()]
     return {
+        "type": "catalogue",
         "torch": {"version": torch.__version__, "git_version": torch.version.git_version, "torch_dir": api.TORCH_DIR},
         "keys": [{"name": name, "raw": raw, "after": after} for name, (raw, after) in api.keys().items()],
         "num_backends": api.backend_count(),
@@ -43,7 +49,7 @@ def record() -> dict[str, Any]:
     }
 
 
-def _operator(op: str, lines: dict[str, int]) -> dict[str, Any]:
+def _operator(op: str, lines: dict[str, int]) -> PackedOperatorData:
     dumped, table = api.dump(op), api.dump_table(op)
     schema, tags = api.schema_and_tags(op)
     packed = [[lines.setdefault(line, len(lines)) for line in text.split("\n")] for text in (dumped, table)]
@@ -57,7 +63,7 @@ def _operator(op: str, lines: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _names() -> Iterator[dict[str, Any]]:
+def _names() -> Iterator[DumpedNameData]:
     for module_name in PUBLIC:
         module: Any = torch
         for part in module_name.split(".")[1:]:
@@ -65,29 +71,29 @@ def _names() -> Iterator[dict[str, Any]]:
         if module is None:
             continue
         for name, value in sorted(vars(module).items()):
-            described = _describe(value)
+            described = _described(f"{module_name}.{name}", value)
             if described is not None:
-                yield {"name": f"{module_name}.{name}", **described}
+                yield described
     for name in sorted(dir(torch.Tensor)):
-        described = _describe(inspect.getattr_static(torch.Tensor, name, None), name)
+        described = _described(f"torch.Tensor.{name}", inspect.getattr_static(torch.Tensor, name, None), name)
         if described is not None:
-            yield {"name": f"torch.Tensor.{name}", **described}
+            yield described
 
 
-def _describe(value: Any, attribute: str | None = None) -> dict[str, Any] | None:
+def _described(name: str, value: Any, attribute: str | None = None) -> DumpedNameData | None:
     """What a public name is: a builtin's table and method, a Python function's place, a slot or an attribute."""
     kind = type(value).__name__
     if kind in ("builtin_function_or_method", "method_descriptor"):
         known = api.identify(value)
-        return {"kind": "builtin", "table": known[0], "method": known[1]} if known else None
+        return {"name": name, "kind": "builtin", "table": known[0], "method": known[1]} if known else None
     if kind == "wrapper_descriptor":
-        return {"kind": "slot", "table": "Tensor", "method": attribute or value.__name__}
+        return {"name": name, "kind": "slot", "table": "Tensor", "method": attribute or value.__name__}
     if kind in ("getset_descriptor", "member_descriptor"):
-        return {"kind": "attribute", "table": "Tensor", "method": attribute or value.__name__}
+        return {"name": name, "kind": "attribute", "table": "Tensor", "method": attribute or value.__name__}
     if isinstance(value, property):
         value = value.fget
     place = place_of(value) if inspect.isfunction(value) else None
-    return {"kind": "python", "file": place[0], "line": place[1]} if place else None
+    return {"name": name, "kind": "python", "file": place[0], "line": place[1]} if place else None
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
@@ -126,17 +132,18 @@ def _def_line(code: Any) -> int:
     return next((line for line, head in heads if head and head[1] == code.co_name), first)
 
 
-def _kernels() -> Iterator[dict[str, Any]]:
-    for role, kernels in (("kernel", api.python_kernels()), ("custom", api.custom_kernels())):
-        for op, key, function in kernels:
-            yield _kernel(op, role, key, function)
+def _kernels() -> Iterator[DumpedKernelData]:
+    for op, key, function in api.python_kernels():
+        yield _kernel(op, "kernel", key, function)
+    for op, key, function in api.custom_kernels():
+        yield _kernel(op, "custom", key, function)
     for role, table in api.decomposition_tables().items():
         for overload, function in table.items():
             if hasattr(overload, "name"):
                 yield _kernel(overload.name(), role, "Meta" if role == "meta" else None, function)
 
 
-def _kernel(op: str, role: str, key: str | None, function: Callable[..., Any]) -> dict[str, Any]:
+def _kernel(op: str, role: Role, key: str | None, function: Callable[..., Any]) -> DumpedKernelData:
     place = place_of(function)
     inner = beneath(function)
     module = getattr(inner, "__globals__", {}).get("__name__") or getattr(inner, "__module__", "?")

@@ -101,7 +101,7 @@ def work(request: RunRequestData, channel: Any) -> None:
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
-        channel.send({"type": "catalogue", **catalogue.record()})
+        channel.send(catalogue.record())
         return
     from _ptexplore_probe import isolate, trace
 

@@ -1103,12 +1103,194 @@ class RunLateData(TypedDict):
     type: Literal["late"]
 
 
+class ImportedTorchParts(TypedDict, total=False):
+    """What may be left out of ImportedTorchData."""
+
+    git_version: str | None
+    torch_dir: str
+
+
+class ImportedTorchData(ImportedTorchParts):
+    """The torch that was imported."""
+
+    version: str
+
+
+class DispatchKeyData(TypedDict):
+    """A dispatch key's name, its bits in a DispatchKeySet and the set of keys after it (both raw 64-bit)."""
+
+    name: str
+    raw: int
+    after: int
+
+
+class PackedOperatorData(TypedDict):
+    """A `DumpedOperator` as it is sent: the lines of its texts are numbers of the message's `lines`."""
+
+    name: str
+    schema: str | None
+    tags: Sequence[str]
+    dump: Sequence[int]
+    table: Sequence[int]
+    digest: str
+
+
+class DumpedNameParts(TypedDict, total=False):
+    """What may be left out of DumpedNameData."""
+
+    table: str | None
+    method: str | None
+    file: str | None
+    line: int | None
+
+
+class DumpedNameData(DumpedNameParts):
+    """A public name of torch's in Python."""
+
+    name: str
+    kind: str
+
+
+class DumpedKernelParts(TypedDict, total=False):
+    """What may be left out of DumpedKernelData."""
+
+    key: str | None
+    file: str | None
+    line: int | None
+    end_line: int | None
+
+
+class DumpedKernelData(DumpedKernelParts):
+    """A kernel, a meta function or a decomposition that is a function of Python's."""
+
+    op: str
+    role: Literal["decomposition", "meta", "kernel", "custom"]
+    function: str
+
+
+class CatalogueToldData(TypedDict):
+    """What this torch says of itself. All texts are 40 MB, and half of that once a line is sent once."""
+
+    type: Literal["catalogue"]
+    torch: ImportedTorchData
+    keys: Sequence[DispatchKeyData]
+    num_backends: int
+    operators: Sequence[PackedOperatorData]
+    lines: Sequence[str]
+    python_names: Sequence[DumpedNameData]
+    python_kernels: Sequence[DumpedKernelData]
+
+
+class FileGeneratedData(TypedDict):
+    """A generated file is written: its name."""
+
+    file: str
+
+
+class GeneratorStoppedData(TypedDict):
+    """The system refused what the generator needs."""
+
+    errno: int | None
+    strerror: str
+    filename: str | None
+
+
+class GeneratorFailedData(TypedDict):
+    """The generator failed."""
+
+    error: str
+    trace: str
+
+
+class GeneratorEndsData(TypedDict):
+    """All files are written."""
+
+    finished: bool
+
+
+class ModelOperatorData(TypedDict):
+    """An operator of native_functions.yaml, or one that torchgen makes of one."""
+
+    name: str
+    schema: str
+    root: str
+    line: int
+    variants: Sequence[str]
+    structured: bool
+    delegate: str | None
+    generated: bool
+    tags: Sequence[str]
+    cpp_name: str
+    kernels: Mapping[str, tuple[str, str, bool]]
+
+
+class MatchedEntryData(TypedDict):
+    """The entry of derivatives.yaml that an operator has its derivative from, for one dispatch key."""
+
+    dispatch: str
+    source_op: str
+    source_schema: str
+    node: str | None
+    matched: str
+
+
+class FormulaParts(TypedDict, total=False):
+    """What may be left out of FormulaData."""
+
+    calls: Sequence[str]
+
+
+class FormulaData(FormulaParts):
+    """One derivative formula: the inputs it is for, the formula's own line, and the functions it calls."""
+
+    inputs: str
+    line: int
+    text: str
+
+
+class YamlEntryData(TypedDict):
+    """An entry of derivatives.yaml."""
+
+    line: int
+    end: int
+    dispatch: Mapping[str, Sequence[FormulaData]]
+
+
+class TorchgenModelParts(TypedDict, total=False):
+    """What may be left out of TorchgenModelData."""
+
+    format: int
+    operators: Sequence[ModelOperatorData]
+    structured: Mapping[str, str]
+    derivatives: Mapping[str, Sequence[MatchedEntryData]]
+    entries: Mapping[str, YamlEntryData]
+
+
+class TorchgenModelData(TorchgenModelParts):
+    """All of it; empty where there is none (a source build)."""
+
+
 class NoSamplesData(TypedDict):
     """PyTorch's samples of operators cannot be imported: the module that is missing."""
 
     type: Literal["no-samples"]
     module: str | None
     message: str
+
+
+class SampleInsideData(TypedDict):
+    """Which sample is put into something, and into what."""
+
+    way: str
+    sample: int
+    dtype: str
+
+
+class SurveyAskedData(TypedDict):
+    """What a survey's probe is asked for: an operator's smallest sample alone, or one that is put into something."""
+
+    op: str
+    inside: SampleInsideData | None
 
 
 class SurveyOperatorsData(TypedDict):

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         NoSamplesData,
         RunBeginsData,
         RunRequestData,
+        SampleInsideData,
         SampleToldData,
+        SurveyAskedData,
         SurveyDoneData,
         SurveyOperatorsData,
     )
@@ -193,30 +195,30 @@ def serve(request: RunRequestData, channel: Channel, run_passes: RunPasses) -> N
     named: SurveyOperatorsData = {"type": "operators", "names": list(known)}
     channel.send(named)
     for line in sys.stdin.buffer:
-        asked = json.loads(line)
+        asked: SurveyAskedData = json.loads(line)
         _survey(known[asked["op"]], asked, request, channel, run_passes)
         done: SurveyDoneData = {"type": "done", "op": asked["op"]}
         channel.send(done)
 
 
-def _survey(op: Any, asked: dict[str, Any], request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
+def _survey(op: Any, asked: SurveyAskedData, request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
     """One operator, its sample alone or put into something: untraced in a child of its own, then the passes."""
     begins: RunBeginsData = {"type": "begin", "recorder": "plain"}
     channel.send(begins)
-    alone = asked["way"] is None
+    inside = asked["inside"]
     outcome = isolated(
-        lambda: encoded(lambda: _plain(op, request) if alone else _plain_inside(op, asked, request), "plain"),
+        lambda: encoded(lambda: _plain(op, request) if inside is None else _plain_inside(op, inside, request), "plain"),
         channel.descriptor,
     )
     plain = json.loads(outcome.answer) if pass_on("plain", outcome, channel) else {}
     if plain.get("type") != "plain":
         return
     number, dtype = plain["sample"], getattr(torch, plain["dtype"])
-    if alone:
+    if inside is None:
         made = partial(written, op, number, dtype, request)
         run_passes({**request, "expression": plain["expression"], "sample": made, "whole": WHOLE})
     else:
-        again = partial(_made_inside, asked["way"], op, number, dtype, request)
+        again = partial(_made_inside, inside["way"], op, number, dtype, request)
         run_passes(
             {
                 **request,
@@ -225,7 +227,7 @@ def _survey(op: Any, asked: dict[str, Any], request: RunRequestData, channel: Ch
                 "grad": plain["grad"],
                 "whole": WHOLE,
                 "calls": CALLS,
-                "unlocated": asked["way"] == "jit.trace",
+                "unlocated": inside["way"] == "jit.trace",
                 "sample": again,
             }
         )
@@ -243,7 +245,7 @@ def _made_inside(
     return inside.expression, inside.values
 
 
-def _plain_inside(op: Any, asked: dict[str, Any], request: RunRequestData) -> SampleTold:
+def _plain_inside(op: Any, asked: SampleInsideData, request: RunRequestData) -> SampleTold:
     """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
     way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
     if not _tensor_names(written(op, number, dtype, request)[1]):

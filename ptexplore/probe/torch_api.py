@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
@@ -1425,7 +1425,7 @@ def _saved_values(node: Any) -> Iterator[Any]:
                     yield value
 
 
-def decomposition_tables() -> dict[str, dict[Any, Any]]:
+def decomposition_tables() -> dict[Literal["decomposition", "meta"], dict[Any, Any]]:
     """Tables of Python implementations by operator, by their role; filled by importing torch._decomp.
 
     {} where that import needs a package that is not installed.

@@ -24,10 +24,25 @@ import types
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from .messages import (
+        FileGeneratedData,
+        FormulaData,
+        GeneratorEndsData,
+        GeneratorFailedData,
+        GeneratorStoppedData,
+        MatchedEntryData,
+        ModelOperatorData,
+        TorchgenModelData,
+        YamlEntryData,
+    )
+
+    Message: TypeAlias = FileGeneratedData | GeneratorStoppedData | GeneratorFailedData | GeneratorEndsData
 
 NATIVE_INPUTS = ("ATen/native/native_functions.yaml", "ATen/native/tags.yaml")  # in torchgen's packaged folder
-Report = Callable[[dict[str, Any]], None]
+Report = Callable[["Message"], None]
 
 
 class OriginError(Exception):
@@ -63,7 +78,7 @@ def main() -> None:
     gc.disable()  # the generators build and keep; collecting costs them half a second and frees nothing
     with os.fdopen(arguments.channel, "w", buffering=1) as out:
 
-        def report(message: dict[str, Any]) -> None:
+        def report(message: Message) -> None:
             out.write(json.dumps(message) + "\n")
 
         try:
@@ -270,7 +285,7 @@ def write_model(packaged: Path, folder: Path) -> None:
     parsed = gen.parse_native_yaml(*inputs)
     infos, _ = load_derivatives(str(derivatives), *inputs)
     yaml_entries = entries(derivatives)
-    model: dict[str, Any] = {
+    model: TorchgenModelData = {
         "format": 1,
         "operators": [operator(function, parsed.backend_indices) for function in parsed.native_functions],
         "structured": structured(gen.get_grouped_native_functions(parsed.native_functions)),
@@ -283,7 +298,7 @@ def write_model(packaged: Path, folder: Path) -> None:
     (folder / "headers.tsv").write_text(listing + "\n", encoding="utf-8")
 
 
-def headers(operators: Iterable[Mapping[str, Any]], meta_classes: Mapping[str, str]) -> dict[str, set[str]]:
+def headers(operators: Iterable[ModelOperatorData], meta_classes: Mapping[str, str]) -> dict[str, set[str]]:
     """Function or structured class -> the ATen/ops headers that declare it, as gen_headers lays them out."""
     declared: defaultdict[str, set[str]] = defaultdict(set)
     for op in operators:
@@ -300,13 +315,13 @@ def full_name(function: Any) -> str:
     return f"{function.namespace}::{function.func.name}"
 
 
-def operator(function: Any, backend_indices: Mapping[Any, Any]) -> dict[str, Any]:
+def operator(function: Any, backend_indices: Mapping[Any, Any]) -> ModelOperatorData:
     """One NativeFunction as plain data; `line` is that of its YAML entry (for generated overloads: of its base)."""
-    kernels = {}
+    kernels: dict[str, tuple[str, str, bool]] = {}
     for key, index in backend_indices.items():
         metadata = index.get_kernel(function)
         if metadata is not None and index.has_kernel(function):
-            kernels[str(key)] = [metadata.cpp_namespace, metadata.kernel, bool(metadata.structured)]
+            kernels[str(key)] = (metadata.cpp_namespace, metadata.kernel, bool(metadata.structured))
     delegate = function.structured_delegate
     return {
         "name": full_name(function),
@@ -336,7 +351,9 @@ def structured(grouped: Iterable[Any]) -> dict[str, str]:
     }
 
 
-def matched(functions: Sequence[Any], infos: Any, yaml_entries: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+def matched(
+    functions: Sequence[Any], infos: Any, yaml_entries: Mapping[str, YamlEntryData]
+) -> dict[str, list[MatchedEntryData]]:
     """For every operator with a derivative: which YAML entry, which node class, and how torchgen came to it."""
     from torchgen.api import autograd, cpp
 
@@ -369,9 +386,9 @@ def row(
     dispatch: str,
     info: Any,
     in_yaml: Mapping[str, Any],
-    yaml_entries: Mapping[str, Any],
+    yaml_entries: Mapping[str, YamlEntryData],
     views: Mapping[str, Any],
-) -> dict[str, Any] | None:
+) -> MatchedEntryData | None:
     """One operator's derivative under one dispatch entry; None where no YAML entry is its source."""
     source, schema = info.func, str(info.func.func)
     if schema in yaml_entries:
@@ -405,13 +422,14 @@ def how(function: Any, source: Any) -> str:
     return f"{function.func.kind().name} from {source.func.kind().name}"
 
 
-def entries(file: Path) -> dict[str, dict[str, Any]]:
+def entries(file: Path) -> dict[str, YamlEntryData]:
     """derivatives.yaml with line numbers: schema text -> entry, its formulas by dispatch key."""
     import yaml
 
     text = file.read_text(encoding="utf-8")
     root: Any = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    lines, by_schema = text.split("\n"), {}
+    lines = text.split("\n")
+    by_schema: dict[str, YamlEntryData] = {}
     for entry in root.value:
         name, shared, per_key = "", [], {}
         for key, value in entry.value:
@@ -427,7 +445,7 @@ def entries(file: Path) -> dict[str, dict[str, Any]]:
     return by_schema
 
 
-def formula(key: Any, value: Any) -> dict[str, Any]:
+def formula(key: Any, value: Any) -> FormulaData:
     """One `inputs: formula` line."""
     text = value.value if isinstance(value.value, str) else ""
     calls = [name for name in _CALL.findall(text) if name not in _NO_CALL]

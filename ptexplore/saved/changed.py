@@ -143,10 +143,10 @@ def session_with(session: Session, change: Callable[[Reason], Reason]) -> Sessio
 
 def _observation_with(seen: Observation, change: Callable[[Reason], Reason]) -> Observation:
     keys = reasons_of(seen.kind)
-    held = {key: change(reason_of(seen.said[key])) for key in keys if seen.said.get(key) is not None}
+    held = {key: change(reason_of(seen.plain[key])) for key in keys if seen.plain.get(key) is not None}
     if not held:
         return seen
-    data = {**seen.said, **{key: to_builtins(reason) for key, reason in held.items()}}
+    data = {**seen.plain, **{key: to_builtins(reason) for key, reason in held.items()}}
     if "told" in held:
         data["text"] = held["told"].text
-    return structs.replace(seen, said=data)
+    return structs.replace(seen, plain=data)

@@ -41,7 +41,7 @@ def _check(observation: Observation, name: str) -> None:
     """Raise PtexploreError where an observation is not as its kind must be."""
     import msgspec
 
-    if _depth(observation.said) > MAX_DEPTH:
+    if _depth(observation.plain) > MAX_DEPTH:
         raise refused(name, f"observation {observation.id} nests deeper than any real one")
     try:
         record = observation.data
@@ -65,7 +65,7 @@ def _depth(data: Plain) -> int:
 
 def _portable(observation: Observation, folder: str) -> Observation:
     """Paths as they are below site-packages; of a file elsewhere the name alone."""
-    kind, data = observation.kind, observation.said
+    kind, data = observation.kind, observation.plain
     if kind == "table" and folder:
         paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
     elif kind == "event" and data.get("file"):
@@ -79,7 +79,7 @@ def _portable(observation: Observation, folder: str) -> Observation:
         paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
     else:
         return observation
-    return structs.replace(observation, said={**data, **paths})
+    return structs.replace(observation, plain={**data, **paths})
 
 
 def _relative(path: str, folder: str) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
 from ptexplore.catalogue.gather import gather
+from ptexplore.model.dispatcher import DispatcherDump
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Silent
 from ptexplore.source.runtime.generated import Making
@@ -42,7 +44,7 @@ def whole(mini: Mini) -> Making:
 
 def write_catalogue(mini: Mini, path: Path) -> None:
     """Its catalogue, as the first run with a torch writes it."""
-    dispatcher = DispatcherRecords(mini.runtime, mini.raw)
+    dispatcher = DispatcherRecords(mini.runtime, convert(mini.raw, DispatcherDump))
     gathered = gather(mini.runtime, whole(mini), lambda: dispatcher.generated, Silent())
     build_catalogue(mini.runtime, mini.tree, dispatcher, gathered.facts, path)
 

@@ -165,9 +165,9 @@ def _shortened(observation: Observation) -> Observation:
     """An observation for people to read: of long tables, as the native pass has, only how long they are."""
     data = {
         name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
-        for name, value in observation.said.items()
+        for name, value in observation.plain.items()
     }
-    return structs.replace(observation, said=data) if observation.recorder == NATIVE else observation
+    return structs.replace(observation, plain=data) if observation.recorder == NATIVE else observation
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:

@@ -36,7 +36,7 @@ def test_the_pass_that_was_not_made_is_named_with_what_is_missing() -> None:
     (stopped,) = (seen for seen in session.observations if seen.kind == "stopped")
     was_stopped = reasons.PassStopped(reasons.RunningPass("dispatch"), 60.0)
     told = reasons.TooLate(was_stopped, GiveLonger(), (reasons.CallsMissing(),))
-    assert reasons.reason_of(stopped.said["told"]) == told
+    assert reasons.reason_of(stopped.plain["told"]) == told
     assert session.captured.reason == reasons.TimeOverBefore()
 
 
@@ -52,6 +52,6 @@ def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
     told = trace.with_throw(session, running({"type": "begin", "recorder": "thrown"}))
     (stopped,) = told.observations
     assert (stopped.recorder, stopped.kind) == ("thrown", "stopped")
-    assert stopped.said["told"]["code"] == "throw-not-looked"
+    assert stopped.plain["told"]["code"] == "throw-not-looked"
     seen = {"type": "pass", "recorder": "thrown", "observations": [{"recorder": "thrown", "kind": "freed", "data": {}}]}
     assert [one.kind for one in trace.with_throw(session, running(seen)).observations] == ["freed"]

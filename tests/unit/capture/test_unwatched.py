@@ -39,7 +39,7 @@ def test_why_is_kept(kind: str) -> None:
     heard.take({"type": kind, "recorder": "writes", **more})
     (seen,) = heard.observations
     assert seen.kind == "unwatched"
-    assert reason_of(seen.said["told"]) == WritesNotTold(why)
+    assert reason_of(seen.plain["told"]) == WritesNotTold(why)
 
 
 def test_what_tells_is_no_remark() -> None:

@@ -9,6 +9,7 @@ import pytest
 from ptexplore.catalogue.operators import aliases
 from ptexplore.catalogue.python_names import def_line, kernel_for, python_kernels
 from ptexplore.model.codes import Reason
+from ptexplore.model.dispatcher import DumpedKernel
 from ptexplore.model.operators import PythonKernel, Registration
 from ptexplore.model.place_reasons import CallableMoved, CallableOutside, NoCallable, SeveralCallables
 from ptexplore.source.canonical import InstalledFolders
@@ -41,8 +42,8 @@ def test_a_lambda_is_on_its_own_line(mini: Mini) -> None:
 
 def test_kernels_are_in_one_order_however_torch_gave_them(mini: Mini) -> None:
     """Two catalogues of one torch are equal, row for row. What an operator has stays in torch's own order."""
-    told = [{"op": op, "role": role, "function": "f"} for op, role in (("b", "meta"), ("a", "meta"), ("a", "kernel"))]
-    kernels = python_kernels({"python_kernels": told}, InstalledFolders(str(mini.site)), mini.tree)
+    told = [DumpedKernel(op, role, "f") for op, role in (("b", "meta"), ("a", "meta"), ("a", "kernel"))]
+    kernels = python_kernels(told, InstalledFolders(str(mini.site)), mini.tree)
     assert [(kernel.op, kernel.role) for kernel in kernels] == [("a", "meta"), ("a", "kernel"), ("b", "meta")]
 
 

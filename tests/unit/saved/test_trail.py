@@ -282,7 +282,7 @@ def test_any_number_of_a_machine_is_read(value: float) -> None:
     told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen,))
     session = trail_from_json(trail_to_json(a_trail(), told).encode(), "x.json")[1]
     assert session is not None
-    assert session.observations[0].said["inputs"] == [value]
+    assert session.observations[0].plain["inputs"] == [value]
 
 
 def test_further_keys_are_passed_over() -> None:
@@ -674,7 +674,7 @@ def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> N
     assert written["observations"][0]["data"]["text"] == sentence(EventsCut(9))
     kept = trail_from_json(text.encode(), "x.json")[1]
     assert kept is not None
-    assert kept.observations[0].said["told"] == {"code": "events-cut", "most": 9}
+    assert kept.observations[0].plain["told"] == {"code": "events-cut", "most": 9}
     assert kept.captured.reason == RunsOnce()
 
 
@@ -806,7 +806,7 @@ def test_the_session_of_format_1() -> None:
     _, session = trail_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
     assert session.format == TRAIL_FORMAT
-    assert [o.said for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
+    assert [o.plain for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]
 
