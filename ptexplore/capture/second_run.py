@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from msgspec import to_builtins
 
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.model import reasons as why
 from ptexplore.model.messages import Effects
+from ptexplore.model.observed import Plain
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units_by_thread
 from ptexplore.model.reasons import Reason, reason_of
@@ -36,7 +36,7 @@ class ComparedRun:
     left: Effects
 
 
-def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> dict[str, Any]:
+def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> Plain:
     """The data of an observation of kind `twice`."""
     equal: list[Reason] = []
     different: list[Reason] = []

@@ -34,7 +34,7 @@ from ptexplore.model.messages import (
     SentObservation,
     SentThrow,
 )
-from ptexplore.model.observed import LeftProcess, Observation, RaisedError, SteppedCalls, records
+from ptexplore.model.observed import LeftProcess, Observation, Plain, RaisedError, SteppedCalls, records
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
@@ -58,7 +58,7 @@ from ptexplore.model.recorders import (
 from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_script
 
 
-def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, dict[str, Any]]]:
+def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, Plain]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
@@ -92,11 +92,9 @@ def operators(observations: Iterable[SentObservation]) -> RunOperators:
     return RunOperators(own, Counter(str(event["name"]) for event in events if event["thread"]))
 
 
-def _difference(
-    cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators
-) -> dict[str, Any]:
+def _difference(cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> Plain:
     """The data of an observation about two passes that differ."""
-    data: dict[str, Any] = {"passes": [reference, recorder]}
+    data: Plain = {"passes": [reference, recorder]}
     differs = first_difference(first, second)
     if isinstance(differs, OtherOrder):
         names = [why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names]
@@ -179,7 +177,7 @@ def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     return replace(session, observations=(*session.observations, *added))
 
 
-def _thrown(told: SentThrow) -> dict[str, Any] | None:
+def _thrown(told: SentThrow) -> Plain | None:
     """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
     from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
 
@@ -189,7 +187,7 @@ def _thrown(told: SentThrow) -> dict[str, Any] | None:
     return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
 
 
-def _data_of(seen: SentObservation) -> dict[str, Any] | None:
+def _data_of(seen: SentObservation) -> Plain | None:
     """The data of an observation that a probe sent; None if there is nothing to tell."""
     return _thrown(cast("SentThrow", seen["data"])) if seen["kind"] == "thrown" else seen["data"]
 
@@ -252,7 +250,7 @@ class _Heard:
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
-    def add(self, recorder: str, kind: str, data: dict[str, Any]) -> None:
+    def add(self, recorder: str, kind: str, data: Plain) -> None:
         """Keep one observation."""
         self.observations.append(Observation(len(self.observations) + 1, recorder, kind, data))
 
@@ -355,7 +353,7 @@ class _Heard:
             if seen["recorder"] != NATIVE and data is not None:
                 self.add(seen["recorder"], seen["kind"], data)
 
-    def _ended_by_time(self, recorder: str, ended: dict[str, Any]) -> None:
+    def _ended_by_time(self, recorder: str, ended: Plain) -> None:
         """Say of a run that was ended how long it had; what it called is known, and no later pass ran."""
         self.late = False  # the probe said that the time was over
         ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
@@ -413,7 +411,7 @@ class _Heard:
     def _native_stopped(self, error: Stopped) -> None:
         self.no_native = error.because
 
-    def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
+    def _placed(self, data: Plain) -> Plain:
         """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
         if self.program is None or data.get("event") is not None or data.get("number") is None:
             return data
@@ -487,7 +485,7 @@ def check(request: TraceRequest) -> None:
         raise NotCaptured(why.NoScript(request.script), why.NoFile(), to.TraceScript(), USAGE)
 
 
-def _gave(message: RunAnswered) -> dict[str, Any]:
+def _gave(message: RunAnswered) -> Plain:
     """What the expression gave in a pass, in words."""
     return {name: message["result"][name] for name in ("type", "description") if name in message["result"]}
 

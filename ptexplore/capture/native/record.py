@@ -14,7 +14,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec import to_builtins
@@ -23,6 +22,7 @@ from ptexplore.capture.native.python_frames import PythonNames, names_of, place_
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 from ptexplore.model.messages import SentObservation
+from ptexplore.model.observed import Plain
 from ptexplore.model.reasons import HookTaken
 from ptexplore.model.recorders import NATIVE
 
@@ -138,7 +138,7 @@ def calls(observations: Sequence[SentObservation], cache: Path) -> list[SentObse
     return read
 
 
-def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
+def _part(data: Plain, symbols: Symbols) -> Plain:
     logged = data.get("python") or {}
     names = names_of(logged)
     rows, instructions = without_clock(
@@ -157,7 +157,7 @@ def _part(data: Mapping[str, Any], symbols: Symbols) -> dict[str, Any]:
     }
 
 
-def _listed(root: SteppedCall, codes: Mapping[int, Mapping[str, Any]], symbols: Symbols) -> dict[str, Any]:
+def _listed(root: SteppedCall, codes: Mapping[int, Plain], symbols: Symbols) -> Plain:
     """The calls in the order of entry as parallel lists, each function named once; `codes` are Python's by address."""
     depths, entered = zip(*root.walk(), strict=True)
     calls: tuple[SteppedCall, ...] = entered[1:]

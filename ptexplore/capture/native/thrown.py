@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from msgspec import to_builtins
 
@@ -20,7 +19,7 @@ from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, deman
 from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS, TORCHS
 from ptexplore.cpp.symbol_names import parse
 from ptexplore.model.messages import RaiserAndThrow
-from ptexplore.model.observed import CppFunction
+from ptexplore.model.observed import CppFunction, Plain
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
@@ -32,7 +31,7 @@ THROW = "throw"
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
 
-def thrown(text: str, cache: Path) -> dict[str, Any] | None:
+def thrown(text: str, cache: Path) -> Plain | None:
     """The data of an observation "thrown"; None for an error that C++ did not throw.
 
     `cache` is the folder where function tables are kept by build id.
@@ -51,7 +50,7 @@ def thrown(text: str, cache: Path) -> dict[str, Any] | None:
     }
 
 
-def raised(told: RaiserAndThrow, message: str, cache: Path) -> dict[str, Any] | None:
+def raised(told: RaiserAndThrow, message: str, cache: Path) -> Plain | None:
     """The data of an observation "thrown" about an error that torch keeps no line with; None if it is not known.
 
     `told` is what the probe noted (probe/raises.py). What hands an error of C++ to Python takes it as an exception_ptr;
