@@ -38,7 +38,6 @@ _OURS = "a text or a number of ours"
 _FLAG = "an option's own name (model/options.py)"
 PLAIN = {
     ("annotations/layers.py", "OWN"): _OURS,
-    ("capture/probing.py", "name"): _FLAG,
     ("cli/browse.py", "load"): _TYPED,
     ("cli/browse.py", "target"): _TYPED,
     ("cli/notes.py", "OWN"): _OURS,
@@ -64,7 +63,6 @@ PLAIN = {
     ("tui/screens/trail.py", "step"): "the name in it is quoted a line before",
     ("view/notes/tour.py", "close[0] if close else names[0]"): _ID,
     ("view/notes/tour.py", "tour.id"): _ID,
-    ("view/trace/ending.py", "'FILE' if script == trail.expression else shlex.quote(script)"): "quoted",
     ("workspace/workspace.py", "checkout.name"): _NAME,
 }
 COMMAND = re.compile(
