@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,12 @@ class Context:
     def tell(self, kind: str, told: Reason, about: Claim | None = None) -> None:
         """Add a finding, which may be about a claim: its hop has a number when all passes are over."""
         self.findings.append((Finding(kind, told), about.identity if about is not None else None))
+
+    def as_in_table(self, entry: TableEntry) -> str:
+        """What the dispatch table says of an entry, without the folder of this machine that torch is installed in."""
+        folder = os.path.dirname(self.session.torch.torch_dir.rstrip("/"))
+        text = entry.raw.strip()
+        return text.replace(f"{folder}/", "") if folder else text
 
     @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:

@@ -449,3 +449,14 @@ def test_what_was_added_for_backward_records_its_node(command: InProcess, expres
     assert sorted(of_backward) == sorted(added)
     shown = command("trace", expression, *given, "--grad", "--backward", "--no-native", "--view", "operators").out
     assert described((Records(node="SumBackward0"),)) in " ".join(shown.split()), shown
+
+
+def test_a_trace_as_json_names_no_folder_of_this_machine(command: InProcess, tmp_path: Path) -> None:
+    """Kernels that Python registers stand in the dispatch table with the whole path of their file."""
+    kept = tmp_path / "trace.json"
+    arguments = ("torch.ones(2, 3) + 1", "--with", "torch.device('meta')", "--no-native", "--save", str(kept), "--json")
+    out = command("trace", *arguments).out
+    assert "registered at torch/" in out
+    site = str(torch_folder().parent)
+    assert site not in out
+    assert site not in kept.read_text("utf-8")

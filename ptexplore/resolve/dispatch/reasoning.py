@@ -481,7 +481,7 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
         op=call.claim.hop.op,
         key=step.key,
         dispatch=dispatch,
-        why=(*why, EntryOfTable(step.key, step.entry.raw.strip())),
+        why=(*why, EntryOfTable(step.key, context.as_in_table(step.entry))),
         evidence=tuple(dict.fromkeys(call.claim.hop.evidence + call.arguments.evidence + call.state.evidence)),
     )
     return Claim(hop=hop, children=(kernel,))

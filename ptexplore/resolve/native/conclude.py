@@ -510,7 +510,7 @@ class Conclusions:
             key,
             source=context.lookup.entry(entry, step.key, registration),
             dispatch=Dispatch("", "", entry.reason, ()),
-            why=(EntryOfTable(step.key, entry.raw.strip()),),
+            why=(EntryOfTable(step.key, context.as_in_table(entry)),),
         )
         return Claim(key), kernel_claim(context, call, registration, entry, step.key, "derived")
 

@@ -13,7 +13,7 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings
 from ptexplore.view.trace.expression_parts import expression_run, how_timed
 from ptexplore.view.trace.modules import AroundParts, has_nodes, modules_view, saved_for_backward
-from ptexplore.view.trace.page import OWN, Options, TrailView
+from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
@@ -34,7 +34,7 @@ def _around(trail: Trail, session: Session | None, run: Run, root: Part) -> Arou
         findings=findings(trail),
         measured=tuple(_measured(trail, session, run, with_nodes=with_nodes)),
         further=run_again(trail),
-        told=f"{OWN}{' and nodes' * with_nodes}{', costliest first' * bool(run.unit)}",
+        told=f"operators{' and nodes' * with_nodes}{', costliest first' * bool(run.unit)}",
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ptexplore.model import details as says
 from ptexplore.model.details import within
-from ptexplore.view.trace.page import OWN, TrailView
+from ptexplore.view.trace.columns import COLUMNS
+from ptexplore.view.trace.page import TrailView
 from ptexplore.view.words.legend import (
     OF_EXPRESSIONS,
     OF_PROGRAMS,
@@ -53,10 +54,11 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
     told = tuple(within(detail for row in page.table for detail in row.details))
-    if page.told.startswith(OWN):
+    if page.traced == "expression" and page.view == "modules":
         yield from _of_expression(page)
-    elif page.columns[:1] == ("time",):
-        yield from OF_PROGRAMS.items()
+    elif page.traced != "expression" and page.table:
+        headings = {column.heading for column in COLUMNS} - {*page.columns}
+        yield from ((name, means) for name, means in OF_PROGRAMS.items() if name not in headings)
     else:
         yield from _of_path(page)
     if page.table:

@@ -72,6 +72,7 @@ def modules_view(
     columns, rows = _used(columns, rows) if each_call else (columns, rows)
     return TrailView(
         title=run.whole.name,
+        traced=trail.traced.name,
         facts=around.facts,
         findings=around.findings,
         left_out=(

@@ -103,6 +103,7 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         rows.append(ScreenRow(name, details=(others(others=len(rest)),), cells=("",) * len(told.columns)))
     return TrailView(
         title=title_of(trail),
+        traced=trail.traced.name,
         facts=told.facts,
         findings=findings(trail),
         counted=INSTRUCTIONS in told.columns,

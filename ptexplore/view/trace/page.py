@@ -20,6 +20,7 @@ from ptexplore.model.nesting import with_levels
 from ptexplore.model.place_reasons import OfNamed
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Status
+from ptexplore.model.traced import TracedName
 from ptexplore.view.line import Line, Span
 from ptexplore.view.words.details import described
 
@@ -27,7 +28,6 @@ ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
 WHAT_IT_IS = "what it is, or why"
-OWN = "operators"  # how the heading of what a row of an expression's modules called itself begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +257,7 @@ class TrailViewFacts:
     read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
     ending: tuple[Line, ...] = field(default=())  # what the expression raised, where and why
     view: ViewName = "tree"
+    traced: TracedName = "expression"
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     name: str = "what ran"  # the heading of the rows' names

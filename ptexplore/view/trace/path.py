@@ -145,6 +145,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         rows = tuple(replace(row, details=(*row.details, *told)) if row is innermost else row for row in rows)
     return TrailView(
         title=trail.expression,
+        traced=trail.traced.name,
         facts=facts(trail, options, session),
         rows=(),
         findings=findings(trail),

@@ -70,6 +70,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     written = _generators(rows, trail)
     return TrailView(
         title=trail.expression,
+        traced=trail.traced.name,
         facts=(*facts_of(trail), *native.facts(trail, session)),
         rows=rows,
         findings=tuple(f"{f.kind}: {sentence(f.told)}" for f in trail.findings),

@@ -157,6 +157,7 @@ OF_PROGRAMS: dict[str, str] = {
     "ops": "operators that Python called inside of it; in backward also those that its nodes, and the engine, called",
     "recorded": RECORDED,
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
+    "device": "the time that a device took for what was launched inside of a row",
     "×n": "so many parts that ran the same operators on the same sizes, as one row: its figures are their sums",
 }
 
@@ -169,6 +170,7 @@ OF_EXPRESSIONS: dict[str, str] = {
     "ops": "operators that Python called inside of it, but for what an operator calls by way of Python; in backward "
     "also those that its nodes, and the engine, called",
     "saved": "bytes kept for backward; each storage counts once, for the operator that saved it first",
+    "device": "the time that a device took for what was launched inside of a row",
 }
 
 # The signs of a view, and what each means.

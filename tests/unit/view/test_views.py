@@ -47,12 +47,14 @@ from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.trace import native
+from ptexplore.view.trace.columns import COLUMNS, OF_COST
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
+from ptexplore.view.words.legend import OF_EXPRESSIONS, OF_PROGRAMS
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.saved import trail_to_json
 
@@ -925,6 +927,12 @@ def test_the_legend_explains_every_sign_and_word_of_the_view() -> None:
         assert {status for row in page.table for status in (row.status,)} <= told.keys()
         assert ("~" in told) == bool(page.table)
         assert ("+n" in told) == bool(page.rows)
+
+
+def test_the_legends_of_parts_explain_every_column() -> None:
+    headings = {column.heading for column in COLUMNS} | {heading for heading, _words in OF_COST.values()}
+    assert headings <= OF_EXPRESSIONS.keys()
+    assert headings - {"instr"} <= OF_PROGRAMS.keys(), "a program has no instructions"
 
 
 def test_verbose_adds_key_sets_numbers_and_words_of_precision() -> None:
