@@ -118,8 +118,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
 
         >>> import ptexplore
         >>> with ptexplore.Workspace(tree="runtime") as workspace:
-        ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].name
-        'symbols'
+        ...     workspace.find("TensorIterator", kind="class", limit=1).groups[0].sort
+        'symbol'
         """
         _check_text("the query", query)
         return self.inner.find(query, kind=kind, limit=limit, text=text, declarations=declarations)

@@ -401,7 +401,7 @@ def test_names_beside_a_stop_lead_where_they_do_in_their_file(file_reader: Reade
     page.wait_for_selector("#card:not([hidden])")
     assert "other::mix" in page.inner_text("#card")
     page.keyboard.press("Escape")
-    page.locator(".excerpt ol.c a.q", has_text="turn").click()
+    page.locator(".excerpt ol.c a.q", has_text="mix").first.click()
     page.wait_for_selector("#card:not([hidden])")
     assert file_reader.at.endswith("token.html"), "a choice is the reader's"
     assert page.locator("#card a").count() >= 1

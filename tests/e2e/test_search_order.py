@@ -141,17 +141,17 @@ def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path
     """The search of a site: its shards alone, over the folders in which the answers are."""
     contents = workspace.site_contents()
     plan = plan_site(contents, site_settings("core", None, None, None))
-    wanted = {path for path in contents.names.owner if in_scope(path, "core") or path.startswith(ALSO)}
-    wanted |= {path for path in contents.names.owner if path.startswith("torch/") and path.count("/") == 1}
+    wanted = {path for path in contents.reader.names.owner if in_scope(path, "core") or path.startswith(ALSO)}
+    wanted |= {path for path in contents.reader.names.owner if path.startswith("torch/") and path.count("/") == 1}
     plan.sources = {path: source_url(path) for path in sorted(wanted | set(plan.sources))}
-    plan.owner = {path: contents.names.owner[path][0] for path in plan.sources}
+    plan.owner = {path: contents.reader.names.owner[path][0] for path in plan.sources}
     folder = tmp_path_factory.mktemp("search") / "site"
     with open_output(folder, [], force=False) as out:
         out.begin()
         guide = Guide(contents.library, contents.trees, None)
-        tours = Tours(plan, out, guide, load_path(contents.library), contents.names)
+        tours = Tours(plan, out, guide, load_path(contents.library), contents.reader)
         trees = [tree.store for tree in contents.trees]
-        search = Search(plan, out, contents.names, contents.folder_pages, lambda: trees, "")
+        search = Search(plan, out, contents.reader.names, contents.folder_pages, lambda: trees, "")
         in_processes([search.source_work()], "", Silent(), 1)
         search.write(tours, Traces(plan, out, [], {}))
         out.finish()

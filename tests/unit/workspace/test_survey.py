@@ -16,12 +16,13 @@ import pytest
 
 from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.places import Runtime
+from ptexplore.model.places import Runtime, TreeInfo
 from ptexplore.view.survey import Concluded, Folder
 from ptexplore.workspace import survey as survey_module
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
 from tests.faults import keeps_back
 
+RUNTIME = TreeInfo("runtime", "2.13.0", ("generated", "wheel"))
 TORCH = Runtime("python", "3.11", "/torch", "2.13.0", "c" * 40, "wheel", None, None, (), "k", "i")
 OPERATORS = ["add", "linalg.det", "linalg.inv", "mul", "sub"]
 
@@ -60,7 +61,7 @@ def survey(tmp_path: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch) 
         crew = crew or Crew()
         monkeypatch.setattr("ptexplore.workspace.survey.survey_with_workers", crew)
         request = SurveyRequest(out=tmp_path, **asked)  # type: ignore[arg-type]
-        run_survey(request, Folder(tmp_path), None, torch, ("runtime (runtime)",), uncounted, notices.append)
+        run_survey(request, Folder(tmp_path), None, torch, (RUNTIME,), uncounted, notices.append)
         return crew.picked
 
     return run
