@@ -75,6 +75,8 @@ _UNREAD = re.compile(
     r"(?:>|\bauto)[\s&*]+(?P<name>[A-Za-z_]\w*)\b(?=\s*[;=({,):])|[\[,]\s*&?(?P<captured>[A-Za-z_]\w*)\s*=(?!=)"
 )
 _TAKEN_APART = re.compile(r"\bauto[\s&]*\[(?P<names>[^\[\]]*)\]\s*[=:]")
+_GIVEN_NAME = re.compile(r"\b(?:typename|class)\s+(?:\.\.\.\s*)?(\w+)\s*[,>=]|\busing\s+(\w+)\s*=")
+_USING_NAME = re.compile(r"\busing\s+(?:::)?((?:\w+::)+)(\w+)\s*;")
 _USING_NAMESPACE = re.compile(r"\busing\s+namespace\s+(?:::)?((?:\w+::)*\w+)\s*;")
 _BY_CALL = "()"  # the sign of a variable that is made by what looks like a call: a class's name, or a function's
 Declared = Mapping[str, list[tuple[int, str, str]]]  # by name: the line, the class as it is written, the sign
@@ -587,6 +589,7 @@ class FileReader:
         self._declared: dict[int, tuple[Declared, Mapping[str, list[int]]]] = {}  # by where a function begins
         self._types: dict[str, Set[str] | None] = {}
         self._used: list[str] | None = None
+        self._names: tuple[Set[str], Mapping[str, Sequence[str]]] | None = None
         self._local: Set[str] | None = None
         self._hidden: dict[str, bool] = {}
 
@@ -686,16 +689,31 @@ class FileReader:
         nothing; None where in this file the name is a template's parameter, or another name of a type.
         """
         if name not in self._types:
-            text = self._text or ""
             self._types[name] = None
-            if not re.search(rf"\b(?:typename|class)\s+(?:\.\.\.\s*)?{name}\s*[,>=]|\busing\s+{name}\s*=", text):
-                written = {f"{each}{name}" for each in re.findall(rf"\busing\s+(?:::)?((?:\w+::)+){name}\s*;", text)}
+            given, brought = self._given_names()
+            if name not in given:
+                written = {f"{each}{name}" for each in brought.get(name, ())}
                 written |= {f"{each}::{name}" for each in self._used_namespaces()}
                 types = self._reader.bearers(name).types
                 self._types[name] = {
                     each for each in types if any(f"::{each}".endswith(f"::{ending}") for ending in written)
                 }
         return self._types[name]
+
+    def _given_names(self) -> tuple[Set[str], Mapping[str, Sequence[str]]]:
+        """The names that the file gives to types itself: parameters of templates, aliases; and by each name that a
+        using declaration brings the scopes that it is brought from (`using c10::Scalar;`).
+
+        Of all names at once: a generated file has a thousand classes, and as many lines as all of them together.
+        """
+        if self._names is None:
+            text = self._text or ""
+            given = {parameter or alias for parameter, alias in _GIVEN_NAME.findall(text)}
+            brought = defaultdict[str, list[str]](list)
+            for scope, name in _USING_NAME.findall(text):
+                brought[name].append(scope)
+            self._names = given, brought
+        return self._names
 
     def _used_namespaces(self) -> list[str]:
         """What the file uses whole: `using namespace c10;`."""
