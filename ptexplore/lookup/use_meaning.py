@@ -598,9 +598,10 @@ class FileReader:
         return (path, text) == (self._path, self._text)
 
     def members_meant(self, use: SiteUse, lines: Sequence[int]) -> Iterator[tuple[Meaning, list[int]]]:
-        """The members that calls through a variable mean, each with its lines, where its class has one such member.
+        """The members that a call through a variable means, with the lines where it means them.
 
-        The function around a line declares the variable. What is no such call, or has another meaning, is left out.
+        The function around a line declares the variable, and so its class; overloads of a member are a choice. A use
+        that is no such call, and a line where the class is not known, are left out.
         """
         if use.kind != "call" or self._python or not _OBJECT.fullmatch(use.text):
             return
