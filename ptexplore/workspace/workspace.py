@@ -88,8 +88,8 @@ class Workspace:
     `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
     or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
     title, `notice` tells the user of something that is not an error. Several threads may ask one workspace. It
-    opens a catalogue or an index for all of them, and closes one that nobody holds any longer. Raises PtexploreError if the cache
-    belongs to somebody else.
+    opens a catalogue or an index for all of them, and closes one that nobody holds any longer. Raises PtexploreError
+    if the cache belongs to somebody else.
     """
 
     def __init__(
