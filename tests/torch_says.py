@@ -32,6 +32,12 @@ def torch_says(code: str) -> Any:
 
 
 @functools.cache
+def keeps_columns() -> bool:
+    """Whether the Python under test keeps the columns of an instruction, as it does from 3.11 on."""
+    return bool(torch_says("import types; print(json.dumps(hasattr(types.CodeType, 'co_positions')))"))
+
+
+@functools.cache
 def _server() -> subprocess.Popen[str]:
     """The process that forks; it ends with us, when its stdin does."""
     return subprocess.Popen(

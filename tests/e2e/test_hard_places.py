@@ -20,7 +20,7 @@ from ptexplore.model.places import Runtime
 from ptexplore.source.python_names import PythonLookup
 from ptexplore.source.tree import runtime_tree
 from tests.harness import TARGET, THOROUGH, Cli, InProcess, codes, torch_folder
-from tests.torch_says import torch_says
+from tests.torch_says import keeps_columns, torch_says
 
 pytestmark = pytest.mark.e2e
 
@@ -707,8 +707,14 @@ def test_a_class_of_c_holds_every_function_of_python_that_it_calls(command: InPr
         "list(items)\nsys.setprofile(None)\nprint(json.dumps(called))"
     )
     tree = command("trace", "list(Items())", "--setup", setup, "--no-native", "--json").tree
-    assert [hop["name"] for hop in tree] == ["__init__", "list"], "the last __next__() is no call of the expression's"
-    assert [hop["name"] for hop in tree[1]["children"]] == called == ["__iter__", *["__next__"] * 4]
+    assert called == ["__iter__", *["__next__"] * 4]
+    top = [hop["name"] for hop in tree]
+    held = [child["name"] for hop in tree if hop["name"] == "list" for child in hop["children"]]
+    if not keeps_columns():  # which call led to them is not known: list() holds what its operators enclose
+        assert (top, held) == (["__init__", "__iter__", "list", "__next__"], ["__next__"] * 3)
+        return
+    assert top == ["__init__", "list"], "the last __next__() is no call of the expression's"
+    assert held == called
 
 
 @pytest.mark.parametrize("loaded", ["torch._dynamo", "json"])
