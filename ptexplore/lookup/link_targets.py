@@ -164,6 +164,11 @@ class DefinitionsByName:
             ]
         return self._by_name.get(name, [])
 
+    @property
+    def kept(self) -> int:
+        """How many definitions were read by their names so far, all of which are kept."""
+        return sum(map(len, self._by_name.values()))
+
     def looks(self, *, python: bool) -> Mapping[str, Look]:
         """How names look wherever they are written: a type's or a macro's, if nothing else that matters bears it.
 

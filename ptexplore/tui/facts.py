@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _KEPT = 300  # symbols whose facts are kept
 _RESTS = 0.5  # seconds that the cursor rests before calls are looked up
+_READ = 20_000  # definitions that a reader of uses keeps, with all that it knows of them: some 20 MB
 _MOST = 5  # functions of the first level that are named, each way
 _Key = tuple[str, str, int, str]  # tree, path, line, qualified name
 Known = TypeVar("Known")
@@ -94,6 +95,14 @@ class FactsReader:
                 if not self._questions.empty():
                     break
                 hear(pointed, answer)
+            self._forget()
+
+    def _forget(self) -> None:
+        """Have calls read by a new reader once the old one keeps a lot: whoever reads a hundred files asks after all
+        names in them.
+        """
+        if self._call_reader.names.kept > _READ:
+            del self._call_reader
 
     def _rests(self) -> bool:
         """Whether nothing else is asked for a moment."""

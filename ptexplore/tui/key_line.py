@@ -27,6 +27,8 @@ class KeyLine(Footer):
     def compose(self) -> ComposeResult:
         """The keys that fit, in the order that they have."""
         self._room = self.app.size.width
+        # Textual binds each key to `compact`, and the binding keeps keys that were removed: a dozen with every file.
+        getattr(self, "__watchers", {}).pop("compact", None)
         idle = self._idle()
         every: list[Any] = list(super().compose())
         keys = [key for key in every if key.action not in idle]

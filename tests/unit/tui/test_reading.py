@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import threading
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.widget import Widget
+from textual.widgets._footer import FooterKey
 
+from ptexplore.lookup.calls import CallReader
 from ptexplore.model.remarks import LocalName, LocalOfClass
+from ptexplore.tui import facts
 from ptexplore.tui.asking import ChoiceScreen
 from ptexplore.tui.facts import FactsReader
 from ptexplore.tui.open_file import OpenFile
@@ -196,6 +200,35 @@ def test_beside_new_source_nothing_stands_of_what_was_read_before(drive, monkeyp
         await until(pilot, lambda: pane(app).startswith("Mixer\nbeing read"))
 
     drive(f"{MIX}:11", reading, size=(160, 18))
+
+
+def test_keys_that_are_gone_from_the_foot_of_the_screen_are_kept_by_nothing(drive):
+    async def reading(app, pilot):
+        for number in range(12):
+            await app.reader.open(Place("mini", KERNEL if number % 2 else MIX, 4))
+            app.reader.refresh_bindings()
+            await pilot.pause()
+        shown = len(app.screen.query(FooterKey))
+        gc.collect()
+        kept = [key for key in gc.get_objects() if isinstance(key, FooterKey)]
+        assert shown > 5
+        assert len(kept) < 4 * shown
+
+    drive(f"{MIX}:11", reading)
+
+
+def test_what_was_read_of_calls_is_forgotten_once_it_is_a_lot(drive, monkeypatch):
+    made = []
+    monkeypatch.setattr(facts, "_READ", 1)
+    monkeypatch.setattr(facts, "CallReader", lambda trees: made.append(CallReader(trees)) or made[-1])
+
+    async def reading(app, pilot):
+        for line, column in ((11, 4), (12, 9), (30, 30)):
+            app.reader.source.move(line, column)
+            await until(pilot, lambda: "being read" not in pane(app) and "called by" in pane(app))
+        await until(pilot, lambda: len(made) > 1)
+
+    drive(f"{MIX}:11", reading, size=(160, 48))
 
 
 def test_long_lines_go_on_below_where_the_reader_wants_it(drive):
