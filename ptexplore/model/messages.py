@@ -161,7 +161,7 @@ class RunRequest(TypedDict, total=False):
     cwd: str
     expression: str | None
     script_sha256: str | None
-    until: float  # on the monotonic clock: when the time of all runs is over
+    until: int  # nanoseconds on the monotonic clock: when the time of all runs is over
     repeat: Literal["again", "anew", "first"]  # how it is evaluated again in one process
     warm_ups: int  # how often it is evaluated before the run that is seen
     imported: int  # modules that the first run imported

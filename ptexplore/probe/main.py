@@ -117,7 +117,9 @@ def work(request: RunRequestData, channel: Any) -> None:
     elif request["work"] == "stack":
         trace.run_again_for_stack(request, channel)
     else:
-        trace.run_passes({**request, "until": time.monotonic() + float(request["timeout"])}, known, channel)
+        # A whole number: as text, which a child is sent, it is as long each time, and so is what is allocated for it.
+        until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
+        trace.run_passes({**request, "until": until}, known, channel)
 
 
 def main() -> None:

@@ -640,7 +640,7 @@ class RunRequestParts(TypedDict, total=False):
     cwd: str
     expression: str | None
     script_sha256: str | None
-    until: float
+    until: int
     repeat: Literal["again", "anew", "first"]
     warm_ups: int
     imported: int

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import torch
 
@@ -103,9 +103,11 @@ def run(request: RunRequestData) -> RunToldData:
     if beyond is not None or (asked is not None and not is_first):
         once, parts = _operator_call(runs, asked, beyond)
         parts += _further(runs, int(request.get("calls", 1)))
+    told = []
     for part in parts:
-        part["warm_ups"], part["threads"] = runs.count, torch.get_num_threads()
-    told = [seen(RECORDER, "steps", part) for part in parts]
+        sent = part.told()
+        sent["warm_ups"], sent["threads"] = runs.count, torch.get_num_threads()
+        told.append(seen(RECORDER, "steps", sent))
     told.append(seen(RECORDER, "maps", {"text": maps()}))
     told.append(seen(RECORDER, "result", runs.compared(once)))
     if (asked is not None or beyond is not None) and request.get("script") is None:
@@ -128,6 +130,37 @@ def _surely_beyond(request: RunRequestData) -> Limit | None:
     """The limit that all of it is beyond, if the operators that it calls alone say so: it is not begun then."""
     most, _ = request.get("whole", WHOLE)
     return Limit(most, singly=False) if int(request.get("called", 0)) * LEAST > most else None
+
+
+class _OperatorCall(NamedTuple):
+    """Which operator call was stepped: the `number`-th, where that is sure, `of` so many; `beyond`: why not all."""
+
+    beyond: Limit | None
+    op: str
+    of: int
+    number: int | None
+
+
+@dataclass
+class _Part:
+    """A stepped part: `forward`, `backward`, or an operator's `call`.
+
+    Its rows are packed when nothing more is stepped. They hold what the clock said, so that packed they are of another
+    length each time, and what is allocated after them would lie elsewhere.
+    """
+
+    what: str
+    steps: Steps
+    call: _OperatorCall | None = None
+
+    def told(self) -> SentStepsData:
+        """The part as plain data."""
+        sent = stepped_part(self.what, self.steps)
+        if self.call is not None:
+            beyond = self.call.beyond
+            sent["beyond"] = {"count": beyond.count, "singly": beyond.singly} if beyond is not None else None
+            sent["op"], sent["of"], sent["number"] = self.call.op, self.call.of, self.call.number
+        return sent
 
 
 class _Once:
@@ -155,13 +188,13 @@ class _Once:
         _ = self.result  # as long as its names have what they had
         return given
 
-    def stepped(self, stepper: Stepper) -> list[SentStepsData]:
+    def stepped(self, stepper: Stepper) -> list[_Part]:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
-        parts: list[SentStepsData] = []
+        parts: list[_Part] = []
 
         def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
             value, steps = stepper.step(function, *given)
-            parts.append(stepped_part(phase, steps))
+            parts.append(_Part(phase, steps))
             self.limit = self.limit or steps.limit
             stepper.most = max(stepper.most - steps.instructions, 1)
             stepper.singly = max(stepper.singly - steps.singly, 1)
@@ -286,13 +319,13 @@ def stepped_part(name: str, steps: Steps) -> SentStepsData:
     }
 
 
-def _step_first(runs: _Runs) -> tuple[_Once, list[SentStepsData]]:
+def _step_first(runs: _Runs) -> tuple[_Once, list[_Part]]:
     """Step the very first call in this process. Only what makes its inputs has run before."""
     once = runs.once()
     return once, once.stepped(Stepper(ROWS, ASKED[0], runs.left, ASKED[1]))
 
 
-def _step_all(runs: _Runs) -> tuple[_Once, list[SentStepsData], Limit | None]:
+def _step_all(runs: _Runs) -> tuple[_Once, list[_Part], Limit | None]:
     """Step all of it, once it is warm: also the limit that it meets, if all is too much."""
     for _ in range(WARM_UPS):
         runs.warm_up()
@@ -309,7 +342,7 @@ def _step_all(runs: _Runs) -> tuple[_Once, list[SentStepsData], Limit | None]:
 
 def _operator_call(
     runs: _Runs, asked: tuple[str, int] | None, beyond: Limit | None = None
-) -> tuple[_Once, list[SentStepsData]]:
+) -> tuple[_Once, list[_Part]]:
     """Step one operator call of the expression: the one asked for, else the first. `beyond`: why not all of it."""
     named = of_name(asked[0]) if asked else {}
     called, alike, is_cut = _called(runs)
@@ -337,26 +370,23 @@ def _operator_call(
         why = reason("events-cut", most=events.LIMIT) if is_cut else reason("maybe-in-another-thread")
         raise Unavailable(reason("called-beyond-recorded", op=base, because=why))
     sure = alike and (recorded is None or counts[steps.entry] == recorded)
-    part = stepped_part("operator", steps)
-    part["beyond"] = {"count": beyond.count, "singly": beyond.singly} if beyond is not None else None
-    part["op"], part["of"] = op, of
-    part["number"] = steps.counts[steps.entry] if sure else None
-    return once, [part]
+    call = _OperatorCall(beyond, op, of, steps.counts[steps.entry] if sure else None)
+    return once, [_Part("operator", steps, call)]
 
 
-def _further(runs: _Runs, most: int) -> list[SentStepsData]:
+def _further(runs: _Runs, most: int) -> list[_Part]:
     """Step further operator calls, each in a run of its own, until `most` are: those that are in no other's call.
 
     The first is stepped already.
     """
-    parts: list[SentStepsData] = []
+    parts: list[_Part] = []
     stepped = 0
     for name, number in runs.apart(lambda: runs.warm_up(_outermost))[1:most] if most > 1 else ():
         if stepped > FURTHER:
             break
         try:
             parts += _operator_call(runs, (name, number))[1]
-            stepped += parts[-1]["instructions"]
+            stepped += parts[-1].steps.instructions
         except Refused:  # it has no entry point, or is called past it
             continue
     return parts

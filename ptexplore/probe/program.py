@@ -54,7 +54,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
     budget = int(request["native_most"]) if request.get("native") and not request.get("native_op") else 0
-    left = max(request["until"] - time.monotonic(), 0.0)
+    left = max((request["until"] - time.monotonic_ns()) / 1e9, 0.0)
     recorder = Recorder((request.get("script") or "",), budget, left, running.names.seed_numpy)
     limit = sys.getrecursionlimit()
 

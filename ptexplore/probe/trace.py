@@ -292,7 +292,7 @@ def _limit(
     """
     if "until" not in request:
         return TimeLimit(most) if most is not None else None
-    left = max(request["until"] - time.monotonic(), 0.0) + patience
+    left = max((request["until"] - time.monotonic_ns()) / 1e9, 0.0) + patience
     left = left if most is None else min(left, most)
     if not (telling or patience) or not TIME_IS_OVER:
         return TimeLimit(left)
