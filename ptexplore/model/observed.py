@@ -1,8 +1,8 @@
 """What the recorders saw: the data of each kind of observation, as a record.
 
-These records are the schema of an observation's `data`. `saved/session.py` checks what is loaded against them,
-later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
-kinds are kept as they were told, and saved again: a format only ever grows.
+These records are the schema of an observation's `data`. `capture/seen.py` makes them of what a probe sends and
+`saved/session.py` of what a file holds, whose further keys and kinds are kept as it has them, and saved again: a format
+only ever grows. `scripts/json-docs` makes tables of docs/json.md from them.
 
 They are msgspec's structs and no dataclasses: a session may have hundreds of thousands of events, and msgspec makes
 structs in a fifth of the time.
@@ -11,10 +11,10 @@ structs in a fifth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from msgspec import Meta, Struct, convert, field
+from msgspec import Meta, Struct, convert, field, structs, to_builtins
 from msgspec.structs import fields
 
 from ptexplore.model.reasons import AnyReason
@@ -26,10 +26,10 @@ EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exi
 Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What every record here has."""
 
-    observation: Count  # the observation's id, which is beside its data
+    observation: Count = 0  # the observation's id, which is beside its data; 0 of one that no session has yet
 
 
 # What an event has besides, by its type.
@@ -51,7 +51,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 Part: TypeAlias = tuple[Count, Count, Count]
 
 
-class ModuleCalled(Struct, frozen=True):
+class ModuleCalled(Struct, frozen=True, omit_defaults=True):
     """The nn.Module that a frame of Module.__call__ calls."""
 
     type: str  # the qualified name of its class
@@ -60,14 +60,15 @@ class ModuleCalled(Struct, frozen=True):
     bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
 
 
-class HeldTensor(Struct, frozen=True):
+class HeldTensor(Struct, frozen=True, omit_defaults=True):
     """A tensor that a Python object was: when the expression began, or when Python called its method."""
 
     impl: int  # the address of its TensorImpl, which stays its own
     raw: Count  # its key set as a number
+    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
 
 
-class CaughtError(Struct, frozen=True):
+class CaughtError(Struct, frozen=True, omit_defaults=True):
     """An error of C++ that an operator made, and that did not end the run."""
 
     words: str  # the first line of what it says, as Python has it, 300 characters at most
@@ -125,7 +126,7 @@ class Event(Recorded, frozen=True):
 
 
 # Of a step without an event: one that is only concluded, or a type's slot that operator syntax leads Python to.
-UNSEEN = Event(observation=0, event=-1, parent=None, type="callable", thread=0, phase="forward")
+UNSEEN = Event(event=-1, parent=None, type="callable", thread=0, phase="forward")
 
 
 def operators(events: Iterable[Event]) -> list[Event]:
@@ -133,7 +134,7 @@ def operators(events: Iterable[Event]) -> list[Event]:
     return [event for event in events if event.is_operator]
 
 
-class CallTarget(Struct, frozen=True):
+class CallTarget(Struct, frozen=True, omit_defaults=True):
     """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
 
     kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`, `uncallable`
@@ -145,13 +146,14 @@ class CallTarget(Struct, frozen=True):
     through: str | None = None  # the builtin of Python's that looks it up: `float`
 
 
-class KeySetBits(Struct, frozen=True):
+class KeySetBits(Struct, frozen=True, omit_defaults=True):
     """A set of dispatch keys that was read."""
 
     raw: Count  # the set as a number
+    keys: tuple[str, ...] = ()  # their names, for whoever reads a saved session
 
 
-class CallArgument(Struct, frozen=True):
+class CallArgument(Struct, frozen=True, omit_defaults=True):
     """A tensor among a call's arguments."""
 
     name: str  # of the parameter, or its number
@@ -159,9 +161,11 @@ class CallArgument(Struct, frozen=True):
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
     memory: int | None = None  # the address of its bytes, which its views share
     requires_grad: bool = False  # whether it requires grad
+    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
+    description: str = ""  # what it is, in words, for the same reader
 
 
-class WrittenTensor(Struct, frozen=True):
+class WrittenTensor(Struct, frozen=True, omit_defaults=True):
     """A tensor that was written to in place during a call, itself or through a view."""
 
     tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
@@ -237,7 +241,7 @@ class OperatorTimes(Recorded, frozen=True):
     threads: int = 1  # how many torch had
 
 
-class GivenKernel(Struct, frozen=True):
+class GivenKernel(Struct, frozen=True, omit_defaults=True):
     """A function of Python that `torch.library.custom_op` was given for an operator."""
 
     key: str  # the dispatch key that it is for, or an alias of several
@@ -269,6 +273,14 @@ class Remark(Recorded, frozen=True):
     told: AnyReason  # that
 
 
+class Difference(Remark, frozen=True):
+    """That a pass called other operators than the first one."""
+
+    passes: tuple[str, ...] = ()  # the recorders of the two
+    position: Count | None = None  # of the first operator that differs, from 0; null where only counts do
+    operators: tuple[str | None, ...] = ()  # its name in each of them; null behind the last of one
+
+
 class SecondRun(Recorded, frozen=True):
     """How a script's second run, under torch's profiler alone, compares with the recorded one."""
 
@@ -276,7 +288,7 @@ class SecondRun(Recorded, frozen=True):
     told: AnyReason  # what was compared, or where they differ first
 
 
-class PythonCode(Struct, frozen=True):
+class PythonCode(Struct, frozen=True, omit_defaults=True):
     """The code of a Python function that ran."""
 
     file: str  # where it is written
@@ -285,7 +297,7 @@ class PythonCode(Struct, frozen=True):
     qualname: str  # with what it is inside of
 
 
-class Beyond(Struct, frozen=True):
+class Beyond(Struct, frozen=True, omit_defaults=True):
     """A limit that a run was found to be beyond, counted as it was stepped."""
 
     count: Count  # the run has more instructions
@@ -302,13 +314,13 @@ class SteppedCalls(Recorded, frozen=True):
     depth: tuple[Count, ...]  # how many calls each call is inside of
     begin: tuple[Count, ...]  # instructions before its entry
     end: tuple[Count, ...]  # instructions before its exit
-    tail: frozenset[Count]  # which calls are jumps that their caller ended with
+    tail: tuple[Count, ...]  # which calls are jumps that their caller ended with
     registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
     units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
     shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
     jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: those whose whole code is a jump to it, demangled
-    globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
+    globals: tuple[Count, ...] = ()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true
     op: str | None = None  # the operator of that call
@@ -334,7 +346,7 @@ class SteppedResult(Recorded, frozen=True):
     equal: bool | None = None  # to that of the run before; null if that cannot be told
 
 
-class LibraryCall(Struct, frozen=True):
+class LibraryCall(Struct, frozen=True, omit_defaults=True):
     """A call that a library linked into torch tells of in its verbose output."""
 
     library: str  # `oneDNN`, `MKL`
@@ -353,7 +365,7 @@ class LibraryCalls(Recorded, frozen=True):
     event: Count | None = None  # of a program: the id of the observation of the call that was stepped
 
 
-class LeftFrame(Struct, frozen=True):
+class LeftFrame(Struct, frozen=True, omit_defaults=True):
     """A Python function that an error left."""
 
     file: str  # where it is written
@@ -363,7 +375,7 @@ class LeftFrame(Struct, frozen=True):
     raises: bool = False  # whether its own `raise` was at work; else something that it called may have raised
 
 
-class CppFunction(Struct, frozen=True):
+class CppFunction(Struct, frozen=True, omit_defaults=True):
     """A function of C++ that an error left."""
 
     library: str  # the library's file name
@@ -374,7 +386,7 @@ class CppFunction(Struct, frozen=True):
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
 
 
-class UnusedInput(Struct, frozen=True):
+class UnusedInput(Struct, frozen=True, omit_defaults=True):
     """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from.
 
     It is a result of a leaf that they come from too (`beside`), another tensor of such a leaf's memory (`detached`), or
@@ -390,7 +402,7 @@ class UnusedInput(Struct, frozen=True):
     further: Count = 0  # how many more there are
 
 
-class FailedGetter(Struct, frozen=True):
+class FailedGetter(Struct, frozen=True, omit_defaults=True):
     """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
 
     owner: str  # the name of the class
@@ -398,7 +410,7 @@ class FailedGetter(Struct, frozen=True):
     function: str = ""  # the attribute of the property that is its getter: `fget`; empty where that is not known
 
 
-class ErrorBefore(Struct, frozen=True):
+class ErrorBefore(Struct, frozen=True, omit_defaults=True):
     """An error that led to another one."""
 
     exception: str  # the name of its class
@@ -445,7 +457,7 @@ class ThrownError(Recorded, frozen=True):
     raiser: CppFunction | None = None  # the function, if `by` is given: of any library
 
 
-class PythonPlace(Struct, frozen=True):
+class PythonPlace(Struct, frozen=True, omit_defaults=True):
     """A place in Python's source."""
 
     file: str  # where it is written
@@ -456,7 +468,7 @@ class PythonPlace(Struct, frozen=True):
     exact: bool = True  # else the function alone is known, and the line is its first
 
 
-class TensorWrite(Struct, frozen=True):
+class TensorWrite(Struct, frozen=True, omit_defaults=True):
     """A write in place to a saved tensor."""
 
     at: PythonPlace | None  # what made it: the innermost place of your own Python
@@ -478,7 +490,7 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
-class GraphCall(Struct, frozen=True):
+class GraphCall(Struct, frozen=True, omit_defaults=True):
     """A call that recorded a node of the graph."""
 
     at: PythonPlace | None  # what made it: the innermost place of your own Python
@@ -507,7 +519,7 @@ class FreedNode(Recorded, frozen=True):
     exact: bool = False  # whether they hold just those results; else they were given anew since
 
 
-class LeftProcess(Struct, frozen=True):
+class LeftProcess(Struct, frozen=True, omit_defaults=True):
     """A process that the traced code started, and that ran on when the last run of it had ended."""
 
     pid: Count  # its number
@@ -545,8 +557,9 @@ class UnknownRecord(Recorded, frozen=True):
 
 AnyRecord: TypeAlias = (
     Event | UserCall | HeldTensors | GraphNode | KeptForBackward | UncountedSaved | OperatorTimes | ChangedTable
-    | Printed | Remark | SecondRun | SteppedCalls | SteppedResult | LibraryCalls | LaunchesTold | IdleDevices
-    | UnreadableLibraries | RaisedError | ThrownError | SavedTensorWrites | FreedNode | LeftRunning | UnknownRecord
+    | Printed | Remark | Difference | SecondRun | SteppedCalls | SteppedResult | LibraryCalls | LaunchesTold
+    | IdleDevices | UnreadableLibraries | RaisedError | ThrownError | SavedTensorWrites | FreedNode | LeftRunning
+    | UnknownRecord
 )  # fmt: skip
 KINDS: Mapping[str, type[AnyRecord]] = {
     "event": Event,
@@ -574,29 +587,55 @@ KINDS: Mapping[str, type[AnyRecord]] = {
     "saved": SavedTensorWrites,
     "freed": FreedNode,
     "left-running": LeftRunning,
-    "nondeterministic": Remark,
-    "perturbed": Remark,
+    "nondeterministic": Difference,
+    "perturbed": Difference,
 }
 
 
 RecordT = TypeVar("RecordT", bound=AnyRecord)
 
 
-class Observation(Struct, frozen=True, dict=True):
-    """What one recorder saw, as plain JSON data."""
+class Observation(Struct, frozen=True):
+    """What one recorder saw."""
+
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
+    kind: str  # what kind of thing it saw
+    data: AnyRecord  # what it saw
+    read: Plain | None = None  # of a saved one: its data as the file has them, with keys that the record lacks
+
+    @property
+    def id(self) -> int:
+        """Its number, unique in its session."""
+        return self.data.observation
+
+    def numbered(self, number: int) -> Observation:
+        """The same with another number."""
+        return structs.replace(self, data=structs.replace(self.data, observation=number))
+
+    def as_saved(self) -> SavedObservation:
+        """It as JSON has it: as it was read; else its record, without what that leaves at its default."""
+        data = self.read
+        if data is None:
+            data = to_builtins(self.data)
+            data.pop("observation", None)  # it is beside the data
+        return SavedObservation(self.id, self.recorder, self.kind, data)
+
+
+class SavedObservation(Struct, frozen=True):
+    """What one recorder saw, as JSON has it."""
 
     id: int  # unique in its session
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
     kind: str  # what kind of thing it saw
-    plain: Plain = field(name="data")  # what it saw
+    data: Plain  # what it saw
 
-    @cached_property
-    def data(self) -> AnyRecord:
-        """What it saw, as the record of its kind; no value is coerced.
+    def as_seen(self) -> Observation:
+        """It with its data as the record of its kind; no value is coerced.
 
         Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
         """
-        return convert({**self.plain, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+        record = convert({**self.data, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+        return Observation(self.recorder, self.kind, record, self.data)
 
 
 def records(observations: Iterable[Observation], kind: str, record: type[RecordT]) -> list[RecordT]:

@@ -60,9 +60,9 @@ from .watcher import ProgramWatch
 if TYPE_CHECKING:
     from .messages import (
         FreedNodeData,
-        LibraryCallsData,
         ProgramData,
         SavedTensorWritesData,
+        SentLibrariesData,
         SentObservationData,
         SentThrowData,
         StepBudgetData,
@@ -349,7 +349,7 @@ class Recorder:
         for part, calls in self.fold.stepped():
             told.append(seen(native.RECORDER, "steps", part))
             if calls:
-                data: LibraryCallsData = {"calls": calls, "at": part["at"], "route": part["route"]}
+                data: SentLibrariesData = {"calls": calls, "at": part["at"], "route": part["route"]}
                 told.append(seen(native.RECORDER, "libraries", data))
         return [*told, seen(native.RECORDER, "maps", {"text": native.maps()})] if told else []
 

@@ -26,7 +26,7 @@ def trace(runtime: Runtime, expression: str | None, **options) -> Session:
 
 
 def events(session: Session, recorder: str, kind: str = "event") -> list[dict]:
-    return [o.plain for o in session.observations if o.recorder == recorder and o.kind == kind]
+    return [o.as_saved().data for o in session.observations if o.recorder == recorder and o.kind == kind]
 
 
 def names(session: Session, recorder: str) -> list[str]:
@@ -130,7 +130,7 @@ def test_script(warm: Runtime, tmp_path: Path) -> None:
     assert called[0] == "aten::ones"
     assert "aten::add" in called
     assert session.captured.dispatch is False
-    assert [o.plain["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
+    assert [o.as_saved().data["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
 
 
 @pytest.mark.parametrize("text", [b"def f(:\n", b"\0", b"# coding: nowhere\n", b"x = '\xff'\n"])

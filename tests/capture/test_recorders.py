@@ -43,7 +43,7 @@ def trace(runtime: Runtime, expression: str, **options: Any) -> Session:
 
 
 def seen(session: Session, recorder: str, kind: str = "event") -> list[dict[str, Any]]:
-    return [o.plain for o in session.observations if o.recorder == recorder and o.kind == kind]
+    return [o.as_saved().data for o in session.observations if o.recorder == recorder and o.kind == kind]
 
 
 def test_frames_name_file_line_and_caller(warm: Runtime) -> None:
@@ -305,7 +305,11 @@ def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None
     (raised, *_) = seen(told, "ops", "raised")
     frames = raised["frames"] + [None] * raised["further"]
     assert len(frames) > 900, "torch's own traceback has a thousand"
-    said = [reason_of(o.plain["told"]) for o in told.observations if o.kind in ("perturbed", "nondeterministic", "cut")]
+    said = [
+        reason_of(o.as_saved().data["told"])
+        for o in told.observations
+        if o.kind in ("perturbed", "nondeterministic", "cut")
+    ]
     assert all({AtRecursionLimit(), FramesLost()} & set(within(one)) for one in said), said
 
 
