@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from ptexplore.model.messages import Seen, SentLibraries, SentSteps, Steps
+from ptexplore.model.messages import Seen, SentSteps
 from ptexplore.model.nesting import Unrolling, unrolled
-from ptexplore.model.observed import AnyRecord, Event, Observation, Phase
+from ptexplore.model.observed import Event, Observation, Phase
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
 from ptexplore.model.recorders import FRAMES
 
@@ -46,21 +46,19 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 
 
 def stepped(program: Program, observations: Sequence[Observation], steps: Iterable[Seen]) -> Iterator[Seen]:
-    """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
+    """What the probe stepped, each call with the observation of it.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
-    for seen in steps:
-        yield seen._replace(data=_with_event(seen.data, program, observations))
-
-
-def _with_event(data: AnyRecord | Steps, program: Program, observations: Sequence[Observation]) -> AnyRecord | Steps:
-    if not isinstance(data, (SentSteps, SentLibraries)):
-        return data
-    assert data.route is not None, "a program's probe tells it"
-    events = observations[(program.routes[data.route].observation or 1) - 1 :]
-    called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == data.at)
-    return structs.replace(data, event=next(called))
+    for told in steps:
+        part = told.data
+        if not isinstance(part, SentSteps):
+            yield told
+            continue
+        assert part.route is not None, "a program's probe tells it"
+        events = observations[(program.routes[part.route].observation or 1) - 1 :]
+        called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == part.at)
+        yield told._replace(data=structs.replace(part, event=next(called)))
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import convert, structs
 
 from ptexplore.locations import symbols_dir
 from ptexplore.model.messages import (
     SENT,
-    ProbeMessage,
     Seen,
     Sent,
     SentError,
@@ -15,12 +16,11 @@ from ptexplore.model.messages import (
     SentThrow,
     Steps,
 )
-from ptexplore.model.observed import KINDS, AnyRecord, ThrownError, UnknownRecord
+from ptexplore.model.observed import KINDS, AnyRecord, RaisedError, ThrownError, UnknownRecord
 
 
-def seen_in(message: ProbeMessage) -> list[Seen]:
-    """What a run saw; nothing where a message is not its answer."""
-    told = message["observations"] if message["type"] == "pass" else ()
+def seen_in(told: Iterable[SentObservation]) -> list[Seen]:
+    """What an answer of a run has seen."""
     read = ((one, _read(_sent(one))) for one in told)
     return [Seen(one["recorder"], one["kind"], data) for one, data in read if data is not None]
 
@@ -38,8 +38,8 @@ def _read(data: AnyRecord | Sent) -> AnyRecord | Steps | None:
     if isinstance(data, SentError) and data.cpp:
         from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
 
-        return structs.replace(data, cpp=(), stack=tuple(stack_at(data.cpp, symbols_dir())))
-    return data
+        data = structs.replace(data, stack=tuple(stack_at(data.cpp, symbols_dir())))
+    return convert(data, RaisedError, from_attributes=True) if isinstance(data, SentError) else data
 
 
 def _thrown(told: SentThrow) -> ThrownError | None:

@@ -34,6 +34,7 @@ from ptexplore.model.messages import (
     RunRequest,
     Seen,
     SentMap,
+    SentObservation,
     SentSteps,
     Steps,
 )
@@ -169,20 +170,19 @@ def _captured(
 
 def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
-    answers: list[RunAnswered] = []
+    told: list[SentObservation] = []
     observations = list(session.observations)
     try:
         for message in messages:
-            if message["type"] == "pass" and message["observations"]:
-                answers.append(message)
+            if message["type"] == "pass":
+                told += message["observations"]
     except Stopped as error:
-        if not answers:  # the first may have told by then
+        if not told:  # the first may have told by then
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
             if isinstance(error, TimeOver):
                 stopped = why.RunsTimeOver(error.then)
             _add(observations, THROWN, "stopped", Remark(why.ThrowNotLooked(stopped)))
-    for answer in answers:
-        _keep(observations, seen_in(answer))
+    _keep(observations, seen_in(told))
     return replace(session, observations=tuple(observations))
 
 
@@ -296,7 +296,8 @@ class _Heard:
 
     def _of_further_run(self, message: AboutRun) -> None:
         """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
-        _keep(self.observations, seen_in(message))
+        if message["type"] == "pass":
+            _keep(self.observations, seen_in(message["observations"]))
 
     def _further_run_stopped(self, error: Stopped) -> None:
         """Nothing else is lost either, if a recorder that may fail alone is stopped."""
@@ -333,7 +334,7 @@ class _Heard:
         self.late = self.late or bool(message.get("late"))
         if self.request.script is not None and not os.path.isabs(self.request.script):
             _as_typed(message, self.request)
-        seen = seen_in(message)
+        seen = seen_in(message["observations"])
         errors = ((one.recorder, one.data) for one in seen if isinstance(one.data, RaisedError))
         whose, error = next(errors, (recorder, None))
         if error is not None and error.by == "timeout":
@@ -396,7 +397,7 @@ class _Heard:
     def _native(self, message: AboutRun) -> None:
         if message["type"] == "pass":
             self.stepped_pass = message
-            self._stepped(seen_in(message))
+            self._stepped(seen_in(message["observations"]))
         elif message["type"] != "output":
             self.no_native = no_native(message)
 

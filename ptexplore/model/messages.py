@@ -18,7 +18,7 @@ from ptexplore.model.observed import (
     EndedBy,
     Event,
     LeftFrame,
-    LibraryCalls,
+    LibraryCall,
     Plain,
     PythonCode,
     RaisedError,
@@ -74,15 +74,8 @@ class SentSteps(Struct, frozen=True):
     at: Literal["builtin", "op", "node"] | None = None  # of a program: at what it was stepped
     row: int | None = None
     route: int | None = None
+    libraries: tuple[LibraryCall, ...] = ()  # of a program: what libraries told of it, of which `libraries` is made
     event: int | None = None  # of a program: the id of the observation of that, as the parent finds it
-
-
-class SentLibraries(LibraryCalls, frozen=True):
-    """The calls that libraries told of; of a program also of which of its calls. The parent finds `event` by that."""
-
-    at: Literal["builtin", "op", "node"] | None = None
-    row: int | None = None
-    route: int | None = None
 
 
 class SentMap(Struct, frozen=True):
@@ -121,7 +114,7 @@ class SentError(RaisedError, frozen=True):
 
 
 Steps: TypeAlias = SentSteps | SentMap  # what is read together
-Sent: TypeAlias = Steps | SentLibraries | SentThrow | SentError
+Sent: TypeAlias = Steps | SentThrow | SentError
 
 
 class Seen(NamedTuple):
@@ -506,7 +499,6 @@ MESSAGES: tuple[type, ...] = (
 # By kind what is sent in place of a record of that kind.
 SENT: Mapping[str, type[Sent]] = {
     "steps": SentSteps,
-    "libraries": SentLibraries,
     "maps": SentMap,
     "thrown": SentThrow,
     "raised": SentError,

@@ -26,7 +26,7 @@ EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exi
 Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
 
 
-class Recorded(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Recorded(Struct, frozen=True, kw_only=True):
     """What every record here has."""
 
     observation: Count = 0  # the observation's id, which is beside its data; 0 of one that no session has yet
@@ -46,12 +46,21 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "call": ("call",),
 }
 
+# What is written of an event though it is at its default, by its type.
+WRITTEN: Mapping[str, tuple[str, ...]] = {
+    "op": ("overload", "inputs", "sequence"),
+    "node": ("sequence",),
+    "engine": ("sequence",),
+    "frame": ("caller_line", "qualname"),
+    "builtin": ("qualname",),
+}
+
 
 # Where a part of the expression is written: its line, its first column and its last, as Python counts them (in bytes).
 Part: TypeAlias = tuple[Count, Count, Count]
 
 
-class ModuleCalled(Struct, frozen=True, omit_defaults=True):
+class ModuleCalled(Struct, frozen=True):
     """The nn.Module that a frame of Module.__call__ calls."""
 
     type: str  # the qualified name of its class
@@ -68,7 +77,7 @@ class HeldTensor(Struct, frozen=True, omit_defaults=True):
     keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
 
 
-class CaughtError(Struct, frozen=True, omit_defaults=True):
+class CaughtError(Struct, frozen=True):
     """An error of C++ that an operator made, and that did not end the run."""
 
     words: str  # the first line of what it says, as Python has it, 300 characters at most
@@ -76,7 +85,7 @@ class CaughtError(Struct, frozen=True, omit_defaults=True):
     line: Count  # of that file
 
 
-class Event(Recorded, frozen=True):
+class Event(Recorded, frozen=True, omit_defaults=True):
     """One event of a recorder's tree."""
 
     event: Count  # its number in the tree
@@ -134,7 +143,7 @@ def operators(events: Iterable[Event]) -> list[Event]:
     return [event for event in events if event.is_operator]
 
 
-class CallTarget(Struct, frozen=True, omit_defaults=True):
+class CallTarget(Struct, frozen=True):
     """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
 
     kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`, `uncallable`
@@ -146,14 +155,14 @@ class CallTarget(Struct, frozen=True, omit_defaults=True):
     through: str | None = None  # the builtin of Python's that looks it up: `float`
 
 
-class KeySetBits(Struct, frozen=True, omit_defaults=True):
+class KeySetBits(Struct, frozen=True):
     """A set of dispatch keys that was read."""
 
     raw: Count  # the set as a number
     keys: tuple[str, ...] = ()  # their names, for whoever reads a saved session
 
 
-class CallArgument(Struct, frozen=True, omit_defaults=True):
+class CallArgument(Struct, frozen=True):
     """A tensor among a call's arguments."""
 
     name: str  # of the parameter, or its number
@@ -165,7 +174,7 @@ class CallArgument(Struct, frozen=True, omit_defaults=True):
     description: str = ""  # what it is, in words, for the same reader
 
 
-class WrittenTensor(Struct, frozen=True, omit_defaults=True):
+class WrittenTensor(Struct, frozen=True):
     """A tensor that was written to in place during a call, itself or through a view."""
 
     tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
@@ -241,7 +250,7 @@ class OperatorTimes(Recorded, frozen=True):
     threads: int = 1  # how many torch had
 
 
-class GivenKernel(Struct, frozen=True, omit_defaults=True):
+class GivenKernel(Struct, frozen=True):
     """A function of Python that `torch.library.custom_op` was given for an operator."""
 
     key: str  # the dispatch key that it is for, or an alias of several
@@ -288,7 +297,7 @@ class SecondRun(Recorded, frozen=True):
     told: AnyReason  # what was compared, or where they differ first
 
 
-class PythonCode(Struct, frozen=True, omit_defaults=True):
+class PythonCode(Struct, frozen=True):
     """The code of a Python function that ran."""
 
     file: str  # where it is written
@@ -297,7 +306,7 @@ class PythonCode(Struct, frozen=True, omit_defaults=True):
     qualname: str  # with what it is inside of
 
 
-class Beyond(Struct, frozen=True, omit_defaults=True):
+class Beyond(Struct, frozen=True):
     """A limit that a run was found to be beyond, counted as it was stepped."""
 
     count: Count  # the run has more instructions
@@ -346,7 +355,7 @@ class SteppedResult(Recorded, frozen=True):
     equal: bool | None = None  # to that of the run before; null if that cannot be told
 
 
-class LibraryCall(Struct, frozen=True, omit_defaults=True):
+class LibraryCall(Struct, frozen=True):
     """A call that a library linked into torch tells of in its verbose output."""
 
     library: str  # `oneDNN`, `MKL`
@@ -365,7 +374,7 @@ class LibraryCalls(Recorded, frozen=True):
     event: Count | None = None  # of a program: the id of the observation of the call that was stepped
 
 
-class LeftFrame(Struct, frozen=True, omit_defaults=True):
+class LeftFrame(Struct, frozen=True):
     """A Python function that an error left."""
 
     file: str  # where it is written
@@ -375,7 +384,7 @@ class LeftFrame(Struct, frozen=True, omit_defaults=True):
     raises: bool = False  # whether its own `raise` was at work; else something that it called may have raised
 
 
-class CppFunction(Struct, frozen=True, omit_defaults=True):
+class CppFunction(Struct, frozen=True):
     """A function of C++ that an error left."""
 
     library: str  # the library's file name
@@ -386,7 +395,7 @@ class CppFunction(Struct, frozen=True, omit_defaults=True):
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
 
 
-class UnusedInput(Struct, frozen=True, omit_defaults=True):
+class UnusedInput(Struct, frozen=True):
     """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from.
 
     It is a result of a leaf that they come from too (`beside`), another tensor of such a leaf's memory (`detached`), or
@@ -402,7 +411,7 @@ class UnusedInput(Struct, frozen=True, omit_defaults=True):
     further: Count = 0  # how many more there are
 
 
-class FailedGetter(Struct, frozen=True, omit_defaults=True):
+class FailedGetter(Struct, frozen=True):
     """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
 
     owner: str  # the name of the class
@@ -410,7 +419,7 @@ class FailedGetter(Struct, frozen=True, omit_defaults=True):
     function: str = ""  # the attribute of the property that is its getter: `fget`; empty where that is not known
 
 
-class ErrorBefore(Struct, frozen=True, omit_defaults=True):
+class ErrorBefore(Struct, frozen=True):
     """An error that led to another one."""
 
     exception: str  # the name of its class
@@ -457,7 +466,7 @@ class ThrownError(Recorded, frozen=True):
     raiser: CppFunction | None = None  # the function, if `by` is given: of any library
 
 
-class PythonPlace(Struct, frozen=True, omit_defaults=True):
+class PythonPlace(Struct, frozen=True):
     """A place in Python's source."""
 
     file: str  # where it is written
@@ -468,7 +477,7 @@ class PythonPlace(Struct, frozen=True, omit_defaults=True):
     exact: bool = True  # else the function alone is known, and the line is its first
 
 
-class TensorWrite(Struct, frozen=True, omit_defaults=True):
+class TensorWrite(Struct, frozen=True):
     """A write in place to a saved tensor."""
 
     at: PythonPlace | None  # what made it: the innermost place of your own Python
@@ -490,7 +499,7 @@ class SavedTensorWrites(Recorded, frozen=True):
     certain: bool = True  # else not every one of them counts, or one counts more than once
 
 
-class GraphCall(Struct, frozen=True, omit_defaults=True):
+class GraphCall(Struct, frozen=True):
     """A call that recorded a node of the graph."""
 
     at: PythonPlace | None  # what made it: the innermost place of your own Python
@@ -519,7 +528,7 @@ class FreedNode(Recorded, frozen=True):
     exact: bool = False  # whether they hold just those results; else they were given anew since
 
 
-class LeftProcess(Struct, frozen=True, omit_defaults=True):
+class LeftProcess(Struct, frozen=True):
     """A process that the traced code started, and that ran on when the last run of it had ended."""
 
     pid: Count  # its number
@@ -613,11 +622,13 @@ class Observation(Struct, frozen=True):
         return structs.replace(self, data=structs.replace(self.data, observation=number))
 
     def as_saved(self) -> SavedObservation:
-        """It as JSON has it: as it was read; else its record, without what that leaves at its default."""
+        """It as JSON has it: as it was read, or as its record is."""
         data = self.read
         if data is None:
             data = to_builtins(self.data)
             data.pop("observation", None)  # it is beside the data
+            if isinstance(self.data, Event):
+                data |= {name: getattr(self.data, name) for name in WRITTEN.get(self.data.type, ()) if name not in data}
         return SavedObservation(self.id, self.recorder, self.kind, data)
 
 

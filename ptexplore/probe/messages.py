@@ -337,18 +337,15 @@ class LibraryCallData(LibraryCallParts):
     problem: str
 
 
-class SentLibrariesParts(TypedDict, total=False):
-    """What may be left out of SentLibrariesData."""
+class LibraryCallsParts(TypedDict, total=False):
+    """What may be left out of LibraryCallsData."""
 
     cut: bool
     event: int | None
-    at: Literal["builtin", "op", "node"] | None
-    row: int | None
-    route: int | None
 
 
-class SentLibrariesData(SentLibrariesParts):
-    """The calls that libraries told of; of a program also of which of its calls. The parent finds `event` by that."""
+class LibraryCallsData(LibraryCallsParts):
+    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
 
     calls: Sequence[LibraryCallData]
 
@@ -611,6 +608,7 @@ class SentStepsParts(TypedDict, total=False):
     at: Literal["builtin", "op", "node"] | None
     row: int | None
     route: int | None
+    libraries: Sequence[LibraryCallData]
     event: int | None
 
 
@@ -1374,7 +1372,7 @@ def seen(recorder: RecorderName, kind: Literal["result"], data: SteppedResultDat
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["libraries"], data: SentLibrariesData) -> SentObservationData: ...
+def seen(recorder: RecorderName, kind: Literal["libraries"], data: LibraryCallsData) -> SentObservationData: ...
 
 
 @overload

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         FreedNodeData,
         ProgramData,
         SavedTensorWritesData,
-        SentLibrariesData,
         SentObservationData,
         SentThrowData,
         StepBudgetData,
@@ -347,10 +346,9 @@ class Recorder:
 
         told: list[SentObservationData] = []
         for part, calls in self.fold.stepped():
-            told.append(seen(native.RECORDER, "steps", part))
             if calls:
-                data: SentLibrariesData = {"calls": calls, "at": part["at"], "route": part["route"]}
-                told.append(seen(native.RECORDER, "libraries", data))
+                part["libraries"] = calls
+            told.append(seen(native.RECORDER, "steps", part))
         return [*told, seen(native.RECORDER, "maps", {"text": native.maps()})] if told else []
 
     def _told_of_stepping(self) -> StepBudgetData | None:

@@ -195,7 +195,7 @@ def test_backward_is_a_part_of_its_own(child: Forks, tmp_path: Any) -> None:
 
     message = native(child, "torch.mul(a, b)", grad=True, backward=True)
     assert [part["cut"] for part in parts(message)] == [None, None]
-    read = calls(seen_in(message), tmp_path)
+    read = calls(seen_in(message["observations"]), tmp_path)
     forward, backward = [one.data for one in read if isinstance(one.data, SteppedCalls)]
     assert (forward.part, backward.part) == ("forward", "backward")
     names = [[part.functions[n][3].partition("(")[0] for n in part.function] for part in (forward, backward)]

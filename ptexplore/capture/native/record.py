@@ -21,7 +21,7 @@ from ptexplore.capture.native.python_frames import PythonNames, names_of, place_
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
 from ptexplore.model.messages import Seen, SentMap, SentSteps
-from ptexplore.model.observed import SteppedCalls, UnreadableLibraries
+from ptexplore.model.observed import LibraryCalls, SteppedCalls, UnreadableLibraries
 from ptexplore.model.reasons import HookTaken
 from ptexplore.model.recorders import NATIVE
 
@@ -128,6 +128,8 @@ def calls(observations: Sequence[Seen], cache: Path) -> list[Seen]:
     for seen in observations:
         if isinstance(seen.data, SentSteps):
             read.append(Seen(NATIVE, "calls", _part(seen.data, symbols)))
+            if seen.data.libraries:
+                read.append(Seen(NATIVE, "libraries", LibraryCalls(seen.data.libraries, event=seen.data.event)))
         elif not isinstance(seen.data, SentMap):
             read.append(seen)
     if symbols.unreadable:
