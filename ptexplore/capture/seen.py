@@ -21,25 +21,35 @@ from ptexplore.model.observed import KINDS, AnyRecord, RaisedError, ThrownError,
 
 def seen_in(told: Iterable[SentObservation]) -> list[Seen]:
     """What an answer of a run has seen."""
-    read = ((one, _read(_sent(one))) for one in told)
-    return [Seen(one["recorder"], one["kind"], data) for one, data in read if data is not None]
+    seen = []
+    for one in told:
+        kind = one["kind"]
+        if kind in SENT:
+            data = _read(convert(one["data"], SENT[kind], str_keys=True))  # keys are text in JSON, and numbers here
+        else:
+            data = convert(one["data"], KINDS.get(kind, UnknownRecord))
+        if data is not None:
+            seen.append(Seen(one["recorder"], kind, data))
+    return seen
 
 
-def _sent(one: SentObservation) -> AnyRecord | Sent:
-    """The data of what was sent. Keys of objects are text in JSON, though they may be numbers here."""
-    kind = one["kind"]
-    return convert(one["data"], SENT.get(kind) or KINDS.get(kind, UnknownRecord), str_keys=True)
-
-
-def _read(data: AnyRecord | Sent) -> AnyRecord | Steps | None:
+def _read(data: Sent) -> AnyRecord | Steps | None:
     """What was sent with the names of C++'s functions; None of an error that C++ did not throw."""
     if isinstance(data, SentThrow):
         return _thrown(data)
-    if isinstance(data, SentError) and data.cpp:
-        from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
+    if isinstance(data, SentError):
+        return _raised(data)
+    return data
 
-        data = structs.replace(data, stack=tuple(stack_at(data.cpp, symbols_dir())))
-    return convert(data, RaisedError, from_attributes=True) if isinstance(data, SentError) else data
+
+def _raised(told: SentError) -> RaisedError:
+    """What ended a run."""
+    error = convert(told, RaisedError, from_attributes=True)
+    if not told.cpp:
+        return error
+    from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
+
+    return structs.replace(error, stack=tuple(stack_at(told.cpp, symbols_dir())))
 
 
 def _thrown(told: SentThrow) -> ThrownError | None:

@@ -21,6 +21,7 @@ from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
 from ptexplore.capture.seen import seen_in
 from ptexplore.errors import USAGE
+from ptexplore.lazy import uncollected
 from ptexplore.locations import symbols_dir
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
@@ -265,7 +266,8 @@ class _Heard:
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
         elif is_about_run(message):
-            _hearing(message["recorder"]).take(self, message)
+            with uncollected():  # it may have seen a hundred thousand events
+                _hearing(message["recorder"]).take(self, message)
 
     def stopped(self, error: Stopped) -> None:
         """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
