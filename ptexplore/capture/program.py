@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from msgspec import convert, structs, to_builtins
+from msgspec import structs
 
-from ptexplore.model.messages import SentObservation
+from ptexplore.model.messages import Seen, SentSteps
 from ptexplore.model.nesting import Unrolling, unrolled
-from ptexplore.model.observed import Event, Observation, Phase, Plain
+from ptexplore.model.observed import Event, Observation, Phase
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
 from ptexplore.model.recorders import FRAMES
 
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
-
-
-def program_of(told: Plain) -> Program:
-    """What a probe says of a program it recorded, as records. Raises msgspec.ValidationError."""
-    return convert(told, Program)
 
 
 @dataclass
@@ -31,11 +26,11 @@ class _Events:
     observations: list[Observation] = field(default_factory=list)
     read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
 
-    def add(self, parent: int | None, phase: Phase, data: Plain) -> int:
-        """Add an event inside of another; its number."""
+    def add(self, event: Event) -> int:
+        """Add an event, numbered; its number."""
         number = len(self.observations)
-        event = {"event": number, "parent": parent, **data, "thread": 0, "phase": phase}
-        self.observations.append(Observation(number + 1, FRAMES, "event", event))
+        event = structs.replace(event, event=number, observation=number + 1)
+        self.observations.append(Observation(FRAMES, "event", event))
         return number
 
 
@@ -50,20 +45,20 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
     return structs.replace(program, routes=tuple(routes)), events.observations
 
 
-def stepped(
-    program: Program, observations: Sequence[Observation], steps: Iterable[SentObservation]
-) -> Iterator[SentObservation]:
-    """The probe's observations of stepped calls, and of what libraries told of them, each with that of the call it is.
+def stepped(program: Program, observations: Sequence[Observation], steps: Iterable[Seen]) -> Iterator[Seen]:
+    """What the probe stepped, each call with the observation of it.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
     """
     for told in steps:
-        data = told["data"]
-        if told["kind"] in ("steps", "libraries"):
-            events = observations[(program.routes[data["route"]].observation or 1) - 1 :]
-            called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == data["at"])
-            data = {**data, "event": next(called)}
-        yield {"recorder": told["recorder"], "kind": told["kind"], "data": data}
+        part = told.data
+        if not isinstance(part, SentSteps):
+            yield told
+            continue
+        assert part.route is not None, "a program's probe tells it"
+        events = observations[(program.routes[part.route].observation or 1) - 1 :]
+        called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == part.at)
+        yield told._replace(data=structs.replace(part, event=next(called)))
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:
@@ -71,14 +66,22 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events,
     kind, sets = program.kinds[route.kind], program.sets[route.sets]
     is_node = kind.type in NODES
     phase: Phase = "backward" if is_node else "forward"
-    read: Plain = {"tls_include": sets.include, "tls_exclude": sets.exclude}
-    read |= {"transforms": to_builtins(sets.transforms)} if sets.transforms else {}
-    if route.method is not None and not is_node:
-        name = _python_name(program, route)
-        data = {"type": "builtin", "table": route.table, "method": route.method, "qualname": name, **read}
-    else:
-        data = {"type": "sets", **read} | ({"guards": True} if route.guards else {})
-    parent = events.add(None, phase, data) if not (is_node and unread) else None
+    named = route.method is not None and not is_node
+    first = Event(
+        event=0,
+        parent=None,
+        type="builtin" if named else "sets",
+        thread=0,
+        phase=phase,
+        table=route.table if named else None,
+        method=route.method if named else None,
+        qualname=_python_name(program, route) if named else None,
+        tls_include=sets.include,
+        tls_exclude=sets.exclude,
+        transforms=sets.transforms,
+        guards=route.guards and not named,
+    )
+    parent = events.add(first) if not (is_node and unread) else None
     maker = route.recorded if is_node else number
     base = (maker + 1) * APART + (route.offset or 0 if is_node else 0) if maker is not None else None
     events.read = iter(route.read)
@@ -104,17 +107,25 @@ def _kind(
     `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
     that of the call that recorded the node: it counts from `own`.
     """
-    data: Plain = {"type": kind.type, "name": kind.name}
     of_inputs = next(events.read, ())
-    data |= {"read": of_inputs} if any(of_inputs) else {}
     if kind.type == "op":
         own = sequence if kind.counted and sequence is not None else -1
-        data |= {"overload": kind.overload, "sequence": own, "inputs": to_builtins(kind.inputs)}
-    elif kind.type in NODES:
-        data |= {"sequence": sequence if sequence is not None else -1}
-    elif kind.through is not None:
-        data |= {"through": kind.through}
-    event = events.add(parent, phase, data)
+    number = own if kind.type == "op" else sequence if sequence is not None else -1
+    is_counted = kind.type == "op" or kind.type in NODES
+    made = Event(
+        event=0,
+        parent=parent,
+        type=kind.type,
+        thread=0,
+        phase=phase,
+        name=kind.name,
+        overload=kind.overload,
+        inputs=kind.inputs,
+        read=of_inputs if any(of_inputs) else (),
+        sequence=number if is_counted else None,
+        through=kind.through,
+    )
+    event = events.add(made)
     for inner, offset in kind.inside:
         if inner != HOLE:
             called = program.kinds[inner]

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from msgspec import to_builtins
-
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
 from ptexplore.model import reasons as why
 from ptexplore.model.messages import Effects
-from ptexplore.model.observed import Plain
+from ptexplore.model.observed import SecondRun
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units_by_thread
 from ptexplore.model.reasons import Reason, reason_of
@@ -36,8 +34,8 @@ class ComparedRun:
     left: Effects
 
 
-def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> Plain:
-    """The data of an observation of kind `twice`."""
+def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> SecondRun:
+    """How the second run compares with the recorded one."""
     equal: list[Reason] = []
     different: list[Reason] = []
     uncompared = next((run.left["uncompared"] for run in (recorded, second) if "uncompared" in run.left), None)
@@ -57,7 +55,7 @@ def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> Pl
     else:
         different.append(why.OtherEnding(*(why.Said(text[:LONG]) if text else why.ItsEnd() for text in raised)))
     compared = why.RanOtherwise(tuple(different)) if different else why.RanAlike(tuple(equal))
-    return {"equal": not different, "told": to_builtins(compared)}
+    return SecondRun(not different, compared)
 
 
 def _compare_operators(program: Program, told: Effects, equal: list[Reason], different: list[Reason]) -> None:

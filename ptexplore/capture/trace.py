@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import convert, structs, to_builtins
 
@@ -19,7 +19,9 @@ from ptexplore.capture.failures import failure, is_about_run, is_failure, is_tol
 from ptexplore.capture.left_running import told_of
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
+from ptexplore.capture.seen import seen_in
 from ptexplore.errors import USAGE
+from ptexplore.lazy import uncollected
 from ptexplore.locations import symbols_dir
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
@@ -31,10 +33,26 @@ from ptexplore.model.messages import (
     RunFailure,
     RunRaised,
     RunRequest,
+    Seen,
+    SentMap,
     SentObservation,
-    SentThrow,
+    SentSteps,
+    Steps,
 )
-from ptexplore.model.observed import LeftProcess, Observation, Plain, RaisedError, SteppedCalls, records
+from ptexplore.model.observed import (
+    AnyRecord,
+    Difference,
+    Event,
+    LeftProcess,
+    LeftRunning,
+    Observation,
+    Printed,
+    RaisedError,
+    Remark,
+    SecondRun,
+    SteppedCalls,
+    records,
+)
 from ptexplore.model.options import TraceOptions, given
 from ptexplore.model.places import Runtime
 from ptexplore.model.program import Program
@@ -58,22 +76,19 @@ from ptexplore.model.recorders import (
 from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_script
 
 
-def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, Plain]]:
+def compare(passes: Mapping[str, Sequence[Seen]]) -> list[tuple[str, Difference]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
     where the recursion limit ends a run: the recorder's own frames count.
-    `passes` are the probe's messages by recorder, the first pass first.
+    `passes` are what each recorder saw, the first pass first.
     """
-    names = {recorder: operators(message["observations"]) for recorder, message in passes.items()}
+    names = {recorder: operators(seen) for recorder, seen in passes.items()}
     reference = next(iter(names), None)
     if reference is None:
         return []
-    is_deep = any(
-        o["kind"] == "raised" and o["data"]["exception"] == RecursionError.__name__
-        for message in passes.values()
-        for o in message["observations"]
-    )
+    errors = (seen.data for of_pass in passes.values() for seen in of_pass if isinstance(seen.data, RaisedError))
+    is_deep = any(error.exception == RecursionError.__name__ for error in errors)
     kind = "perturbed" if is_deep or names.get(OPS_AGAIN) == names[reference] else "nondeterministic"
     limit = why.AtRecursionLimit() if is_deep else None
     cause: Reason = why.RunsDiffer(limit) if kind == "nondeterministic" else why.RecorderChanged(limit)
@@ -85,24 +100,23 @@ def compare(passes: Mapping[str, RunAnswered]) -> list[tuple[str, Plain]]:
     ]
 
 
-def operators(observations: Iterable[SentObservation]) -> RunOperators:
+def operators(seen: Iterable[Seen]) -> RunOperators:
     """The operators and autograd nodes of one pass."""
-    events = [o["data"] for o in observations if o["kind"] == "event" and o["data"]["type"] in ("op", "node")]
-    own = [str(event["name"]) for event in events if not event["thread"]]
-    return RunOperators(own, Counter(str(event["name"]) for event in events if event["thread"]))
+    events = [one.data for one in seen if isinstance(one.data, Event) and one.data.is_operator]
+    own = [str(event.name) for event in events if not event.thread]
+    return RunOperators(own, Counter(str(event.name) for event in events if event.thread))
 
 
-def _difference(cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> Plain:
-    """The data of an observation about two passes that differ."""
-    data: Plain = {"passes": [reference, recorder]}
+def _difference(cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> Difference:
+    """Where two passes differ."""
     differs = first_difference(first, second)
+    passes = (reference, recorder)
     if isinstance(differs, OtherOrder):
         names = [why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names]
-        told: Reason = why.PassesDiffer(cause, differs.position + 1, reference, recorder, *names)
-        return data | {"position": differs.position, "operators": [*differs.names], "told": to_builtins(told)}
+        told = why.PassesDiffer(cause, differs.position + 1, reference, recorder, *names)
+        return Difference(told, passes, differs.position, differs.names)
     assert differs is not None
-    told = why.CountsDiffer(cause, differs.name, *differs.counts, reference, recorder)
-    return data | {"told": to_builtins(told)}
+    return Difference(why.CountsDiffer(cause, differs.name, *differs.counts, reference, recorder), passes)
 
 
 # What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
@@ -132,8 +146,9 @@ def capture(
         raise
     if not left:
         return session
-    seen = Observation(len(session.observations) + 1, PROCESSES, "left-running", {"processes": to_builtins(left)})
-    return replace(session, observations=(*session.observations, seen))
+    observations = list(session.observations)
+    _add(observations, PROCESSES, "left-running", LeftRunning(tuple(left)))
+    return replace(session, observations=tuple(observations))
 
 
 def _captured(
@@ -157,7 +172,7 @@ def _captured(
 def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
     told: list[SentObservation] = []
-    added: list[Observation] = []
+    observations = list(session.observations)
     try:
         for message in messages:
             if message["type"] == "pass":
@@ -167,40 +182,22 @@ def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
             if isinstance(error, TimeOver):
                 stopped = why.RunsTimeOver(error.then)
-            remark = {"told": to_builtins(why.ThrowNotLooked(stopped))}
-            added.append(Observation(len(session.observations) + 1, THROWN, "stopped", remark))
-    for seen in told:
-        data = _data_of(seen)
-        if data is not None:
-            number = len(session.observations) + len(added) + 1
-            added.append(Observation(number, seen["recorder"], seen["kind"], data))
-    return replace(session, observations=(*session.observations, *added))
+            _add(observations, THROWN, "stopped", Remark(why.ThrowNotLooked(stopped)))
+    _keep(observations, seen_in(told))
+    return replace(session, observations=tuple(observations))
 
 
-def _thrown(told: SentThrow) -> Plain | None:
-    """What a probe tells of where C++ threw, as an observation's data; None for what C++ did not throw."""
-    from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
-
-    data = thrown(told["text"], symbols_dir())
-    if data is None and "raised" in told:
-        data = raised(told["raised"], told["text"], symbols_dir())
-    return {**data, "elsewhere": True} if data is not None and told.get("elsewhere") else data
+def _add(observations: list[Observation], recorder: str, kind: str, data: AnyRecord) -> None:
+    """Keep one observation, numbered."""
+    data = structs.replace(data, observation=len(observations) + 1)
+    observations.append(Observation(recorder, kind, data))
 
 
-def _data_of(seen: SentObservation) -> Plain | None:
-    """The data of an observation that a probe sent; None if there is nothing to tell."""
-    return _thrown(cast("SentThrow", seen["data"])) if seen["kind"] == "thrown" else seen["data"]
-
-
-def _with_functions(seen: SentObservation) -> SentObservation:
-    """An observation of a run that a signal ended: with the names of C++'s functions, in place of their addresses."""
-    if seen["kind"] != "raised" or "cpp" not in seen["data"]:
-        return seen
-    from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
-
-    data = dict(seen["data"])
-    places = [(str(path), int(address)) for path, address in data.pop("cpp")]
-    return {**seen, "data": data | {"stack": to_builtins(list(stack_at(places, symbols_dir())))}}
+def _keep(observations: list[Observation], seen: Iterable[Seen]) -> None:
+    """Keep what was heard, but for steps, of which others make their own."""
+    for one in seen:
+        if not isinstance(one.data, (SentSteps, SentMap)):
+            _add(observations, one.recorder, one.kind, one.data)
 
 
 def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
@@ -226,7 +223,7 @@ def gather(
             heard.take(message)
     except Stopped as error:
         heard.stopped(error)
-    for kind, data in compare(heard.passes):
+    for kind, data in compare(heard.seen):
         heard.add(COMPARE, kind, data)
     return _session(request, runtime, heard)
 
@@ -241,6 +238,7 @@ class _Heard:
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
     passes: dict[str, RunAnswered] = field(default_factory=dict)
+    seen: dict[str, list[Seen]] = field(default_factory=dict)  # of each pass
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
@@ -250,13 +248,13 @@ class _Heard:
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
     first: FirstCall | None = None  # where the first call is shown though a later one was asked for
 
-    def add(self, recorder: str, kind: str, data: Plain) -> None:
+    def add(self, recorder: str, kind: str, data: AnyRecord) -> None:
         """Keep one observation."""
-        self.observations.append(Observation(len(self.observations) + 1, recorder, kind, data))
+        _add(self.observations, recorder, kind, data)
 
     def say(self, recorder: str, kind: str, told: Reason) -> None:
         """Keep what must be known beside what was seen."""
-        self.add(recorder, kind, {"told": to_builtins(told)})
+        self.add(recorder, kind, Remark(told))
 
     def take(self, message: ProbeMessage) -> None:
         """Keep one message. Raises PtexploreError for what ends the whole trace."""
@@ -268,7 +266,8 @@ class _Heard:
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
         elif is_about_run(message):
-            _hearing(message["recorder"]).take(self, message)
+            with uncollected():  # it may have seen a hundred thousand events
+                _hearing(message["recorder"]).take(self, message)
 
     def stopped(self, error: Stopped) -> None:
         """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
@@ -279,7 +278,7 @@ class _Heard:
         recorder = message["recorder"]
         if message["type"] == "output" and not self.passes and message["text"]:
             self.printed[recorder] = message["text"], message["cut"]
-            self.add(recorder, "output", {"text": message["text"], "cut": message["cut"]})
+            self.add(recorder, "output", Printed(message["text"], message["cut"]))
         elif message["type"] == "pass":
             self._pass(recorder, message)
         elif is_failure(message) and recorder != OPS_AGAIN:
@@ -299,8 +298,8 @@ class _Heard:
 
     def _of_further_run(self, message: AboutRun) -> None:
         """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
-        for seen in message["observations"] if message["type"] == "pass" else ():
-            self.add(seen["recorder"], seen["kind"], seen["data"])
+        if message["type"] == "pass":
+            _keep(self.observations, seen_in(message["observations"]))
 
     def _further_run_stopped(self, error: Stopped) -> None:
         """Nothing else is lost either, if a recorder that may fail alone is stopped."""
@@ -319,8 +318,8 @@ class _Heard:
         if message["type"] != "died" or not (self.passes and self.raising):
             raise failure(message, self.request)
         signal, status = message["signal"], f"status {message['exit']}"
-        how = ("signal", signal, "") if signal is not None else ("exit", EXIT, status)
-        ended = {"stage": "expression", **dict(zip(("by", "exception", "message"), how, strict=True)), "close": ()}
+        by_exit = RaisedError("expression", EXIT, status, by="exit")
+        ended = RaisedError("expression", signal, "", by="signal") if signal is not None else by_exit
         self.add(recorder, "raised", ended)
         by_itself = why.PassEndedByItself(recorder, message["exit"] or 0)
         self.no_native = why.PassEndedBySignal(recorder, signal) if signal is not None else by_itself
@@ -335,30 +334,30 @@ class _Heard:
         """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
         self.passes[recorder] = message
         self.late = self.late or bool(message.get("late"))
-        message["observations"] = [_with_functions(seen) for seen in message["observations"]]
         if self.request.script is not None and not os.path.isabs(self.request.script):
             _as_typed(message, self.request)
-        seen = next((seen for seen in message["observations"] if seen["kind"] == "raised"), None)
-        raised = convert({**seen["data"], "observation": 0}, RaisedError) if seen is not None else None
-        if seen is not None and raised is not None and raised.by == "timeout":
-            if recorder != PROGRAM and not operators(message["observations"]).own:  # there is nothing to show
-                raise failure(_raised_of(seen), self.request)
-            self._ended_by_time(recorder, seen["data"])
+        seen = seen_in(message["observations"])
+        errors = ((one.recorder, one.data) for one in seen if isinstance(one.data, RaisedError))
+        whose, error = next(errors, (recorder, None))
+        if error is not None and error.by == "timeout":
+            if recorder != PROGRAM and not operators(seen).own:  # there is nothing to show
+                raise failure(_raised_of(whose, error), self.request)
+            told = self._ended_by_time(recorder, error)
+            seen = [one._replace(data=told) if one.data is error else one for one in seen]
+        self.seen[recorder] = seen
         if "program" in message:
-            self._program(message)
-        if seen is not None and raised is not None and not (self.raising and is_told(raised)):
-            raise failure(_raised_of(seen), self.request)
-        for seen in message["observations"] if recorder != OPS_AGAIN else ():
-            data = _data_of(seen)
-            if seen["recorder"] != NATIVE and data is not None:
-                self.add(seen["recorder"], seen["kind"], data)
+            self._program(message, seen)
+        if error is not None and not (self.raising and is_told(error)):
+            raise failure(_raised_of(whose, error), self.request)
+        if recorder != OPS_AGAIN:
+            _keep(self.observations, (one for one in seen if one.recorder != NATIVE))
 
-    def _ended_by_time(self, recorder: str, ended: Plain) -> None:
-        """Say of a run that was ended how long it had; what it called is known, and no later pass ran."""
+    def _ended_by_time(self, recorder: str, ended: RaisedError) -> RaisedError:
+        """A run that was ended, with how long it had; what it called is known, and no later pass ran."""
         self.late = False  # the probe said that the time was over
-        ended["over"] = to_builtins(why.AllRunsOver(self.request.timeout, GiveLonger()))
         if recorder != PROGRAM:
             self.no_native = why.TimeWasOver(LACKING if recorder != TOGETHER else ())
+        return structs.replace(ended, over=why.AllRunsOver(self.request.timeout, GiveLonger()))
 
     def _first_call(self, first: FirstCall) -> None:
         """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
@@ -375,49 +374,52 @@ class _Heard:
             return
         first = self.passes.get(PROGRAM)
         if message["type"] != "pass" or first is None or self.program is None:
-            self.add(TWICE, TWICE, {"equal": False, "told": to_builtins(why.SecondUnanswered())})
+            self.add(TWICE, TWICE, SecondRun(equal=False, told=why.SecondUnanswered()))
             return
         recorded = ComparedRun(*self.printed.get(PROGRAM, ("", False)), first["left"])
         second = ComparedRun(*self.printed.get(TWICE, ("", False)), message["second"])
         self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
-    def _program(self, message: RunAnswered) -> None:
-        from ptexplore.capture.program import observed, program_of, stepped
+    def _program(self, message: RunAnswered, seen: Sequence[Seen]) -> None:
+        from ptexplore.capture.program import observed, stepped
 
-        self.program, seen = observed(program_of(message["program"]))
-        self.observations = [*seen, *(structs.replace(o, id=len(seen) + n) for n, o in enumerate(self.observations, 1))]
+        before = self.observations
+        self.program, self.observations = observed(convert(message["program"], Program))
+        in_routes = tuple(self.observations)
+        for one in before:
+            self.add(one.recorder, one.kind, one.data)
         if self.late:
             self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
-        steps = [told for told in message["observations"] if told["recorder"] == NATIVE]
+        steps = [one for one in seen if one.recorder == NATIVE]
         if steps:
-            self._stepped(stepped(self.program, seen, steps))
+            self._stepped(stepped(self.program, in_routes, steps))
         elif self.program.stepping is not None:
             self.no_native = self.program.stepping.reason or _unstepped(self.program)
 
     def _native(self, message: AboutRun) -> None:
         if message["type"] == "pass":
             self.stepped_pass = message
-            self._stepped(message["observations"])
+            self._stepped(seen_in(message["observations"]))
         elif message["type"] != "output":
             self.no_native = no_native(message)
 
-    def _stepped(self, observations: Iterable[SentObservation]) -> None:
+    def _stepped(self, seen: Iterable[Seen]) -> None:
         """Keep what the native pass, or a fork of a program, has stepped."""
         from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
-        for seen in calls(list(observations), symbols_dir()):
-            self.add(seen["recorder"], seen["kind"], self._placed(seen["data"]))
+        read = calls(list(seen), symbols_dir())
+        _keep(self.observations, (one._replace(data=self._placed(one.data)) for one in read))
 
     def _native_stopped(self, error: Stopped) -> None:
         self.no_native = error.because
 
-    def _placed(self, data: Plain) -> Plain:
+    def _placed(self, data: AnyRecord | Steps) -> AnyRecord | Steps:
         """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
-        if self.program is None or data.get("event") is not None or data.get("number") is None:
+        if self.program is None or not isinstance(data, SteppedCalls) or data.event is not None or data.number is None:
             return data
         from ptexplore.model.program_order import call_of
 
-        return {**data, "event": call_of(self.program, str(data["op"]), int(data["number"]))}
+        return structs.replace(data, event=call_of(self.program, str(data.op), data.number))
 
     @property
     def stepped(self) -> bool:
@@ -485,18 +487,23 @@ def check(request: TraceRequest) -> None:
         raise NotCaptured(why.NoScript(request.script), why.NoFile(), to.TraceScript(), USAGE)
 
 
-def _gave(message: RunAnswered) -> Plain:
-    """What the expression gave in a pass, in words."""
-    return {name: message["result"][name] for name in ("type", "description") if name in message["result"]}
-
-
-def _raised_of(seen: SentObservation) -> RunRaised:
-    """The message of a run that tells only what was raised: what its observation says."""
-    return cast("RunRaised", {"type": "raised", "recorder": seen["recorder"], **seen["data"]})
+def _raised_of(recorder: str, raised: RaisedError) -> RunRaised:
+    """The message of a run that tells only what was raised."""
+    return {
+        "type": "raised",
+        "recorder": recorder,
+        "stage": raised.stage,
+        "exception": raised.exception,
+        "message": raised.message,
+        "by": raised.by,
+        "close": raised.close,
+        "frames": to_builtins(raised.frames),
+    }
 
 
 def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
     first = next(iter(heard.passes.values()))
+    result, shown = (convert(message["result"], ResultInfo) for message in (first, heard.shown))
     captured = Captured(
         ops=True,
         frames=heard.program is not None or not heard.passes.keys().isdisjoint((FRAMES, TOGETHER)),
@@ -515,7 +522,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
         captured=captured,
-        result=convert(first["result"] | _gave(heard.shown), ResultInfo),
+        result=replace(result, type=shown.type or result.type, description=shown.description or result.description),
         observations=tuple(heard.observations),
         program=heard.program,
     )

@@ -7,18 +7,18 @@ what the probe writes against it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
+
+from msgspec import Struct
 
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
+    AnyRecord,
     Beyond,
-    CallArgument,
     EndedBy,
     Event,
-    HeldTensor,
-    KeySetBits,
     LeftFrame,
-    LibraryCalls,
+    LibraryCall,
     Plain,
     PythonCode,
     RaisedError,
@@ -45,7 +45,7 @@ class SentObservation(TypedDict):
 # --- what a recorder sends in place of a record, or besides ---
 
 
-class PythonLog(TypedDict):
+class PythonLog(Struct, frozen=True):
     """Which rows of a log are Python's own calls; by address what they called."""
 
     hook: int
@@ -55,80 +55,74 @@ class PythonLog(TypedDict):
     lost: bool
 
 
-class StepsOfProgram(TypedDict, total=False):
-    """Which call of a program was stepped."""
-
-    at: Literal["builtin", "op", "node"]
-    row: int | None
-    route: int
-
-
-class StepsOfOperator(StepsOfProgram, total=False):
-    """Which operator call was stepped, and how it was done."""
-
-    beyond: Beyond | None
-    op: str
-    number: int | None
-    of: int
-    warm_ups: int
-    threads: int
-
-
-class SentSteps(StepsOfOperator):
+class SentSteps(Struct, frozen=True):
     """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
 
-    what: str
+    what: Literal["forward", "backward", "operator"]
     rows: str
     instructions: int
     cut: AnyReason | None
     seconds: float
     python: PythonLog | None
     unprofiled: AnyReason | None
+    beyond: Beyond | None = None  # this and what follows: of one operator call, which it was and how it was done
+    op: str | None = None
+    number: int | None = None
+    of: int | None = None
+    warm_ups: int | None = None
+    threads: int = 1
+    at: Literal["builtin", "op", "node"] | None = None  # of a program: at what it was stepped
+    row: int | None = None
+    route: int | None = None
+    libraries: tuple[LibraryCall, ...] = ()  # of a program: what libraries told of it, of which `libraries` is made
+    event: int | None = None  # of a program: the id of the observation of that, as the parent finds it
 
 
-class SentMap(TypedDict):
+class SentMap(Struct, frozen=True):
     """The executable part of the process's memory map, by which addresses are read."""
 
     text: str
 
 
-class RaiserNoted(TypedDict):
-    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack."""
+class RaiserNoted(Struct, frozen=True):
+    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack.
+
+    The last throw of C++ before it, if there was one, is told too.
+    """
 
     by: str
-    places: Sequence[LibraryPlace]
+    places: tuple[LibraryPlace, ...]
+    type: str = ""
+    thrown: tuple[LibraryPlace, ...] = ()
 
 
-class RaiserAndThrow(RaiserNoted, total=False):
-    """The same, with the last throw of C++ before it, if there was one."""
-
-    type: str
-    thrown: Sequence[LibraryPlace]
-
-
-class ThrowNoted(TypedDict, total=False):
-    """What is noted of an error besides its text."""
-
-    raised: RaiserAndThrow
-    elsewhere: bool
-
-
-class SentThrow(ThrowNoted):
+class SentThrow(Struct, frozen=True):
     """The text of an error, with C++'s stack where torch writes it there. The parent makes `thrown` of it."""
 
     text: str
+    raised: RaiserNoted | None = None
+    elsewhere: bool = False
 
 
-class NamedKeys(TypedDict, total=False):
-    """The names of a key set's keys, for whoever reads a saved session."""
+class SentError(RaisedError, frozen=True):
+    """What ended a run; of a signal with the functions of C++ that it ended, innermost first, as places.
 
-    keys: Sequence[str]
+    The parent makes `stack` of them.
+    """
+
+    cpp: tuple[LibraryPlace, ...] = ()
 
 
-class DescribedKeys(NamedKeys, total=False):
-    """The same, with what the tensor is, in words."""
+Steps: TypeAlias = SentSteps | SentMap  # what is read together
+Sent: TypeAlias = Steps | SentThrow | SentError
 
-    description: str
+
+class Seen(NamedTuple):
+    """What a recorder saw, as the parent has read it, and no session has it yet."""
+
+    recorder: str
+    kind: str
+    data: AnyRecord | Steps
 
 
 class EventTime(TypedDict, total=False):
@@ -141,12 +135,6 @@ class AnyStage(TypedDict):
     """What was running: in a message also `context` and `preparation`, of which there is no observation."""
 
     stage: str
-
-
-class StageAndPlaces(AnyStage, total=False):
-    """The same, with the functions of C++ that a signal ended, innermost first. The parent makes `stack` of them."""
-
-    cpp: Sequence[LibraryPlace]
 
 
 # --- what a run is asked for ---
@@ -509,20 +497,21 @@ MESSAGES: tuple[type, ...] = (
 )
 
 # By kind what is sent in place of a record of that kind.
-SENT: Mapping[str, type] = {"steps": SentSteps, "maps": SentMap, "thrown": SentThrow}
+SENT: Mapping[str, type[Sent]] = {
+    "steps": SentSteps,
+    "maps": SentMap,
+    "thrown": SentThrow,
+    "raised": SentError,
+}
 # The kinds of observations that the parent makes: no probe sends them.
 MADE_BY_PARENT = frozenset((
     "calls", "unreadable", "output", "left-running", "nondeterministic", "perturbed", "varies", "unwatched", "stopped",
     "twice",
 ))  # fmt: skip
 # What has all fields of a record.
-WHOLE_RECORDS: Mapping[type, type] = {RunRaised: RaisedError, RunRequest: TraceOptions}
+WHOLE_RECORDS: Mapping[type, type] = {RunRaised: SentError, RunRequest: TraceOptions}
 # By record what is sent besides its fields.
 BESIDES: Mapping[type, type] = {
     Event: EventTime,
-    KeySetBits: NamedKeys,
-    HeldTensor: NamedKeys,
-    CallArgument: DescribedKeys,
-    RaisedError: StageAndPlaces,
-    LibraryCalls: StepsOfProgram,
+    SentError: AnyStage,
 }

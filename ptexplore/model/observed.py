@@ -1,8 +1,8 @@
 """What the recorders saw: the data of each kind of observation, as a record.
 
-These records are the schema of an observation's `data`. `saved/session.py` checks what is loaded against them,
-later stages read observations as them, and `scripts/json-docs` makes tables of docs/json.md from them. Further keys and
-kinds are kept as they were told, and saved again: a format only ever grows.
+These records are the schema of an observation's `data`. `capture/seen.py` makes them of what a probe sends and
+`saved/session.py` of what a file holds, whose further keys and kinds are kept as it has them, and saved again: a format
+only ever grows. `scripts/json-docs` makes tables of docs/json.md from them.
 
 They are msgspec's structs and no dataclasses: a session may have hundreds of thousands of events, and msgspec makes
 structs in a fifth of the time.
@@ -11,10 +11,10 @@ structs in a fifth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from msgspec import Meta, Struct, convert, field
+from msgspec import Meta, Struct, convert, field, structs, to_builtins
 from msgspec.structs import fields
 
 from ptexplore.model.reasons import AnyReason
@@ -26,10 +26,10 @@ EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exi
 Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, kw_only=True):
     """What every record here has."""
 
-    observation: Count  # the observation's id, which is beside its data
+    observation: Count = 0  # the observation's id, which is beside its data; 0 of one that no session has yet
 
 
 # What an event has besides, by its type.
@@ -46,6 +46,15 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "call": ("call",),
 }
 
+# What is written of an event though it is at its default, by its type.
+WRITTEN: Mapping[str, tuple[str, ...]] = {
+    "op": ("overload", "inputs", "sequence"),
+    "node": ("sequence",),
+    "engine": ("sequence",),
+    "frame": ("caller_line", "qualname"),
+    "builtin": ("qualname",),
+}
+
 
 # Where a part of the expression is written: its line, its first column and its last, as Python counts them (in bytes).
 Part: TypeAlias = tuple[Count, Count, Count]
@@ -60,11 +69,12 @@ class ModuleCalled(Struct, frozen=True):
     bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
 
 
-class HeldTensor(Struct, frozen=True):
+class HeldTensor(Struct, frozen=True, omit_defaults=True):
     """A tensor that a Python object was: when the expression began, or when Python called its method."""
 
     impl: int  # the address of its TensorImpl, which stays its own
     raw: Count  # its key set as a number
+    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
 
 
 class CaughtError(Struct, frozen=True):
@@ -75,7 +85,7 @@ class CaughtError(Struct, frozen=True):
     line: Count  # of that file
 
 
-class Event(Recorded, frozen=True):
+class Event(Recorded, frozen=True, omit_defaults=True):
     """One event of a recorder's tree."""
 
     event: Count  # its number in the tree
@@ -125,7 +135,7 @@ class Event(Recorded, frozen=True):
 
 
 # Of a step without an event: one that is only concluded, or a type's slot that operator syntax leads Python to.
-UNSEEN = Event(observation=0, event=-1, parent=None, type="callable", thread=0, phase="forward")
+UNSEEN = Event(event=-1, parent=None, type="callable", thread=0, phase="forward")
 
 
 def operators(events: Iterable[Event]) -> list[Event]:
@@ -149,6 +159,7 @@ class KeySetBits(Struct, frozen=True):
     """A set of dispatch keys that was read."""
 
     raw: Count  # the set as a number
+    keys: tuple[str, ...] = ()  # their names, for whoever reads a saved session
 
 
 class CallArgument(Struct, frozen=True):
@@ -159,6 +170,8 @@ class CallArgument(Struct, frozen=True):
     impl: int | None = None  # the address of its TensorImpl, where that stays its own
     memory: int | None = None  # the address of its bytes, which its views share
     requires_grad: bool = False  # whether it requires grad
+    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
+    description: str = ""  # what it is, in words, for the same reader
 
 
 class WrittenTensor(Struct, frozen=True):
@@ -269,6 +282,14 @@ class Remark(Recorded, frozen=True):
     told: AnyReason  # that
 
 
+class Difference(Remark, frozen=True):
+    """That a pass called other operators than the first one."""
+
+    passes: tuple[str, ...] = ()  # the recorders of the two
+    position: Count | None = None  # of the first operator that differs, from 0; null where only counts do
+    operators: tuple[str | None, ...] = ()  # its name in each of them; null behind the last of one
+
+
 class SecondRun(Recorded, frozen=True):
     """How a script's second run, under torch's profiler alone, compares with the recorded one."""
 
@@ -302,13 +323,13 @@ class SteppedCalls(Recorded, frozen=True):
     depth: tuple[Count, ...]  # how many calls each call is inside of
     begin: tuple[Count, ...]  # instructions before its entry
     end: tuple[Count, ...]  # instructions before its exit
-    tail: frozenset[Count]  # which calls are jumps that their caller ended with
+    tail: tuple[Count, ...]  # which calls are jumps that their caller ended with
     registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
     closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
     units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
     shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
     jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: those whose whole code is a jump to it, demangled
-    globals: frozenset[Count] = frozenset()  # which of `functions` are global symbols: neither inline nor templates
+    globals: tuple[Count, ...] = ()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
     returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true
     op: str | None = None  # the operator of that call
@@ -545,8 +566,9 @@ class UnknownRecord(Recorded, frozen=True):
 
 AnyRecord: TypeAlias = (
     Event | UserCall | HeldTensors | GraphNode | KeptForBackward | UncountedSaved | OperatorTimes | ChangedTable
-    | Printed | Remark | SecondRun | SteppedCalls | SteppedResult | LibraryCalls | LaunchesTold | IdleDevices
-    | UnreadableLibraries | RaisedError | ThrownError | SavedTensorWrites | FreedNode | LeftRunning | UnknownRecord
+    | Printed | Remark | Difference | SecondRun | SteppedCalls | SteppedResult | LibraryCalls | LaunchesTold
+    | IdleDevices | UnreadableLibraries | RaisedError | ThrownError | SavedTensorWrites | FreedNode | LeftRunning
+    | UnknownRecord
 )  # fmt: skip
 KINDS: Mapping[str, type[AnyRecord]] = {
     "event": Event,
@@ -574,29 +596,57 @@ KINDS: Mapping[str, type[AnyRecord]] = {
     "saved": SavedTensorWrites,
     "freed": FreedNode,
     "left-running": LeftRunning,
-    "nondeterministic": Remark,
-    "perturbed": Remark,
+    "nondeterministic": Difference,
+    "perturbed": Difference,
 }
 
 
 RecordT = TypeVar("RecordT", bound=AnyRecord)
 
 
-class Observation(Struct, frozen=True, dict=True):
-    """What one recorder saw, as plain JSON data."""
+class Observation(Struct, frozen=True):
+    """What one recorder saw."""
+
+    recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
+    kind: str  # what kind of thing it saw
+    data: AnyRecord  # what it saw
+    read: Plain | None = None  # of a saved one: its data as the file has them, with keys that the record lacks
+
+    @property
+    def id(self) -> int:
+        """Its number, unique in its session."""
+        return self.data.observation
+
+    def numbered(self, number: int) -> Observation:
+        """The same with another number."""
+        return structs.replace(self, data=structs.replace(self.data, observation=number))
+
+    def as_saved(self) -> SavedObservation:
+        """It as JSON has it: as it was read, or as its record is."""
+        data = self.read
+        if data is None:
+            data = to_builtins(self.data)
+            data.pop("observation", None)  # it is beside the data
+            if isinstance(self.data, Event):
+                data |= {name: getattr(self.data, name) for name in WRITTEN.get(self.data.type, ()) if name not in data}
+        return SavedObservation(self.id, self.recorder, self.kind, data)
+
+
+class SavedObservation(Struct, frozen=True):
+    """What one recorder saw, as JSON has it."""
 
     id: int  # unique in its session
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
     kind: str  # what kind of thing it saw
-    plain: Plain = field(name="data")  # what it saw
+    data: Plain  # what it saw
 
-    @cached_property
-    def data(self) -> AnyRecord:
-        """What it saw, as the record of its kind; no value is coerced.
+    def as_seen(self) -> Observation:
+        """It with its data as the record of its kind; no value is coerced.
 
         Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
         """
-        return convert({**self.plain, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+        record = convert({**self.data, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
+        return Observation(self.recorder, self.kind, record, self.data)
 
 
 def records(observations: Iterable[Observation], kind: str, record: type[RecordT]) -> list[RecordT]:

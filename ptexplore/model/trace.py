@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from ptexplore.model.hop_kinds import HopKind
-from ptexplore.model.observed import EndedBy, Observation, Phase
+from ptexplore.model.observed import EndedBy, Observation, Phase, SavedObservation
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -88,8 +88,8 @@ class ResultInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One capture: saved and reloaded as JSON, shown anywhere, never executed."""
+class SessionFacts:
+    """Everything that a session says, but for what the recorders saw."""
 
     format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
     expression: str  # as typed
@@ -98,8 +98,21 @@ class Session:
     options: TraceOptions  # what the trace was asked for
     captured: Captured  # which passes there are
     result: ResultInfo  # what the expression gave
-    observations: tuple[Observation, ...]  # what the recorders saw
     program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, recorded as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class Session(SessionFacts):
+    """One capture: what the recorders saw, and nothing concluded."""
+
+    observations: tuple[Observation, ...]  # what the recorders saw
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession(SessionFacts):
+    """One capture as JSON has it: saved and reloaded, shown anywhere, never executed."""
+
+    observations: tuple[SavedObservation, ...]  # what the recorders saw
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,4 +622,4 @@ class SavedTrail(TrailFacts):
     """A Trail as `--json` prints it and `--save` keeps it."""
 
     hops: tuple[HopRow, ...]  # the steps in reading order, each after the one it is inside of
-    session: Session | None = None  # what it is concluded from; `--save` alone writes it
+    session: SavedSession | None = None  # what it is concluded from; `--save` alone writes it

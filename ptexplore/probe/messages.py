@@ -342,9 +342,6 @@ class LibraryCallsParts(TypedDict, total=False):
 
     cut: bool
     event: int | None
-    at: Literal["builtin", "op", "node"]
-    row: int | None
-    route: int
 
 
 class LibraryCallsData(LibraryCallsParts):
@@ -440,8 +437,8 @@ class FailedGetterData(FailedGetterParts):
     name: str
 
 
-class RaisedErrorParts(TypedDict, total=False):
-    """What may be left out of RaisedErrorData."""
+class SentErrorParts(TypedDict, total=False):
+    """What may be left out of SentErrorData."""
 
     frames: Sequence[LeftFrameData]
     further: int
@@ -459,23 +456,23 @@ class RaisedErrorParts(TypedDict, total=False):
     cpp: Sequence[tuple[str, int]]
 
 
-class RaisedErrorData(RaisedErrorParts):
-    """What the expression raised, or what ended its process."""
+class SentErrorData(SentErrorParts):
+    """What ended a run; of a signal with the functions of C++ that it ended, innermost first, as places."""
 
     stage: str
     exception: str
     message: str
 
 
-class RaiserAndThrowParts(TypedDict, total=False):
-    """What may be left out of RaiserAndThrowData."""
+class RaiserNotedParts(TypedDict, total=False):
+    """What may be left out of RaiserNotedData."""
 
     type: str
     thrown: Sequence[tuple[str, int]]
 
 
-class RaiserAndThrowData(RaiserAndThrowParts):
-    """The same, with the last throw of C++ before it, if there was one."""
+class RaiserNotedData(RaiserNotedParts):
+    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack."""
 
     by: str
     places: Sequence[tuple[str, int]]
@@ -484,7 +481,7 @@ class RaiserAndThrowData(RaiserAndThrowParts):
 class SentThrowParts(TypedDict, total=False):
     """What may be left out of SentThrowData."""
 
-    raised: RaiserAndThrowData
+    raised: RaiserNotedData | None
     elsewhere: bool
 
 
@@ -573,13 +570,6 @@ class FreedNodeData(FreedNodeParts):
     backwards: int | None
 
 
-class BeyondData(TypedDict):
-    """A limit that a run was found to be beyond, counted as it was stepped."""
-
-    count: int
-    singly: bool
-
-
 class PythonCodeData(TypedDict):
     """The code of a Python function that ran."""
 
@@ -599,24 +589,33 @@ class PythonLogData(TypedDict):
     lost: bool
 
 
+class BeyondData(TypedDict):
+    """A limit that a run was found to be beyond, counted as it was stepped."""
+
+    count: int
+    singly: bool
+
+
 class SentStepsParts(TypedDict, total=False):
     """What may be left out of SentStepsData."""
 
-    at: Literal["builtin", "op", "node"]
-    row: int | None
-    route: int
     beyond: BeyondData | None
-    op: str
+    op: str | None
     number: int | None
-    of: int
-    warm_ups: int
+    of: int | None
+    warm_ups: int | None
     threads: int
+    at: Literal["builtin", "op", "node"] | None
+    row: int | None
+    route: int | None
+    libraries: Sequence[LibraryCallData]
+    event: int | None
 
 
 class SentStepsData(SentStepsParts):
     """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
 
-    what: str
+    what: Literal["forward", "backward", "operator"]
     rows: str
     instructions: int
     cut: Said | None
@@ -1385,7 +1384,7 @@ def seen(recorder: RecorderName, kind: Literal["idle"], data: IdleDevicesData) -
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["raised"], data: RaisedErrorData) -> SentObservationData: ...
+def seen(recorder: RecorderName, kind: Literal["raised"], data: SentErrorData) -> SentObservationData: ...
 
 
 @overload

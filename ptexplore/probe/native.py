@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import torch
 
@@ -149,7 +149,7 @@ class _Part:
     length each time, and what is allocated after them would lie elsewhere.
     """
 
-    what: str
+    what: Literal["forward", "backward", "operator"]
     steps: Steps
     call: _OperatorCall | None = None
 
@@ -192,7 +192,7 @@ class _Once:
         """Evaluate under the stepper: forward, and backward as a part of its own."""
         parts: list[_Part] = []
 
-        def step(phase: str, function: Callable[..., Any], *given: Any) -> Any:
+        def step(phase: Literal["forward", "backward"], function: Callable[..., Any], *given: Any) -> Any:
             value, steps = stepper.step(function, *given)
             parts.append(_Part(phase, steps))
             self.limit = self.limit or steps.limit
@@ -305,7 +305,7 @@ class _Runs:
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
 
 
-def stepped_part(name: str, steps: Steps) -> SentStepsData:
+def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps) -> SentStepsData:
     """One stepped part as plain data; the rows packed, since there are many and they repeat."""
     python = steps.python
     return {

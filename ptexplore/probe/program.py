@@ -29,10 +29,10 @@ if TYPE_CHECKING:
         ChangedTableData,
         EffectsData,
         ProgramData,
-        RaisedErrorData,
         RunAnsweredData,
         RunRequestData,
         RunToldData,
+        SentErrorData,
         SentObservationData,
     )
     from .reasons import Said
@@ -121,7 +121,7 @@ def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredDa
     program = kept["program"]
     cuts = [*program.get("cuts", ()), NOT_IN_TIME if outcome.late else CUT]
     by, name, words = _how(outcome)
-    raised: RaisedErrorData = {"stage": "script", "close": [], "by": by, "exception": name, "message": words}
+    raised: SentErrorData = {"stage": "script", "close": [], "by": by, "exception": name, "message": words}
     return {
         **kept,
         "type": "pass",

@@ -20,7 +20,7 @@ from .reasons import reason
 from .throws import JumpTables, NoNotes, address_of
 
 if TYPE_CHECKING:
-    from .messages import RaiserAndThrowData
+    from .messages import RaiserNotedData
 
 # Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
 WATCHED = {
@@ -87,7 +87,7 @@ class RaiseLog(JumpTables):
             for number, (name, has_words) in enumerate(WATCHED.items())
         }
 
-    def told(self, error: BaseException) -> RaiserAndThrowData | None:
+    def told(self, error: BaseException) -> RaiserNotedData | None:
         """Who raised an error, as plain data: the last call that set it, and the last throw before, if any.
 
         Of each the places on C++'s stack, innermost first: a library and an address in it.
@@ -100,7 +100,7 @@ class RaiseLog(JumpTables):
             (n for n in reversed(notes[: notes.index(setter)]) if (n.function, n.thread) == (THROW, setter.thread)),
             None,
         )
-        told: RaiserAndThrowData = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
+        told: RaiserNotedData = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
         if thrown is not None:
             told["type"], told["thrown"] = _type_name(thrown.second), list(self._frames_of(thrown.stack))
         return told

@@ -19,7 +19,7 @@ from .unused import unused_input
 from .whose import OURS
 
 if TYPE_CHECKING:
-    from .messages import ErrorBeforeData, FailedGetterData, LeftFrameData, RaisedErrorData
+    from .messages import ErrorBeforeData, FailedGetterData, LeftFrameData, SentErrorData
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
@@ -36,14 +36,14 @@ class Raised(Exception):
     stage: str
     error: BaseException
 
-    def told(self, calls: Sequence[int] = (), part: str = "") -> RaisedErrorData:
+    def told(self, calls: Sequence[int] = (), part: str = "") -> SentErrorData:
         """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
 
         `part` is the text of the part of the expression that raised, where that is none of its calls.
         """
         frames = frames_of(self.error)
         steps = list(_traceback(self.error))
-        told: RaisedErrorData = {
+        told: SentErrorData = {
             "stage": self.stage,
             "exception": type(self.error).__name__,
             "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],

@@ -60,7 +60,6 @@ from .watcher import ProgramWatch
 if TYPE_CHECKING:
     from .messages import (
         FreedNodeData,
-        LibraryCallsData,
         ProgramData,
         SavedTensorWritesData,
         SentObservationData,
@@ -347,10 +346,9 @@ class Recorder:
 
         told: list[SentObservationData] = []
         for part, calls in self.fold.stepped():
-            told.append(seen(native.RECORDER, "steps", part))
             if calls:
-                data: LibraryCallsData = {"calls": calls, "at": part["at"], "route": part["route"]}
-                told.append(seen(native.RECORDER, "libraries", data))
+                part["libraries"] = calls
+            told.append(seen(native.RECORDER, "steps", part))
         return [*told, seen(native.RECORDER, "maps", {"text": native.maps()})] if told else []
 
     def _told_of_stepping(self) -> StepBudgetData | None:

@@ -10,13 +10,14 @@ from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from msgspec import structs, to_builtins
 
-from ptexplore.model.observed import Observation, reasons_of
+from ptexplore.model.observed import SavedObservation, reasons_of
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason, reason_of
-from ptexplore.model.trace import Captured, Ending, ResultInfo, Session
+from ptexplore.model.trace import Captured, Ending, ResultInfo, SavedSession, SessionFacts
 
 Held = TypeVar("Held")
+Facts = TypeVar("Facts", bound=SessionFacts)
 
 
 def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
@@ -130,23 +131,25 @@ def program_with(program: Program, change: Callable[[Reason], Reason]) -> Progra
     return structs.replace(program, stepping=stepping, routes=routes, cuts=tuple(map(change, program.cuts)))
 
 
-def session_with(session: Session, change: Callable[[Reason], Reason]) -> Session:
-    """A session with each of its reasons changed. What a recorder says has its sentence as its text, too."""
-    observations = tuple(_observation_with(seen, change) for seen in session.observations)
-    return replace(
-        session,
-        captured=captured_with(session.captured, change),
-        result=result_with(session.result, change),
-        observations=observations,
-    )
+def session_with(session: SavedSession, change: Callable[[Reason], Reason]) -> SavedSession:
+    """A session with each of its reasons changed."""
+    observations = tuple(observation_with(saved, change) for saved in session.observations)
+    return replace(facts_with(session, change), observations=observations)
 
 
-def _observation_with(seen: Observation, change: Callable[[Reason], Reason]) -> Observation:
-    keys = reasons_of(seen.kind)
-    held = {key: change(reason_of(seen.plain[key])) for key in keys if seen.plain.get(key) is not None}
+def facts_with(session: Facts, change: Callable[[Reason], Reason]) -> Facts:
+    """A session with each of its reasons changed, but for those of its observations."""
+    captured, result = captured_with(session.captured, change), result_with(session.result, change)
+    return replace(session, captured=captured, result=result)
+
+
+def observation_with(saved: SavedObservation, change: Callable[[Reason], Reason]) -> SavedObservation:
+    """An observation with each of its reasons changed. What a recorder says has its sentence as its text, too."""
+    keys = reasons_of(saved.kind)
+    held = {key: change(reason_of(saved.data[key])) for key in keys if saved.data.get(key) is not None}
     if not held:
-        return seen
-    data = {**seen.plain, **{key: to_builtins(reason) for key, reason in held.items()}}
+        return saved
+    data = {**saved.data, **{key: to_builtins(reason) for key, reason in held.items()}}
     if "told" in held:
         data["text"] = held["told"].text
-    return structs.replace(seen, plain=data)
+    return structs.replace(saved, data=data)

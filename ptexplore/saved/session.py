@@ -3,53 +3,60 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
-from msgspec import structs
+from msgspec import ValidationError, structs
 
-from ptexplore.model.observed import Observation, Plain, SteppedCalls
-from ptexplore.model.trace import TRAIL_FORMAT, Session
+from ptexplore.model.observed import Observation, Plain, SavedObservation, SteppedCalls
+from ptexplore.model.reasons import Reason
+from ptexplore.model.trace import TRAIL_FORMAT, SavedSession, Session, SessionFacts
+from ptexplore.saved.changed import facts_with, observation_with
 from ptexplore.saved.document import MAX_DEPTH, known_format, refused
 
 MAX_OBSERVATIONS = 2_000_000
+FACTS = tuple(known.name for known in fields(SessionFacts))
 
 
-def portable(session: Session) -> Session:
+def portable(session: Session) -> SavedSession:
     """The session without the folders of the machine it was made on, and without the program, which its Trail has."""
     folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
-    observations = tuple(_portable(observation, folder) for observation in session.observations)
-    return replace(session, torch=replace(session.torch, torch_dir=""), observations=observations, program=None)
+    observations = tuple(_portable(observation.as_saved(), folder) for observation in session.observations)
+    facts = {name: getattr(session, name) for name in FACTS}
+    facts |= {"torch": replace(session.torch, torch_dir=""), "program": None}
+    return SavedSession(**facts, observations=observations)
 
 
-def checked(session: Session, name: str) -> Session:
+def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str) -> Session:
     """A session as it was read, if every observation has what its kind must have. Nothing in it is executed.
 
+    `change` is what becomes of each of its reasons.
     Raises PtexploreError: exit code USAGE where it is not one of ours, MISSING where a newer ptexplore wrote it.
     """
     known_format(session.format, name)  # format 1 had the same keys
     if len(session.observations) > MAX_OBSERVATIONS:
         raise refused(name, "the session has too many observations")
-    for observation in session.observations:
-        _check(observation, name)
-    if len({o.id for o in session.observations}) != len(session.observations):
+    observations = tuple(_checked(observation, change, name) for observation in session.observations)
+    if len({o.id for o in observations}) != len(observations):
         raise refused(name, "two of the session's observations have one id")
-    return replace(session, format=TRAIL_FORMAT, torch=replace(session.torch, torch_dir=""))
+    facts = {fact: getattr(session, fact) for fact in FACTS}
+    facts |= {"format": TRAIL_FORMAT, "torch": replace(session.torch, torch_dir="")}
+    return facts_with(Session(**facts, observations=observations), change)
 
 
-def _check(observation: Observation, name: str) -> None:
-    """Raise PtexploreError where an observation is not as its kind must be."""
-    import msgspec
-
-    if _depth(observation.plain) > MAX_DEPTH:
-        raise refused(name, f"observation {observation.id} nests deeper than any real one")
+def _checked(saved: SavedObservation, change: Callable[[Reason], Reason], name: str) -> Observation:
+    """An observation as it was read. Raises PtexploreError where it is not as its kind must be."""
+    if _depth(saved.data) > MAX_DEPTH:
+        raise refused(name, f"observation {saved.id} nests deeper than any real one")
     try:
-        record = observation.data
-    except msgspec.ValidationError as error:
-        why = f"a value of observation {str(observation.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
+        seen = observation_with(saved, change).as_seen()
+    except ValidationError as error:
+        why = f"a value of observation {str(saved.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
         raise refused(name, why) from error
-    if isinstance(record, SteppedCalls) and not _is_tree(record):
-        raise refused(name, f"the calls of observation {observation.id} are no tree")
+    if isinstance(seen.data, SteppedCalls) and not _is_tree(seen.data):
+        raise refused(name, f"the calls of observation {saved.id} are no tree")
+    return seen
 
 
 def _depth(data: Plain) -> int:
@@ -63,9 +70,9 @@ def _depth(data: Plain) -> int:
     return depth
 
 
-def _portable(observation: Observation, folder: str) -> Observation:
+def _portable(observation: SavedObservation, folder: str) -> SavedObservation:
     """Paths as they are below site-packages; of a file elsewhere the name alone."""
-    kind, data = observation.kind, observation.plain
+    kind, data = observation.kind, observation.data
     if kind == "table" and folder:
         paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
     elif kind == "event" and data.get("file"):
@@ -79,7 +86,7 @@ def _portable(observation: Observation, folder: str) -> Observation:
         paths = {"callable": {**data["callable"], "file": _relative(data["callable"]["file"], folder)}}
     else:
         return observation
-    return structs.replace(observation, plain={**data, **paths})
+    return structs.replace(observation, data={**data, **paths})
 
 
 def _relative(path: str, folder: str) -> str:

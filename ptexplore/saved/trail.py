@@ -142,8 +142,7 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
         trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
     if saved.session is None:
         return trail, None
-    session = checked(replace(saved.session, program=trail.program), name)
-    return trail, session_with(session, bare)
+    return trail, checked(replace(saved.session, program=trail.program), bare, name)
 
 
 class _Links:

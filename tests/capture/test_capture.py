@@ -11,7 +11,7 @@ from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Runtime
 from ptexplore.model.program_order import units
-from ptexplore.model.trace import Session
+from ptexplore.model.trace import SavedSession, Session
 from ptexplore.saved.document import from_json, to_json
 from ptexplore.saved.session import checked, portable
 from ptexplore.view.words.errors import in_words
@@ -26,7 +26,7 @@ def trace(runtime: Runtime, expression: str | None, **options) -> Session:
 
 
 def events(session: Session, recorder: str, kind: str = "event") -> list[dict]:
-    return [o.plain for o in session.observations if o.recorder == recorder and o.kind == kind]
+    return [o.as_saved().data for o in session.observations if o.recorder == recorder and o.kind == kind]
 
 
 def names(session: Session, recorder: str) -> list[str]:
@@ -130,7 +130,7 @@ def test_script(warm: Runtime, tmp_path: Path) -> None:
     assert called[0] == "aten::ones"
     assert "aten::add" in called
     assert session.captured.dispatch is False
-    assert [o.plain["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
+    assert [o.as_saved().data["text"] for o in session.observations if o.kind == "output"] == ["seen\n"]
 
 
 @pytest.mark.parametrize("text", [b"def f(:\n", b"\0", b"# coding: nowhere\n", b"x = '\xff'\n"])
@@ -160,8 +160,8 @@ def test_same_seed_same_values(warm: Runtime) -> None:
 
 def test_session_round_trip(warm: Runtime) -> None:
     session = trace(warm, "torch.add(a, b)")
-    again = checked(from_json(to_json(portable(session)).encode(), Session, "x"), "x")
-    assert again.observations == session.observations
+    again = checked(from_json(to_json(portable(session)).encode(), SavedSession, "x"), lambda reason: reason, "x")
+    assert [seen.data for seen in again.observations] == [seen.data for seen in session.observations]
     assert again.expression == session.expression
 
 

@@ -41,7 +41,7 @@ def failure(runtime: Runtime, expression: str, **options: Any) -> PtexploreError
 
 
 def output(session: Session) -> dict[str, Any]:
-    return next((o.plain for o in session.observations if o.kind == "output"), {"text": "", "cut": False})
+    return next((o.as_saved().data for o in session.observations if o.kind == "output"), {"text": "", "cut": False})
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def output(session: Session) -> dict[str, Any]:
 def test_what_is_printed_is_kept(warm: Runtime, expression: str, text: str) -> None:
     session = trace(warm, expression)
     assert output(session)["text"] == text
-    assert [o for o in session.observations if o.plain.get("name") == "aten::add"]
+    assert [o for o in session.observations if o.as_saved().data.get("name") == "aten::add"]
 
 
 def test_what_is_printed_goes_nowhere(runtime: Runtime, capfd: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +92,7 @@ def test_what_kills_its_process(warm: Runtime, expression: str, why: str) -> Non
 
 def test_descriptors_that_are_closed_keep_nobody_from_answering(warm: Runtime) -> None:
     session = trace(warm, "os.closerange(3, 1000) or torch.add(a, b)")
-    assert [o for o in session.observations if o.plain.get("name") == "aten::add"]
+    assert [o for o in session.observations if o.as_saved().data.get("name") == "aten::add"]
 
 
 @pytest.mark.parametrize("expression", ["os.kill(os.getppid(), 9)", "os.killpg(0, 9)"])
@@ -141,7 +141,7 @@ PROBE = "int(open(f'/proc/{os.getppid()}/stat').read().rpartition(') ')[2].split
 def test_the_time_is_that_of_the_whole_command_even_if_what_waits_is_stopped(runtime: Runtime, stopped: str) -> None:
     """What was seen by then is kept."""
     session = trace(runtime, f"[torch.add(a, b), os.kill({stopped}, 19)]", timeout=2.0)
-    assert [o for o in session.observations if o.plain.get("name") == "aten::add"]
+    assert [o for o in session.observations if o.as_saved().data.get("name") == "aten::add"]
 
 
 def test_a_timeout_takes_along_what_was_started(runtime: Runtime) -> None:

@@ -31,7 +31,7 @@ def trace(runtime: Runtime, expression: str | None, **options) -> Session:
 
 
 def parts(session: Session) -> list[dict]:
-    return [o.plain for o in session.observations if (o.recorder, o.kind) == ("native", "calls")]
+    return [o.as_saved().data for o in session.observations if (o.recorder, o.kind) == ("native", "calls")]
 
 
 def names(part: dict) -> list[str]:
@@ -87,4 +87,4 @@ def test_a_run_that_never_ends_ends_the_native_pass_alone(warm: Runtime) -> None
     session = trace(warm, "[endless(), a + b]", setup=(ENDLESS,), timeout=2.0)
     assert session.captured.native is False
     assert session.captured.reason == PassStopped(RunningPass("native"), 2.0)
-    assert any(o.plain.get("name") == "aten::add" for o in session.observations)
+    assert any(o.as_saved().data.get("name") == "aten::add" for o in session.observations)

@@ -190,12 +190,15 @@ def test_what_is_never_stepped_whole(child: Forks, tmp_path: Any) -> None:
 def test_backward_is_a_part_of_its_own(child: Forks, tmp_path: Any) -> None:
     """The engine is stepped: its frames are there, down to where the gradient is added up."""
     from ptexplore.capture.native.record import calls
+    from ptexplore.capture.seen import seen_in
+    from ptexplore.model.observed import SteppedCalls
 
     message = native(child, "torch.mul(a, b)", grad=True, backward=True)
     assert [part["cut"] for part in parts(message)] == [None, None]
-    forward, backward = [o["data"] for o in calls(message["observations"], tmp_path) if o["kind"] == "calls"]
-    assert (forward["part"], backward["part"]) == ("forward", "backward")
-    names = [[part["functions"][n][3].partition("(")[0] for n in part["function"]] for part in (forward, backward)]
+    read = calls(seen_in(message["observations"]), tmp_path)
+    forward, backward = [one.data for one in read if isinstance(one.data, SteppedCalls)]
+    assert (forward.part, backward.part) == ("forward", "backward")
+    names = [[part.functions[n][3].partition("(")[0] for n in part.function] for part in (forward, backward)]
     assert "at::_ops::mul_Tensor::call" in names[0]
     for name in (
         "torch::autograd::Engine::execute",

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from ptexplore.capture.native.thrown import raised
+from ptexplore.model.messages import RaiserNoted
 from tests.harness import TARGET, torch_version
 
 DISPATCHER = "pybind11::cpp_function::dispatcher"
@@ -120,8 +122,8 @@ def test_the_function_that_raised_is_the_one_that_gdb_stopped_in(
         assert case["raised"] is None
         return
     cache = tmp_path_factory.getbasetemp() / "symbols"
-    data = raised(case["raised"], case["text"], cache)
-    assert data is not None
+    error = raised(convert(case["raised"], RaiserNoted), case["text"], cache)
+    assert error is not None
     function, by = expected
-    assert (data["function"].rpartition("(anonymous namespace)::")[2], data["by"]) == (function, by)
-    assert data["message"] == case["text"]
+    assert (error.function.rpartition("(anonymous namespace)::")[2], error.by) == (function, by)
+    assert error.message == case["text"]

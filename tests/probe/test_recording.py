@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
-from ptexplore.capture.program import program_of
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units
 from ptexplore.model.reasons import (
@@ -66,7 +66,7 @@ def recorded(run: Callable[[], object]) -> Program:
     torch.manual_seed(0)
     with recorder().recording() as seen:
         run()
-    program = program_of(seen.told())
+    program = convert(seen.told(), Program)
     assert flaw_of(program) is None
     return program
 
@@ -1186,7 +1186,7 @@ def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted
         seen.stop()
     assert sys.getrecursionlimit() == limit, wanted
     assert gc.isenabled() == collects, wanted
-    return lines, program_of(seen.told())
+    return lines, convert(seen.told(), Program)
 
 
 @pytest.mark.parametrize("fault", [MemoryError, KeyboardInterrupt])
@@ -1259,7 +1259,7 @@ def test_a_profiler_that_another_thread_starts_between_two_slices_has_its_own_op
         seen.stop()
     ends.set()
     other.join()
-    program = program_of(seen.told())
+    program = convert(seen.told(), Program)
     assert flaw_of(program) is None
     ours = [unit[0][1].name for unit in units(program) if unit]
     called = {"aten::neg", "aten::sin", "aten::cos", "aten::exp"}

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from ptexplore.capture.chrome_trace import TimedOperator, TimedTrace, read_chrome_trace
-from ptexplore.capture.program import program_of
 from ptexplore.errors import PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units
@@ -78,7 +78,7 @@ def program() -> Program:
     scope["run"](1)
     with importlib.import_module("ptexplore.probe.recording").recording() as seen:
         scope["run"](3)
-    return program_of(seen.told())
+    return convert(seen.told(), Program)
 
 
 def outermost(file: str) -> tuple[int, Counter[str]]:
@@ -155,7 +155,7 @@ def test_what_may_be_of_two_places_is_of_none() -> None:
 
     with importlib.import_module("ptexplore.probe.recording").recording() as seen:
         twice()
-    program = program_of(seen.told())
+    program = convert(seen.told(), Program)
     cut = operators("aten::cos", "aten::sin", "aten::tan", "aten::exp")
     with pytest.raises(PtexploreError, match="another program"):
         with_times(program, cut)

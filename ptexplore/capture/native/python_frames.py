@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress
+from ptexplore.model.messages import PythonLog
 
 CALL, RETURN, C_CALL = 0, 3, 4  # what happened (cpython/pystate.h: PyTrace_CALL and those after it)
 
@@ -31,12 +31,9 @@ class PythonNames:
     lost: bool = False
 
 
-def names_of(data: Mapping[str, Any]) -> PythonNames:
+def names_of(log: PythonLog | None) -> PythonNames:
     """The names that the probe sent with a log; no address where it had no profile function."""
-    if not data:
-        return PythonNames()
-    builtins = {int(address): (str(name), int(function)) for address, (name, function) in data["builtins"].items()}
-    return PythonNames(int(data["hook"]), int(data["mark"]), builtins, bool(data["lost"]))
+    return PythonNames(log.hook, log.mark, log.builtins, log.lost) if log is not None else PythonNames()
 
 
 def place_python(root: SteppedCall, names: PythonNames) -> None:

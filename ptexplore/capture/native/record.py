@@ -12,17 +12,16 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from msgspec import to_builtins
 
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
-from ptexplore.model.messages import SentObservation
-from ptexplore.model.observed import Plain
+from ptexplore.model.messages import Seen, SentMap, SentSteps
+from ptexplore.model.observed import LibraryCalls, SteppedCalls, UnreadableLibraries
 from ptexplore.model.reasons import HookTaken
 from ptexplore.model.recorders import NATIVE
 
@@ -115,90 +114,89 @@ OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libr
 PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these return a bool: Convolution.cpp
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
-LOST = to_builtins(HookTaken())
-KEPT = ("op", "number", "of", "seconds", "cut", "warm_ups", "threads", "beyond", "event")
 
 
-def calls(observations: Sequence[SentObservation], cache: Path) -> list[SentObservation]:
+def calls(observations: Sequence[Seen], cache: Path) -> list[Seen]:
     """The native pass's observations with its rows read: kinds "calls" (one a stepped part) and "unreadable".
 
     `observations` are the probe's: "steps" (rows of the log, packed) and "maps" (the process's memory map). `cache` is
     the folder where function tables are kept by build id.
     """
-    maps = next((str(o["data"]["text"]) for o in observations if o["kind"] == "maps"), "")
+    maps = next((seen.data.text for seen in observations if isinstance(seen.data, SentMap)), "")
     symbols = Symbols(maps, cache)
-    read: list[SentObservation] = []
+    read: list[Seen] = []
     for seen in observations:
-        if seen["kind"] == "steps":
-            read.append({"recorder": NATIVE, "kind": "calls", "data": _part(seen["data"], symbols)})
-        elif seen["kind"] != "maps":
+        if isinstance(seen.data, SentSteps):
+            read.append(Seen(NATIVE, "calls", _part(seen.data, symbols)))
+            if seen.data.libraries:
+                read.append(Seen(NATIVE, "libraries", LibraryCalls(seen.data.libraries, event=seen.data.event)))
+        elif not isinstance(seen.data, SentMap):
             read.append(seen)
     if symbols.unreadable:
-        read.append({"recorder": NATIVE, "kind": "unreadable", "data": {"libraries": symbols.unreadable}})
+        read.append(Seen(NATIVE, "unreadable", UnreadableLibraries(symbols.unreadable)))
     return read
 
 
-def _part(data: Plain, symbols: Symbols) -> Plain:
-    logged = data.get("python") or {}
-    names = names_of(logged)
-    rows, instructions = without_clock(
-        zlib.decompress(base64.b64decode(data["rows"])), int(data["instructions"]), symbols.clock
-    )
-    root = build(rows, instructions, symbols, names)
-    codes = {int(address): code for address, code in logged.get("codes", {}).items()}
-    return {
-        "part": data["what"],
-        **{name: data.get(name) for name in KEPT},
-        "instructions": root.end,
-        "stepped": instructions,
-        **_listed(root, codes, symbols),
-        "ordered": bool(logged),
-        "unordered": LOST if names.lost else data.get("unprofiled") or None,
-    }
-
-
-def _listed(root: SteppedCall, codes: Mapping[int, Plain], symbols: Symbols) -> Plain:
-    """The calls in the order of entry as parallel lists, each function named once; `codes` are Python's by address."""
+def _part(data: SentSteps, symbols: Symbols) -> SteppedCalls:
+    """The calls in the order of entry as parallel lists, each function named once."""
+    log, names_of_python = data.python, names_of(data.python)
+    rows, instructions = without_clock(zlib.decompress(base64.b64decode(data.rows)), data.instructions, symbols.clock)
+    root = build(rows, instructions, symbols, names_of_python)
     depths, entered = zip(*root.walk(), strict=True)
     calls: tuple[SteppedCall, ...] = entered[1:]
     numbers: dict[FunctionAddress, int] = {}
-    function = [numbers.setdefault(call.place, len(numbers)) for call in calls]
+    function = tuple([numbers.setdefault(call.place, len(numbers)) for call in calls])
+    codes = log.codes if log is not None else {}
     python = {numbers[place]: codes[place.start] for place in numbers if place.kind == PYTHON}
     names = [demangle(place.mangled) if place.mangled else "" for place in numbers]
-    names = [str(python[number]["qualname"]) if number in python else name for number, name in enumerate(names)]
+    names = [python[number].qualname if number in python else name for number, name in enumerate(names)]
     closed: Counter[str] = Counter()
     for call in calls:
         if not call.place.library.startswith(OPEN) and call.place.kind != PYTHON:
             closed[call.place.library or "no library"] += call.own
-    return {
-        "functions": [(f.library, f.kind, f.mangled, name) for f, name in zip(numbers, names, strict=True)],
-        "function": function,
-        "depth": depths[1:],
-        "begin": [call.begin for call in calls],
-        "end": [call.end for call in calls],
-        "tail": [number for number, call in enumerate(calls) if call.tail],
-        "shared": {
-            str(n): list(dict.fromkeys(name for name in map(demangle, place.others) if name != names[n]))
+    return SteppedCalls(
+        part=data.what,
+        op=data.op,
+        number=data.number,
+        of=data.of,
+        seconds=data.seconds,
+        cut=data.cut,
+        warm_ups=data.warm_ups,
+        threads=data.threads,
+        beyond=data.beyond,
+        event=data.event,
+        instructions=root.end,
+        stepped=instructions,
+        functions=tuple((f.library, f.kind, f.mangled, name) for f, name in zip(numbers, names, strict=True)),
+        function=function,
+        depth=depths[1:],
+        begin=tuple([call.begin for call in calls]),
+        end=tuple([call.end for call in calls]),
+        tail=tuple(number for number, call in enumerate(calls) if call.tail),
+        shared={
+            str(n): tuple(dict.fromkeys(name for name in map(demangle, place.others) if name != names[n]))
             for place, n in numbers.items()
             if place.others
         },
-        "jumpers": {
-            str(n): list(dict.fromkeys(map(demangle, place.jumpers))) for place, n in numbers.items() if place.jumpers
+        jumpers={
+            str(n): tuple(dict.fromkeys(map(demangle, place.jumpers))) for place, n in numbers.items() if place.jumpers
         },
-        "units": {str(n): place.unit for place, n in numbers.items() if place.unit},
-        "written": {str(n): (place.file, place.line) for place, n in numbers.items() if place.file},
-        "globals": [n for place, n in numbers.items() if place.is_global],
-        "stubs": dict(_stubs(calls, function, names, symbols)),
-        "returned": {
+        units={str(n): place.unit for place, n in numbers.items() if place.unit},
+        written={str(n): (place.file, place.line) for place, n in numbers.items() if place.file},
+        globals=tuple(n for place, n in numbers.items() if place.is_global),
+        stubs=dict(_stubs(calls, function, names, symbols)),
+        returned={
             str(n): c.returned & _BYTE
             for n, c in enumerate(calls)
             if c.returned is not None and c.returned & _BYTE < 2 and PREDICATE.match(names[function[n]])
         },
-        "registers": {str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
-        "closed": dict(closed.most_common()),
-        "codes": {str(number): code for number, code in python.items()},
-        "builtins": {str(number): call.builtin for number, call in enumerate(calls) if call.builtin},
-    }
+        registers={str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
+        closed=dict(closed.most_common()),
+        codes={str(number): code for number, code in python.items()},
+        builtins={str(number): call.builtin for number, call in enumerate(calls) if call.builtin},
+        ordered=log is not None,
+        unordered=HookTaken() if names_of_python.lost else data.unprofiled,
+    )
 
 
 def _stubs(

@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from msgspec import to_builtins
-
 from ptexplore.capture.failures import without_stack
 from ptexplore.capture.native.symbols import Elf, FunctionAddress, NotElf, demangle
 from ptexplore.cpp.library_names import OPENMP, STANDARD, SYSTEMS, TORCHS
 from ptexplore.cpp.symbol_names import parse
-from ptexplore.model.messages import RaiserAndThrow
-from ptexplore.model.observed import CppFunction, Plain
+from ptexplore.model.messages import RaiserNoted
+from ptexplore.model.observed import CppFunction, ThrownError
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
@@ -31,8 +29,8 @@ THROW = "throw"
 _CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
 
 
-def thrown(text: str, cache: Path) -> Plain | None:
-    """The data of an observation "thrown"; None for an error that C++ did not throw.
+def thrown(text: str, cache: Path) -> ThrownError | None:
+    """Where the error of this text was thrown; None for one that C++ did not throw.
 
     `cache` is the folder where function tables are kept by build id.
     """
@@ -40,35 +38,28 @@ def thrown(text: str, cache: Path) -> Plain | None:
     if raised is None:
         return None
     functions = _functions(text[raised.end() :], cache)
-    stack = [to_builtins(function) for function in functions if not _throws(function.name)]
-    return {
-        "message": without_stack(text),
-        "function": raised[1],
-        "file": raised[2],
-        "line": int(raised[3]),
-        "stack": stack,
-    }
+    stack = tuple(function for function in functions if not _throws(function.name))
+    return ThrownError(without_stack(text), raised[1], raised[2], int(raised[3]), stack)
 
 
-def raised(told: RaiserAndThrow, message: str, cache: Path) -> Plain | None:
-    """The data of an observation "thrown" about an error that torch keeps no line with; None if it is not known.
+def raised(told: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
+    """Where an error was thrown that torch keeps no line with; None if it is not known.
 
     `told` is what the probe noted (probe/raises.py). What hands an error of C++ to Python takes it as an exception_ptr;
     then the last one that was thrown before is that error.
     """
-    by, places = told["by"], told["places"]
+    by, places = told.by, told.places
     innermost = list(islice(_named(places, cache), 2))
     raiser = innermost[0] if innermost else None
     setter = innermost[-1] if raiser is not None and raiser.name.startswith(HELPER) else raiser
     if setter is not None and HANDS_ON in setter.name:
-        by, places = THROW, told.get("thrown", ())
+        by, places = THROW, told.thrown
         raiser = _raiser(places, cache)
     if raiser is None or not raiser.name:
         return None
-    data = {"message": message, "function": parse(raiser.name).plain, "by": by, "raiser": to_builtins(raiser)}
-    if by == THROW:
-        data["type"] = demangle(f"_Z{told['type']}")
-    return {**data, "stack": [to_builtins(function) for function in stack_at(places, cache)]}
+    stack = tuple(stack_at(places, cache))
+    type_ = demangle(f"_Z{told.type}") if by == THROW else ""
+    return ThrownError(message, parse(raiser.name).plain, stack=stack, by=by, type=type_, raiser=raiser)
 
 
 def _raiser(places: Sequence[tuple[str, int]], cache: Path) -> CppFunction | None:

@@ -142,6 +142,6 @@ def print_explanation(console: Console, explanation: Explanation, locate: Locate
     if explanation.observations:
         console.print(Text("observed", style="bold"))
     for observation in explanation.observations:
-        data = clean(json.dumps(observation.plain, default=str))
+        data = clean(json.dumps(observation.data, default=str))
         label = f"  #{observation.id} {observation.recorder}/{observation.kind}: "
         folded(console, Text(data[:600], style="dim"), label, "    ")

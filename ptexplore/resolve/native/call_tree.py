@@ -131,6 +131,7 @@ class SteppedPart:
 
 def part(calls: SteppedCalls) -> SteppedPart:
     """The tree of these calls."""
+    tails, global_ones = frozenset(calls.tail), frozenset(calls.globals)
     functions = [
         Function(
             library,
@@ -138,7 +139,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
             demangled,
             closed=kind == "python" or (library in calls.closed and not library.startswith(TORCHS)),
             unit=calls.units.get(str(number), ""),
-            is_global=number in calls.globals,
+            is_global=number in global_ones,
             shared=calls.shared.get(str(number), ()),
             jumpers=calls.jumpers.get(str(number), ()),
             code=calls.codes.get(str(number)),
@@ -155,7 +156,7 @@ def part(calls: SteppedCalls) -> SteppedPart:
         parent = stack[-1] if stack else None
         registers = calls.registers.get(str(number))
         builtin, stub = calls.builtins.get(str(number), ""), calls.stubs.get(str(number), "")
-        tail = number in calls.tail
+        tail = number in tails
         returned = calls.returned.get(str(number))
         frame = NativeFrame(number, functions[function], begin, end, tail, registers, parent, builtin, stub, returned)
         if parent is not None:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.hop_keys import hop_keys
-from ptexplore.model.observed import Observation
+from ptexplore.model.observed import SavedObservation
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
@@ -44,7 +44,7 @@ class ExplainedHop:
     format: int = field(default=TRAIL_FORMAT, kw_only=True)
     hop: HopRow
     children: tuple[int, ...]
-    observations: tuple[Observation, ...]
+    observations: tuple[SavedObservation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Explanation:
     facts: tuple[tuple[str, str], ...]
     places: tuple[tuple[str, SourceRef], ...]
     why: tuple[str, ...]
-    observations: tuple[Observation, ...]
-    recorded: tuple[Observation, ...]
+    observations: tuple[SavedObservation, ...]
+    recorded: tuple[SavedObservation, ...]
     hop: Hop | None
     parent: int | None
     stable_key: str = ""
@@ -72,7 +72,7 @@ class ExplainedEnding:
 
     format: int = field(default=TRAIL_FORMAT, kw_only=True)
     ending: Ending
-    observations: tuple[Observation, ...]
+    observations: tuple[SavedObservation, ...]
 
 
 ERROR = "error"  # what `--explain` takes for what the expression raised
@@ -84,7 +84,7 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     ending = trail.ending
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
-    evidence = tuple(o for o in session.observations if o.kind in RAISED) if session else ()
+    evidence = tuple(o.as_saved() for o in session.observations if o.kind in RAISED) if session else ()
     told = replace(ending, why=(), message="", stack=(), over=None, how=how_in_words(ending))
     facts = [("raised in", ending.stage), *_known(told)]
     left_out = ("stage", "source", "python", "message", "exception", "given", "untold", "compared", "raising")
@@ -113,7 +113,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     if hop is None:
         last = max(hops, default=0)
         raise PtexploreError(f"there is no hop {number}", f"hops are numbered 1 to {last}", "--full shows all", USAGE)
-    evidence = tuple(o for o in session.observations if o.id in hop.evidence) if session else ()
+    evidence = tuple(o.as_saved() for o in session.observations if o.id in hop.evidence) if session else ()
     facts = [
         ("kind", hop.kind),
         ("status", f"{hop.status}: {STATUS_MEANS[hop.status]}"),
@@ -161,13 +161,13 @@ def explanation_to_json(explanation: Explanation) -> str:
     return to_json(ExplainedHop(row, tuple(child.id for child in hop.children), explanation.recorded))
 
 
-def _shortened(observation: Observation) -> Observation:
+def _shortened(observation: SavedObservation) -> SavedObservation:
     """An observation for people to read: of long tables, as the native pass has, only how long they are."""
     data = {
-        name: f"{len(value):,} entries" if isinstance(value, (list, dict)) and len(value) > MOST else value
-        for name, value in observation.plain.items()
+        name: f"{len(value):,} entries" if isinstance(value, (list, tuple, dict)) and len(value) > MOST else value
+        for name, value in observation.data.items()
     }
-    return structs.replace(observation, plain=data) if observation.recorder == NATIVE else observation
+    return structs.replace(observation, data=data) if observation.recorder == NATIVE else observation
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:

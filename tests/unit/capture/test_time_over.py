@@ -11,6 +11,7 @@ from ptexplore.capture import trace
 from ptexplore.capture.probing import TraceRequest, _too_slow
 from ptexplore.model import reasons
 from ptexplore.model.actions import GiveLonger
+from ptexplore.model.observed import Remark
 from ptexplore.model.places import Runtime
 
 A_PASS: dict[str, Any] = {
@@ -22,6 +23,7 @@ A_PASS: dict[str, Any] = {
     "result": {"type": "int", "description": "1"},
     "observations": [],
 }
+RAISED = {"stage": "expression", "exception": "ValueError", "message": "no"}
 RUNTIME = Runtime("python", "3.11", "/torch", "2.13.0", "", "wheel", None, None, (), "", "")
 
 
@@ -36,7 +38,7 @@ def test_the_pass_that_was_not_made_is_named_with_what_is_missing() -> None:
     (stopped,) = (seen for seen in session.observations if seen.kind == "stopped")
     was_stopped = reasons.PassStopped(reasons.RunningPass("dispatch"), 60.0)
     told = reasons.TooLate(was_stopped, GiveLonger(), (reasons.CallsMissing(),))
-    assert reasons.reason_of(stopped.plain["told"]) == told
+    assert stopped.data == Remark(told, observation=1)
     assert session.captured.reason == reasons.TimeOverBefore()
 
 
@@ -52,6 +54,11 @@ def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
     told = trace.with_throw(session, running({"type": "begin", "recorder": "thrown"}))
     (stopped,) = told.observations
     assert (stopped.recorder, stopped.kind) == ("thrown", "stopped")
-    assert stopped.plain["told"]["code"] == "throw-not-looked"
-    seen = {"type": "pass", "recorder": "thrown", "observations": [{"recorder": "thrown", "kind": "freed", "data": {}}]}
-    assert [one.kind for one in trace.with_throw(session, running(seen)).observations] == ["freed"]
+    assert isinstance(stopped.data, Remark)
+    assert isinstance(stopped.data.told, reasons.ThrowNotLooked)
+    seen = {
+        "type": "pass",
+        "recorder": "thrown",
+        "observations": [{"recorder": "thrown", "kind": "raised", "data": RAISED}],
+    }
+    assert [one.kind for one in trace.with_throw(session, running(seen)).observations] == ["raised"]

@@ -10,6 +10,7 @@ import pytest
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import _Heard
 from ptexplore.model.actions import TraceAgain
+from ptexplore.model.observed import Remark
 from ptexplore.model.program import CallPath, Program
 from ptexplore.model.reasons import (
     ErrorNotRaised,
@@ -17,7 +18,6 @@ from ptexplore.model.reasons import (
     RunEndedBySignal,
     Said,
     WritesNotTold,
-    reason_of,
 )
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
@@ -39,12 +39,12 @@ def test_why_is_kept(kind: str) -> None:
     heard.take({"type": kind, "recorder": "writes", **more})
     (seen,) = heard.observations
     assert seen.kind == "unwatched"
-    assert reason_of(seen.plain["told"]) == WritesNotTold(why)
+    assert seen.data == Remark(WritesNotTold(why), observation=1)
 
 
 def test_what_tells_is_no_remark() -> None:
     heard = _Heard(TraceRequest(script="train.py"))
-    data: dict[str, Any] = {"tensor": "torch.FloatTensor [3]"}
+    data: dict[str, Any] = {"tensor": "torch.FloatTensor [3]", "expected": 0, "version": 1, "node": None, "saved": None}
     told = {"recorder": "writes", "kind": "saved", "data": data}
     heard.take({"type": "pass", "recorder": "writes", "observations": [told]})
     assert [seen.kind for seen in heard.observations] == ["saved"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ptexplore.cpp.conditions import Conditions
-from ptexplore.model.observed import UNSEEN, Observation, UserCall
+from ptexplore.model.observed import UNSEEN, SavedObservation, UserCall
 from ptexplore.model.observed import Event as RecordedEvent
 from ptexplore.model.operators import (
     Binding,
@@ -148,7 +148,7 @@ def session(
     made += [("ops", "graph", dict(data)) for data in graph]
     made += [("native", "calls", dict(data)) for data in native]
     made += [(recorder, kind, dict(data)) for recorder, kind, data in more]
-    observations = tuple(Observation(number, *one) for number, one in enumerate(made, 1))
+    observations = tuple(SavedObservation(number, *one).as_seen() for number, one in enumerate(made, 1))
     return Session(
         "torch.blend(a, b)", TorchInfo(torch_dir=torch_dir), (), TraceOptions(), Captured(), ResultInfo(), observations
     )
@@ -286,14 +286,14 @@ def claim(kind: str, name: str, *children: Claim, event: Mapping[str, Any] | Non
 def recorded(data: Mapping[str, Any]) -> RecordedEvent:
     """An event's data as resolve has it."""
     given = {"event": 10**6, "parent": None, "type": "callable", "thread": 0, "phase": "forward", **data}
-    event = Observation(0, "ops", "event", given).data
+    event = SavedObservation(0, "ops", "event", given).as_seen().data
     assert isinstance(event, RecordedEvent)
     return event
 
 
 def user_call(observation: int, data: Mapping[str, Any]) -> UserCall:
     """A call's data as resolve has it."""
-    call = Observation(observation, "dispatch", "call", dict(data)).data
+    call = SavedObservation(observation, "dispatch", "call", dict(data)).as_seen().data
     assert isinstance(call, UserCall)
     return call
 

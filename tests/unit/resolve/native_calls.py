@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptexplore.model.observed import Observation, SteppedCalls
+from ptexplore.model.observed import SavedObservation, SteppedCalls
 from ptexplore.model.operators import DispatchKey
 from ptexplore.resolve.keyset import KeySets
 from ptexplore.resolve.native import call_tree
@@ -74,6 +74,6 @@ def calls(text: str, **more: Any) -> dict[str, Any]:
 
 def part(observation: int, data: dict[str, Any]) -> call_tree.SteppedPart:
     """The tree of the calls that a "calls" observation holds."""
-    calls = Observation(observation, "native", "calls", data).data
+    calls = SavedObservation(observation, "native", "calls", data).as_seen().data
     assert isinstance(calls, SteppedCalls)
     return call_tree.part(calls)

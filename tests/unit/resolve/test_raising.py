@@ -169,7 +169,7 @@ def test_of_a_long_message_the_beginning_tells_that_it_is_the_same(small: Small)
     """One recorder cuts it, the other keeps C++'s stack behind it."""
     context, _ = raising(small, (an_op(),), *STACK, message="x" * 17_000)
     raised, *others = context.session.observations
-    raised = structs.replace(raised, plain={**raised.plain, "message": raised.plain["message"][:16_000]})
+    raised = structs.replace(raised, data=structs.replace(raised.data, message=raised.data.message[:16_000]))
     context = replace(context, session=replace(context.session, observations=(raised, *others)))
     ending = conclude(context, (an_op(),), {})
     assert ending is not None
@@ -214,11 +214,11 @@ def test_of_functions_that_are_one_code_none_is_named_alone(small: Small) -> Non
     known = an_op(step("AutogradCPU", "VariableType::blend"))
     context, claims = raising(small, (known,), FUNCTOR, *STACK[1:])
     raised, thrown = context.session.observations
-    functor, *around = thrown.plain["stack"]
+    functor, *around = thrown.data.stack
     other = "torch::autograd::VariableHooks::fallback() const"
     for shared, name, alike in (((), "at::wrapper_CPU_blend", ()), ((other,), None, (other,))):
-        stack = [{**functor, "shared": list(shared)}, *around]
-        told = structs.replace(thrown, plain={**thrown.plain, "stack": stack})
+        stack = (structs.replace(functor, shared=shared), *around)
+        told = structs.replace(thrown, data=structs.replace(thrown.data, stack=stack))
         seen = replace(context, session=replace(context.session, observations=(raised, told)))
         held = next(one.hop for one in walk(reach(seen, claims)) if one.hop.native and one.hop.native.symbol == FUNCTOR)
         assert held.native is not None
@@ -336,7 +336,7 @@ def test_what_torchscript_says_is_of_the_error_in_it(small: Small) -> None:
     context, claims = raising(small, (an_op(),), *STACK, message=told)
     raised, thrown = context.session.observations
     for words, is_told in (("no", True), ("other", False)):
-        thrown = structs.replace(thrown, plain={**thrown.plain, "message": f"{told}{words}"})
+        thrown = structs.replace(thrown, data=structs.replace(thrown.data, message=f"{told}{words}"))
         ending = conclude(replace(context, session=replace(context.session, observations=(raised, thrown))), claims, {})
         assert ending is not None
         assert (ending.function == "check") == is_told

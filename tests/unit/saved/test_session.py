@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.observed import Observation
+from ptexplore.model.observed import SavedObservation
 from ptexplore.model.options import TraceOptions
-from ptexplore.model.reasons import Said
-from ptexplore.model.trace import BoundName, Captured, ResultInfo, Session, TorchInfo
+from ptexplore.model.reasons import Reason, Said
+from ptexplore.model.trace import BoundName, Captured, ResultInfo, SavedSession, Session, TorchInfo
+from ptexplore.saved.changed import session_with
 from ptexplore.saved.document import from_json, to_json
 from ptexplore.saved.session import checked, portable
 
@@ -79,12 +80,16 @@ def session() -> Session:
         options=TraceOptions(variables=(("x", "1"),)),
         captured=Captured(ops=True, reason=Said("…")),
         result=ResultInfo("torch.Tensor", "…"),
-        observations=tuple(Observation(n, r, k, d) for n, (r, k, d) in enumerate(OBSERVED, 1)),
+        observations=tuple(SavedObservation(n, r, k, d).as_seen() for n, (r, k, d) in enumerate(OBSERVED, 1)),
     )
 
 
+def same(reason: Reason) -> Reason:
+    return reason
+
+
 def text_of(session: Session) -> str:
-    return to_json(portable(session))
+    return to_json(session_with(portable(session), same))
 
 
 def document_of(session: Session) -> dict[str, Any]:
@@ -94,7 +99,7 @@ def document_of(session: Session) -> dict[str, Any]:
 def read(given: Any) -> Session:
     """The session of a document or of its text."""
     data = given.encode() if isinstance(given, str) else json.dumps(given).encode()
-    return checked(from_json(data, Session, "x.json"), "x.json")
+    return checked(from_json(data, SavedSession, "x.json"), same, "x.json")
 
 
 def test_round_trip(session: Session) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.actions import StepOperator
-from ptexplore.model.observed import Observation, Remark, SteppedCalls, records
+from ptexplore.model.observed import Remark, SavedObservation, SteppedCalls, records
 from ptexplore.model.operators import KernelRef
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.place_reasons import OutsideTorch, SharedCode
@@ -277,12 +277,12 @@ def test_it_may_be_packed() -> None:
 @pytest.mark.parametrize("value", [1e-4 / 3, -9.8765432109876543e-5, 5e-324, 1.7976931348623157e308, 2**64 - 1])
 def test_any_number_of_a_machine_is_read(value: float) -> None:
     """Between 1e-5 and 1e-4 a float is written without an exponent: 21 digits in a row."""
-    seen = Observation(1, "ops", "event", {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward",
-                                           "name": "aten::clamp", "inputs": [value]})  # fmt: skip
-    told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen,))
+    event = {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward", "name": "aten::clamp"}
+    seen = SavedObservation(1, "ops", "event", event | {"inputs": [value]})
+    told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen.as_seen(),))
     session = trail_from_json(trail_to_json(a_trail(), told).encode(), "x.json")[1]
     assert session is not None
-    assert session.observations[0].plain["inputs"] == [value]
+    assert session.observations[0].as_saved().data["inputs"] == [value]
 
 
 def test_further_keys_are_passed_over() -> None:
@@ -664,7 +664,7 @@ def test_observations_and_programs_of_format_3_are_read() -> None:
 
 def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> None:
     told = {"code": "events-cut", "most": 9, "text": "somebody's"}
-    seen = Observation(1, "ops", "cut", {"told": told, "text": "somebody's"})
+    seen = SavedObservation(1, "ops", "cut", {"told": told, "text": "somebody's"}).as_seen()
     trail = a_trail()
     session = Session("x", trail.torch, (), TraceOptions(), Captured(reason=RunsOnce()), trail.result, (seen,))
     text = trail_to_json(trail, session)
@@ -674,7 +674,7 @@ def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> N
     assert written["observations"][0]["data"]["text"] == sentence(EventsCut(9))
     kept = trail_from_json(text.encode(), "x.json")[1]
     assert kept is not None
-    assert kept.observations[0].plain["told"] == {"code": "events-cut", "most": 9}
+    assert kept.observations[0].as_saved().data["told"] == {"code": "events-cut", "most": 9}
     assert kept.captured.reason == RunsOnce()
 
 
@@ -806,7 +806,7 @@ def test_the_session_of_format_1() -> None:
     _, session = trail_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
     assert session.format == TRAIL_FORMAT
-    assert [o.plain for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
+    assert [o.as_saved().data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ptexplore.errors import PtexploreError
-from ptexplore.model.observed import Observation
+from ptexplore.model.observed import SavedObservation
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
@@ -51,12 +51,13 @@ def session(sizes: dict[int, list[int]], **parts: int) -> Session:
     event = {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward", "name": "aten::linear"}
     tensor = {"impl": 1, "device": "cpu", "layout": "strided", "dtype": "float"}
     seen = [
-        Observation(n, "ops", "event", {**event, "inputs": [{**tensor, "sizes": size}]}) for n, size in sizes.items()
+        SavedObservation(n, "ops", "event", {**event, "inputs": [{**tensor, "sizes": size}]}).as_seen()
+        for n, size in sizes.items()
     ]
     empty = {name: [] for name in ("functions", "function", "depth", "begin", "end", "tail")}
     empty |= {"registers": {}, "closed": {}}
     seen += [
-        Observation(900 + n, "native", "calls", {**empty, "part": part, "instructions": count})
+        SavedObservation(900 + n, "native", "calls", {**empty, "part": part, "instructions": count}).as_seen()
         for n, (part, count) in enumerate(parts.items())
     ]
     return Session(
@@ -221,7 +222,7 @@ def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> N
     sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
             "tls_include": 0, "tls_exclude": 0}  # fmt: skip
     told = session({})
-    told = replace(told, observations=(*told.observations, Observation(70, "frames", "event", sets)))
+    told = replace(told, observations=(*told.observations, SavedObservation(70, "frames", "event", sets).as_seen()))
     whole = expression_run(trail, told).whole
     assert (whole.operators, whole.cost) == (2, 8)
 
@@ -235,12 +236,15 @@ def test_what_was_raised_stands_above_the_modules() -> None:
 
 def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
     trail = a_trail(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
-    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    kept = [
+        SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()
+        for n, size in ((2, 80), (3, 16))
+    ]
     seen = session({}, forward=9)
     page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
     assert any("96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: in no row 16 B") for told in page.left_out)
-    more = Observation(960, "ops", "uncounted", {"packed": 2, "unread": 0, "silent": 1})
+    more = SavedObservation(960, "ops", "uncounted", {"packed": 2, "unread": 0, "silent": 1}).as_seen()
     page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept, more)))
     assert any("at least 96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: without 2 saved tensors that a hook packed") for told in page.left_out)
@@ -250,7 +254,10 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
 def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
     inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
     trail = a_trail(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
-    kept = [Observation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}) for n, size in ((2, 80), (3, 16))]
+    kept = [
+        SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()
+        for n, size in ((2, 80), (3, 16))
+    ]
     seen = replace(session({}), observations=tuple(kept))
     page = view(trail, Options(view="modules", opened="a"), seen)
     assert any("96 B saved for backward" in fact for fact in page.facts)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 from rich.console import Console
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details, reasons
+from ptexplore.model.observed import SavedObservation
 from ptexplore.model.place_reasons import FunctionUnseen, OutsideTorch
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import BackwardFrom, BeganAt, BeganAtReal, BeganAtRealSum, BeganAtSum, Reason, Said
@@ -131,7 +131,9 @@ def test_a_share_is_that_of_the_instructions_and_none_stands_where_none_was_coun
     page = view(trail, Options(view="path"), session)
     hops = {hop.id: hop for hop in walk(trail.hops)}
     callers = {child.id: hop for hop in walk(trail.hops) for child in hop.children}
-    told = [part for o in (session.observations if session else ()) if o.kind == "calls" for part in (o.plain,)]
+    told = [
+        part for o in (session.observations if session else ()) if o.kind == "calls" for part in (o.as_saved().data,)
+    ]
     whole = sum(part["instructions"] for part in told)
     counted = sum(hop.instructions or 0 for hop in trail.hops if hop.instructions is not None)
     whole = max(whole, counted) or 1
@@ -908,7 +910,9 @@ def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | N
     _, session = saved(FILES[0])
     assert session is not None
     seen = next(observation for observation in session.observations if observation.kind == "calls")
-    part = structs.replace(seen, plain=seen.plain | {"cut": None} | more) if more is not None else None
+    part = (
+        SavedObservation(1, "native", "calls", seen.as_saved().data | {"cut": None} | more).as_seen() if more else None
+    )
     session = replace(session, observations=(part,) if part is not None else ())
     assert everything(trail, Options(), session).shows == told
 
