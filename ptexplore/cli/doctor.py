@@ -16,12 +16,12 @@ def doctor(
     unconfirmed: Annotated[bool, Option("--unconfirmed", help="list every registration that is not confirmed")] = False,
 ) -> int:
     """Check the installed torch, its regenerated C++ and the catalogue; count what is confirmed."""
-    from ptexplore.view.health import health_to_document
-
     with open_workspace(python) as workspace:
         report = workspace.health()
     if as_json:
-        print_json(health_to_document(report))
+        from ptexplore.view.documents.health import doctor_document
+
+        print_json(doctor_document(report))
     else:
         from ptexplore.render.terminal.health import print_health
 

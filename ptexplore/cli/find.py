@@ -33,7 +33,6 @@ def find(
     """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, plain words, a text."""
     from ptexplore.lookup.gathering import GROUPS
     from ptexplore.model.symbols import SymbolKind
-    from ptexplore.view.search.documents import find_to_document
 
     words = " ".join(query).strip()
     kinds = (*GROUPS, *get_args(SymbolKind))
@@ -44,7 +43,9 @@ def find(
     with open_workspace(python, tree) as workspace:
         view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
         if as_json:
-            print_json(find_to_document(view))
+            from ptexplore.view.documents.search import find_document
+
+            print_json(find_document(view))
         else:
             from ptexplore.render.terminal.search import print_find
 

@@ -71,9 +71,9 @@ def check_notes(
     with open_workspace(python, tree, notes) as workspace:
         view = workspace.check_notes(only or (), run_labs=run_labs, timeout=timeout, ran=ran)
     if as_json:
-        from ptexplore.view.notes.check import check_document
+        from ptexplore.view.documents.notes import notes_check_document
 
-        print_json(check_document(view))
+        print_json(notes_check_document(view))
     else:
         print_check(open_console(), view, everything=everything)
     return MISSING if view.broken else FAILED if view.failed else 0

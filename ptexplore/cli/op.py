@@ -22,9 +22,9 @@ def op(
     with open_workspace(python) as workspace:
         card = workspace.operator(name)
         if as_json:
-            from ptexplore.view.card import card_to_document
+            from ptexplore.view.documents.card import card_document
 
-            print_json(card_to_document(card, workspace.runtime))
+            print_json(card_document(card, workspace.runtime))
         else:
             from ptexplore.render.terminal.card import print_card
 

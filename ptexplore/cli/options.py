@@ -86,8 +86,11 @@ def warn(text: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    """What `--json` prints."""
-    print(json.dumps(document).replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
+    """What `--json` prints: a record of `view/documents/`, or plain data."""
+    from msgspec import to_builtins
+
+    text = json.dumps(to_builtins(document))
+    print(text.replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
 
 
 def fetch_if_none(workspace: Workspace) -> None:

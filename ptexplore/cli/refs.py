@@ -44,7 +44,6 @@ def refs(
     """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
     from ptexplore.lookup.callers import DEPTH
     from ptexplore.lookup.refs import GROUPS
-    from ptexplore.view.search.documents import refs_to_document
 
     group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
     if kind is not None and group is None:
@@ -63,7 +62,9 @@ def refs(
             return 0
         view = workspace.refs(name, kind=group, limit=at_most(20 if limit is None else limit))
         if as_json:
-            print_json(refs_to_document(view))
+            from ptexplore.view.documents.search import refs_document
+
+            print_json(refs_document(view))
         else:
             from ptexplore.render.terminal.refs import print_refs
 
@@ -72,11 +73,11 @@ def refs(
 
 
 def _callers(workspace: Workspace, name: str, depth: int, limit: int | None, *, as_json: bool) -> None:
-    from ptexplore.view.search.caller_tree import callers_to_document
-
     view = workspace.callers(name, depth=depth, limit=at_most(limit) if limit is not None else None)
     if as_json:
-        print_json(callers_to_document(view))
+        from ptexplore.view.documents.callers import callers_document
+
+        print_json(callers_document(view))
         return
     from ptexplore.render.terminal.callers import print_callers
 

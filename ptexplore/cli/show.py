@@ -53,9 +53,9 @@ def show(
             return 0
         view = workspace.show(name, kind=kind, everything=every, every_key=full, notes=not no_notes)
         if as_json:
-            from ptexplore.view.search.show import show_to_document
+            from ptexplore.view.documents.show import show_document
 
-            print_json(show_to_document(view))
+            print_json(show_document(view))
         else:
             _print(view, linking(workspace.locate), limit, paged=not no_pager)
     return 0

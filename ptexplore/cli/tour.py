@@ -34,12 +34,9 @@ from ptexplore.view.notes.tour import (
     find_tour,
     in_order,
     listing,
-    listing_document,
     no_tours,
-    path_document,
     path_view,
     stop_left_at,
-    tour_document,
 )
 
 if TYPE_CHECKING:
@@ -112,6 +109,8 @@ def tour(
         if not fetch:
             _tell_what_is_missing(guide, chosen)
         if as_json:
+            from ptexplore.view.documents.notes import tour_document
+
             print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _print(guide, chosen, numbers, intro=number is None)
@@ -132,7 +131,9 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
     progress = load_progress()
     rows = listing(library, progress)
     if as_json:
-        print_json(listing_document(rows))
+        from ptexplore.view.documents.notes import tour_list_document
+
+        print_json(tour_list_document(rows))
         return 0
     if not rows:
         raise no_tours(library)
@@ -150,6 +151,8 @@ def _path(library: NoteLibrary, *, as_json: bool) -> int:
     path = load_path(library)
     view = path_view(library, path, progress)
     if as_json:
+        from ptexplore.view.documents.notes import path_document
+
         print_json(path_document(view))
         return 0
     from ptexplore.render.terminal.tour_list import print_path

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file
 from ptexplore.model.operators import Count, Registration
@@ -14,7 +13,6 @@ from ptexplore.model.places import Checkout, Runtime, TreeInfo
 from ptexplore.resolve.places.relation import Relation
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
-from ptexplore.view.documents import FORMAT, tree_to_json
 from ptexplore.view.words.places import place_sentence
 
 LISTED = 400  # unconfirmed registrations listed by reason; more than that says nothing new
@@ -125,40 +123,3 @@ def _size(path: Path) -> int:
     if path.is_dir():
         return sum(p.stat().st_size for p in path.rglob("*") if p.is_file())
     return path.stat().st_size if path.exists() else 0
-
-
-def health_to_document(report: Health) -> dict[str, Any]:
-    """The report as plain JSON data."""
-    runtime = report.runtime
-    return {
-        "format": FORMAT,
-        "torch": {
-            "version": runtime.version,
-            "git_version": runtime.git_version,
-            "build": runtime.build,
-            "python": runtime.python,
-            "python_version": runtime.python_version,
-            "folder": runtime.torch_dir,
-        },
-        "trees": [tree_to_json(t) for t in report.trees],
-        "operators": report.operators,
-        "registrations": {
-            name: {"confirmed": count.confirmed, "total": count.total} for name, count in report.registrations.items()
-        },
-        "unconfirmed": [{"reason": reason, "count": count} for reason, count in report.reasons],
-        "caches": [{"name": c.name, "path": c.path, "bytes": c.size} for c in report.caches],
-        "checkouts": [
-            {
-                **tree_to_json(health.tree),
-                "project": health.checkout.project,
-                "why": place_sentence(health.relation.why),
-                "files": {"same": health.relation.same, "different": len(health.relation.different)},
-                "different": list(health.relation.different),
-                "records": {"confirmed": health.relation.records.confirmed, "total": health.relation.records.total},
-            }
-            for health in report.checkouts
-        ],
-        "in_cpp": {"confirmed": report.in_cpp.confirmed, "total": report.in_cpp.total},
-        "sound": report.sound,
-        "advice": list(report.advice),
-    }

@@ -23,7 +23,7 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.safe_text import clean_json
 from ptexplore.saved.document import from_document, refused
 from ptexplore.saved.trail import trail_from_json
-from ptexplore.view.documents import FORMAT
+from ptexplore.view.documents.parts import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence

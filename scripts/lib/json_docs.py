@@ -8,37 +8,79 @@ from __future__ import annotations
 import ast
 import inspect
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from io import StringIO
 from textwrap import dedent
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import fields as fields_of
 
 from ptexplore.model.reasons import Reason
+from ptexplore.view.documents import parts
+from ptexplore.view.documents.callers import CallersDocument
+from ptexplore.view.documents.card import CardDocument
+from ptexplore.view.documents.health import DoctorDocument
+from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
+from ptexplore.view.documents.search import FindDocument, RefsDocument
+from ptexplore.view.documents.show import ShowDocument
 
-BEGIN, END = "<!-- made by scripts/json-docs -->", "<!-- until here -->"
+BEGIN, END = "<!-- made by scripts/json-docs: {} -->", "<!-- until here -->"
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
 
 
 def with_tables(text: str) -> str:
-    """The document with its tables as the records have them now. Raises ValueError where the marks are missing.
+    """The document with its tables as the records have them now. Raises ValueError where marks are missing.
 
-    The marks are there twice: around the records of a Trail, and around those of its session's observations.
+    A mark begins each section that is made, and names it.
     """
-    from ptexplore.model.observed import KINDS
+    written, rest = "", text
+    for name, made in sections().items():
+        head, begin, tail = rest.partition(BEGIN.format(name))
+        _old, end, rest = tail.partition(END)
+        if not begin or not end:
+            raise ValueError(f"the document lacks {BEGIN.format(name)} or {END}")
+        written += f"{head}{begin}\n\n{made()}\n{end}"
+    return written + rest
+
+
+def sections() -> Mapping[str, Callable[[], str]]:
+    """What makes each section, in the order in which they are in the document."""
     from ptexplore.model.trace import SavedTrail
 
-    head, *marked = text.split(BEGIN)
-    if len(marked) != 2 or not all(END in part for part in marked):
-        raise ValueError(f"the document lacks {BEGIN} or {END}")
-    trail, observations = (part.partition(END)[2] for part in marked)
+    made: dict[str, Callable[[], str]] = {"trail": lambda: tables(SavedTrail), "observations": observations}
+    described = _defined_in(parts)
+    made["parts"] = partial(tables, *described)
+    for name, top in documents().items():
+        made[name] = partial(tables, *top, but=described)
+        described = (*described, *records(*top))
+    return made
+
+
+def documents() -> Mapping[str, tuple[type, ...]]:
+    """The records of the documents that commands print, by section."""
+    return {
+        "card": (CardDocument,),
+        "health": (DoctorDocument,),
+        "notes": (NotesCheckDocument,),
+        "tours": (TourListDocument, TourDocument, PathDocument),
+        "search": (FindDocument, ShowDocument, RefsDocument, CallersDocument),
+    }
+
+
+def _defined_in(module: ModuleType) -> tuple[type, ...]:
+    return tuple(kind for kind in vars(module).values() if _is_record(kind) and kind.__module__ == module.__name__)
+
+
+def observations() -> str:
+    """The tables of recorders, and of what they tell."""
+    from ptexplore.model.observed import KINDS
+
     kinds = "\n".join(["| kind | `data` |", "| --- | --- |", *(f"| `{k}` | {words(KINDS[k])} |" for k in KINDS), ""])
-    seen = f"{recorders()}\n{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # which stands above
-    return f"{head}{BEGIN}\n\n{tables(SavedTrail)}\n{END}{trail}{BEGIN}\n\n{seen}\n{END}{observations}"
+    return f"{recorders()}\n{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # its table is among the Trail's
 
 
 def recorders() -> str:
@@ -165,7 +207,7 @@ def words(hint: Any) -> str:
     """A type as a reader of JSON says it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return ", ".join(f"`{value}`" for value in arguments)
+        return ", ".join(f"`{value}`" if value != "" else "empty" for value in arguments)
     if origin in (Union, UnionType):
         return " or ".join(dict.fromkeys(words(part) for part in arguments))
     if origin is frozenset or (origin is tuple and arguments[-1] is Ellipsis):

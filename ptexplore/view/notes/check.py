@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from ptexplore.annotations.anchors import BESIDE, OUTCOMES, Outcome, ResolvedAnchor, count
 from ptexplore.annotations.records import Problem, Stop, Tour
@@ -88,63 +87,3 @@ def where_to(resolved: ResolvedAnchor) -> str:
         elif before != resolved.line:
             place += f"  (was line {before})"
     return f"{place}  {resolved.why}" if resolved.why else place
-
-
-def check_document(view: CheckView) -> dict[str, Any]:
-    """`notes check --json`, format 1."""
-    document: dict[str, Any] = {
-        "format": 1,
-        "summary": view.summary,
-        "anchors": [_anchor_to_json(checked) for checked in view.anchors],
-        "problems": [{"file": p.where.file, "line": p.where.line, "text": p.text} for p in view.problems],
-        "tree": {"name": view.tree.name, "version": view.tree.version, "commit": view.tree.commit},
-        "folders": list(view.folders),
-    }
-    if view.pages is not None:
-        pages = view.pages
-        document["pages"] = {
-            "pages": pages.pages, "named": pages.named, "there": pages.present, "judged": pages.judged,
-            "newer": pages.newer,
-            "differ": [{"file": p.where.file, "line": p.where.line, "text": p.text} for p in pages.differ],
-        }  # fmt: skip
-    if view.labs is not None:
-        document["labs"] = [
-            {"lab": lab.name, "file": lab.where.file, "line": lab.where.line, "outcome": lab.outcome, "why": lab.why,
-             "seconds": round(lab.seconds, 2)}
-            for lab in view.labs
-        ]  # fmt: skip
-    return document
-
-
-def symbol_to_json(resolved: ResolvedAnchor) -> dict[str, Any] | None:
-    """The symbol that an anchor means or is inside of; None where the anchor is placed nowhere."""
-    if not resolved.placed:
-        return None
-    return {
-        "name": resolved.name,
-        "begin": resolved.begin,
-        "line": resolved.symbol,
-        "end_line": resolved.symbol_end,
-    }
-
-
-def _anchor_to_json(checked: Checked) -> dict[str, Any]:
-    resolved, where = checked.resolved, checked.stop.anchor.where
-    was = resolved.was
-    return {
-        "stop": resolved.stop,
-        "title": checked.stop.title,
-        "outcome": resolved.outcome,
-        "file": where.file,
-        "file_line": where.line,
-        "asked": {"path": resolved.anchor.path, "symbol": resolved.anchor.symbol},
-        "path": resolved.path or None,
-        "line": resolved.line or None,
-        "end_line": resolved.end_line or None,
-        "symbol": symbol_to_json(resolved),
-        "was": {"path": was.path, "line": was.at or was.line, "end_line": was.at_end or was.end, "in": was.baseline}
-        if was is not None
-        else None,
-        "why": resolved.why or None,
-        "candidates": [{"path": path, "line": line} for path, line in resolved.candidates],
-    }

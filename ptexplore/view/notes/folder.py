@@ -16,7 +16,7 @@ from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lookup.trees import IndexedTree, Spot, project, spot
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
-from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
+from ptexplore.view.documents.parts import FORMAT, reference, tree_entry
 
 # Folders by a short name: what a reader calls them.
 SHORT_NAMES = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}
@@ -312,7 +312,7 @@ def folder_to_document(view: FolderView) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "folder": view.folder,
-        "tree": tree_to_json(view.spot.tree),
+        "tree": tree_entry(view.spot.tree),
         "title": view.title,
         "summary": page.summary if page is not None else None,
         "intro": page.intro if page is not None else None,
@@ -323,7 +323,7 @@ def folder_to_document(view: FolderView) -> dict[str, Any]:
         "total": view.total,
         "start": [
             {"path": row.entry.path, "symbol": row.entry.symbol or None, "why": row.entry.why,
-             "source": source_to_json(row.spot.ref) if row.spot is not None else None}
+             "source": reference(row.spot.ref) if row.spot is not None else None}
             for row in view.start
         ],
         "folders": [

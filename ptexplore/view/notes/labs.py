@@ -6,7 +6,7 @@ import ast
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ptexplore.annotations.records import Lab, Where
 from ptexplore.model.trace import Hop, Trail, walk
@@ -120,18 +120,3 @@ def trace_command(lab: Lab) -> str | None:
     shown = shlex.join(command)
     at_a_glance = shown.isascii() and shown.isprintable() and "   " not in shown  # it is there to be pasted
     return shown if lab.trail and at_a_glance and len(shown) <= 200 else None
-
-
-def lab_to_json(lab: Lab) -> dict[str, Any]:
-    """A lab as plain JSON data."""
-    return {
-        "id": lab.id,
-        "run": lab.run,
-        "grad": lab.grad,
-        "backward": lab.backward,
-        "var": dict(lab.variables),
-        "setup": list(lab.setup),
-        "with": list(lab.contexts),
-        "trail": [f"{kind} {name}" for kind, name in lab.trail],
-        "value": lab.value,
-    }

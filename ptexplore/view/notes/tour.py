@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
 from ptexplore.annotations.concepts import STAGES, Concept, LearningPath, load_path
@@ -18,9 +18,8 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.trees import IndexedTree, Spot, changed, spot
 from ptexplore.source.canonical import language_of
 from ptexplore.source.permalink import permalink
-from ptexplore.view.documents import FORMAT, source_to_json, tree_to_json
-from ptexplore.view.notes.check import MEANING, WORDS, symbol_to_json
-from ptexplore.view.notes.labs import LabResult, lab_to_json
+from ptexplore.view.notes.check import MEANING, WORDS
+from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.tokens import Stretch, surroundings
 
 _ENOUGH = 20  # lines: what is shorter is shown with what is around it
@@ -329,100 +328,6 @@ def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgres
             following = following or next((name for name, state in stops if state != "read"), None)
         stages.append((title, tuple(rows)))
     return PathView(tuple(stages), following)
-
-
-# --- JSON ---
-
-
-def listing_document(rows: Sequence[TourRow]) -> dict[str, Any]:
-    """`tour --json`."""
-    return {
-        "format": FORMAT,
-        "tours": [
-            _tour_to_json(row.tour) | {"stops": row.total, "done": row.done, "visited": row.visited, "last": row.last}
-            for row in rows
-        ],
-    }
-
-
-def _tour_to_json(tour: Tour) -> dict[str, Any]:
-    return {
-        "id": tour.id,
-        "kind": tour.kind,
-        "title": tour.title,
-        "level": tour.level,
-        "summary": tour.summary,
-        "baseline": tour.baseline,
-        "prerequisites": list(tour.prerequisites),
-        "concepts": list(tour.concepts),
-        "file": tour.where.file,
-        "shipped": tour.shipped,
-    }
-
-
-def path_document(view: PathView) -> dict[str, Any]:
-    """`tour --path --json`."""
-    return {
-        "format": FORMAT,
-        "done": view.done,
-        "total": view.total,
-        "next": view.following,
-        "stages": [
-            {"title": title, "concepts": [_concept_to_json(row) for row in rows]} for title, rows in view.stages
-        ],
-    }
-
-
-def _concept_to_json(row: ConceptRow) -> dict[str, Any]:
-    return {
-        "id": row.concept.id,
-        "title": row.concept.title,
-        "question": row.concept.question,
-        "state": row.state,
-        "stops": [{"stop": name, "done": state == "read", "visited": state != "new"} for name, state in row.stops],
-        "lab": row.concept.lab or None,
-        "lab_passed": row.ran,
-    }
-
-
-def tour_document(
-    guide: Guide, tour: Tour, numbers: Sequence[int], progress: ReadingProgress, room: int
-) -> dict[str, Any]:
-    """`tour NAME --json`: the stops asked for, each with its Markdown, its place, its source, its labs."""
-    views = [guide.stop(tour, number) for number in numbers]
-    return _tour_to_json(tour) | {
-        "format": FORMAT,
-        "intro": tour.intro,
-        "trees": [tree_to_json(indexed.tree.info) for indexed in guide.trees],
-        "torch": guide.torch,
-        "stops": [_stop_to_json(view, guide.excerpt(view, room), progress.state(view.name)) for view in views],
-    }
-
-
-def _stop_to_json(view: StopView, excerpt: Excerpt | None, state: ReadState) -> dict[str, Any]:
-    resolved = view.resolved
-    return {
-        "stop": view.name,
-        "number": view.number,
-        "title": view.stop.title,
-        "done": state == "read",
-        "visited": state != "new",
-        "outcome": resolved.outcome,
-        "facts": list(view.facts),
-        "source": source_to_json(view.spot.ref) if view.spot is not None else None,
-        "symbol": symbol_to_json(resolved),
-        "token": view.stop.anchor.token,
-        "candidates": [{"path": path, "line": line} for path, line in resolved.candidates],
-        "url": view.url,
-        "file": view.file,
-        "file_line": view.file_line,
-        "see": [see.text for see in view.see],
-        "questions": [concept.question for concept in view.concepts],
-        "parts": [
-            {"text": part.text} if part.lab is None else {"lab": lab_to_json(part.lab)} for part in view.stop.parts
-        ],
-        "lines": {"first": excerpt.first, "text": list(excerpt.lines)} if excerpt is not None else None,
-    }  # fmt: skip
 
 
 KeepProgress = Callable[[ReadingStep], object]  # as `annotations.progress.remember`; raises OSError

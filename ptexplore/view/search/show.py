@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptexplore.annotations.about import MarksByTree, on_lines
 from ptexplore.annotations.marks import Mark
@@ -16,7 +16,6 @@ from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, atlas_symbols, 
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
-from ptexplore.view.documents import FORMAT, mark_to_json, source_to_json, tree_to_json
 from ptexplore.view.search.override_lines import override_facts
 from ptexplore.view.tokens import Stretch, surroundings
 
@@ -181,52 +180,3 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)
-
-
-# --- JSON ---
-
-
-def show_to_document(view: ShowView) -> dict[str, Any]:
-    """The pages with their lines; `candidates` is everything that the target may name."""
-    return {
-        "format": FORMAT,
-        "target": view.target,
-        "trees": [tree_to_json(tree) for tree in view.trees],
-        "candidates": [_candidate_to_json(candidate) for candidate in view.candidates],
-        "pages": [_page_to_json(page) for page in view.pages],
-    }
-
-
-def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
-    symbol = candidate.symbol
-    return {
-        "kind": candidate.kind,
-        "name": candidate.name,
-        "detail": candidate.detail,
-        "role": symbol.role if symbol is not None else None,
-        "macro": symbol.macro if symbol is not None else None,
-        "guards": list(candidate.guards),
-        "source": source_to_json(candidate.spot.ref),
-        "also": [source_to_json(other.ref) for other in candidate.also],
-        "handed_on": list(candidate.handed_on),
-    }
-
-
-def _page_to_json(page: Page) -> dict[str, Any]:
-    document = _candidate_to_json(page.candidate) | {
-        "source": source_to_json(page.spot.ref),
-        "first": page.first,
-        "mark": page.mark,
-        "lines": list(page.lines),
-        "language": page.language,
-        "file": page.file,
-        "file_line": page.file_line,
-        "inside": page.inside.qualified if page.inside is not None else None,
-        "facts": list(page.facts),
-        "notes": [mark_to_json(mark) for mark in page.marks],
-    }
-    kernels = [
-        {"keys": list(kernel.keys), "name": kernel.name, "depth": kernel.depth, "source": source_to_json(kernel.ref)}
-        for kernel in page.kernels
-    ]
-    return document | ({"kernels": kernels} if kernels else {})

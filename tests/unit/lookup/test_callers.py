@@ -11,7 +11,8 @@ from ptexplore.lookup.callers import callers
 from ptexplore.lookup.calls import CallNode
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.remarks import IsRegistered, LastLevel, OverridesOther
-from ptexplore.view.search.caller_tree import caller_rows, callers_to_document
+from ptexplore.view.documents.callers import callers_document
+from ptexplore.view.search.caller_tree import caller_rows
 from tests import small_source
 
 FILES = {
@@ -122,11 +123,11 @@ def test_several_functions_of_a_name_are_each_followed(tree: IndexedTree) -> Non
 
 
 def test_the_document_has_the_tree(tree: IndexedTree) -> None:
-    document = callers_to_document(callers([tree], "c10::above", depth=2))
-    [function] = document["functions"]
-    [caller] = function["callers"]
-    assert (caller["name"], caller["certain"], caller["end"], caller["callers"]) == ("c10::highest", True, "", [])
-    assert caller["call"]["line"] == 7
+    document = callers_document(callers([tree], "c10::above", depth=2))
+    [function] = document.functions
+    [caller] = function.callers
+    assert (caller.name, caller.certain, caller.end, caller.callers) == ("c10::highest", True, "", ())
+    assert caller.call.line == 7
 
 
 @pytest.mark.parametrize(("name", "why"), [("c10::Base", "it is a struct"), ("c10::nobody", "searched")])
