@@ -12,7 +12,6 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.render.terminal.fetch import print_choice, print_listing, print_outcome, print_removed
 from ptexplore.render.terminal.progress import progress_bar
 from ptexplore.source.fetch import checkouts
-from ptexplore.view.checkouts import listing_document
 
 EPILOG = """\
 Without --ref and --from: the commit that the installed torch was built from, or what ptexplore.toml pins.
@@ -59,7 +58,9 @@ def fetch(
             _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
             known, choice = checkouts.checkouts(), workspace.choice()
             if as_json:
-                print_json(listing_document(known, choice))
+                from ptexplore.view.documents.checkouts import checkouts_document
+
+                print_json(checkouts_document(known, choice))
             else:
                 print_listing(known, choice)
         elif use is not None:

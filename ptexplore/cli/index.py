@@ -43,7 +43,7 @@ def index(
     with open_workspace(python) as workspace:
         done = workspace.index(request)
     if as_json:
-        from ptexplore.view.index_summary import index_document
+        from ptexplore.view.documents.index import index_document
 
         print_json(index_document(done.summaries, done.refined, done.note, done.tags))
         return 0

@@ -63,9 +63,9 @@ def show(
 
 def _print_folder(view: FolderView, *, every: bool, as_json: bool, paged: bool) -> None:
     if as_json:
-        from ptexplore.view.notes.folder import folder_to_document
+        from ptexplore.view.documents.folder import folder_document
 
-        print_json(folder_to_document(view))
+        print_json(folder_document(view))
         return
     from ptexplore.render.terminal.console import captured
     from ptexplore.render.terminal.folder import print_folder

@@ -23,7 +23,10 @@ from ptexplore.model.reasons import Reason
 from ptexplore.view.documents import parts
 from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
+from ptexplore.view.documents.checkouts import CheckoutsDocument
+from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.health import DoctorDocument
+from ptexplore.view.documents.index import IndexDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument
@@ -67,7 +70,9 @@ def documents() -> Mapping[str, tuple[type, ...]]:
         "health": (DoctorDocument,),
         "notes": (NotesCheckDocument,),
         "tours": (TourListDocument, TourDocument, PathDocument),
-        "search": (FindDocument, ShowDocument, RefsDocument, CallersDocument),
+        "search": (FindDocument, ShowDocument, FolderDocument, RefsDocument, CallersDocument),
+        "index": (IndexDocument,),
+        "checkouts": (CheckoutsDocument,),
     }
 
 

@@ -1,4 +1,4 @@
-"""A folder's page: what it is for, where to start, its subfolders, the tours that pass through; and as JSON."""
+"""A folder's page: what it is for, where to start, its subfolders, the tours that pass through."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ptexplore.annotations.anchors import is_baseline
 from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
@@ -16,7 +15,6 @@ from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lookup.trees import IndexedTree, Spot, project, spot
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
-from ptexplore.view.documents.parts import FORMAT, reference, tree_entry
 
 # Folders by a short name: what a reader calls them.
 SHORT_NAMES = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}
@@ -304,32 +302,3 @@ def _facts(indexed: IndexedTree, page: FolderPage) -> Iterator[_Fact]:
     for subfolder in page.subfolders:
         inside = subfolder.path in known or has(subfolder.path)
         yield _Fact(subfolder.where, f"there is no folder {subfolder.path}", inside)
-
-
-def folder_to_document(view: FolderView) -> dict[str, Any]:
-    """`show DIR --json`."""
-    page = view.page
-    return {
-        "format": FORMAT,
-        "folder": view.folder,
-        "tree": tree_entry(view.spot.tree),
-        "title": view.title,
-        "summary": page.summary if page is not None else None,
-        "intro": page.intro if page is not None else None,
-        "in_a_build": page.build or None if page is not None else None,
-        "trace": page.expression or None if page is not None else None,
-        "facts": list(view.facts),
-        "newer": view.newer or None,
-        "total": view.total,
-        "start": [
-            {"path": row.entry.path, "symbol": row.entry.symbol or None, "why": row.entry.why,
-             "source": reference(row.spot.ref) if row.spot is not None else None}
-            for row in view.start
-        ],
-        "folders": [
-            {"path": row.path, "files": row.files, "text": row.text or None, "rare": row.rare} for row in view.folders
-        ],
-        "files": [{"path": file.path, "lines": file.lines, "layer": file.layer} for file in view.files],
-        "tours": [{"tour": row.tour.id, "stops": row.stops, "of": len(row.tour.stops), "first": row.first}
-                  for row in view.tours],
-    }  # fmt: skip

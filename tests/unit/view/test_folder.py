@@ -12,11 +12,11 @@ from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import NoteLibrary, load
 from ptexplore.errors import PtexploreError
 from ptexplore.lookup.trees import IndexedTree
+from ptexplore.view.documents.folder import FolderStart, folder_document
 from ptexplore.view.notes.folder import (
     SHORT_NAMES,
     check_pages,
     find_folder,
-    folder_to_document,
     folder_view,
     map_rows,
 )
@@ -73,9 +73,7 @@ def test_a_page_leads_to_lines_and_says_what_is_not_there(
     assert gone.spot is None
     assert [(row.tour.id, row.stops, row.first) for row in view.tours] == [("blending", 4, "entry")]
     assert {row.path: row.text for row in view.folders} == {f"{NATIVE}/cpu": "kernels for the processor."}
-    document = folder_to_document(view)
-    assert document["start"][2] == {"path": f"{NATIVE}/Gone.cpp", "symbol": None, "why": "it is not there any more.",
-                                    "source": None}  # fmt: skip
+    assert folder_document(view).start[2] == FolderStart(f"{NATIVE}/Gone.cpp", None, "it is not there any more.", None)
 
 
 def test_a_folder_of_which_nobody_wrote_has_its_contents(

@@ -1,0 +1,75 @@
+"""The checkouts that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+
+from ptexplore.model.places import Checkout
+from ptexplore.source.fetch.checkouts import CheckoutChoice, is_in_place, is_there
+from ptexplore.view.checkouts import REASONS, describe
+from ptexplore.view.documents.parts import FORMAT
+
+
+class CheckoutEntry(Struct, frozen=True):
+    """One checkout."""
+
+    name: str  # its name
+    kind: Literal["git", "archive", "folder"]  # what it was made of
+    root: str  # the folder that canonical paths start at
+    origin: str  # what it was fetched from
+    project: str  # `pytorch`, or the extension's name
+    ref: str | None  # the tag or branch
+    commit: str | None  # of git alone
+    modified: bool  # whether files differ from that commit
+    sha256: str | None  # of an archive
+    release: str | None  # the release whose source it certainly is
+    version: str | None  # what the tree says of itself
+    in_use: bool  # whether it is the one in use
+    in_place: bool  # whether your own folder is used as it lies there
+    is_there: bool = field(name="there")  # false where such a folder is gone
+    described: str = field(name="is")  # what it is, in words
+
+
+class CheckoutsDocument(Struct, frozen=True):
+    """`fetch --list --json`."""
+
+    format: int  # 1
+    current: str | None  # the name of the one in use
+    reason: str | None  # why it is that one
+    note: str | None  # what must be known of that choice
+    checkouts: tuple[CheckoutEntry, ...]  # every checkout
+
+
+def checkouts_document(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> CheckoutsDocument:
+    """Every checkout with its record's fields, whether it is in use, used in place, and still there."""
+    current = choice.checkout.name if choice.checkout else None
+    return CheckoutsDocument(
+        format=FORMAT,
+        current=current,
+        reason=REASONS[choice.reason] or None,
+        note=choice.note or None,
+        checkouts=tuple(_checkout_entry(checkout, current) for checkout in checkouts),
+    )
+
+
+def _checkout_entry(checkout: Checkout, current: str | None) -> CheckoutEntry:
+    return CheckoutEntry(
+        name=checkout.name,
+        kind=checkout.kind,
+        root=checkout.root,
+        origin=checkout.origin,
+        project=checkout.project,
+        ref=checkout.ref,
+        commit=checkout.commit,
+        modified=checkout.modified,
+        sha256=checkout.sha256,
+        release=checkout.release,
+        version=checkout.version,
+        in_use=checkout.name == current,
+        in_place=is_in_place(checkout),
+        is_there=is_there(checkout),
+        described=describe(checkout),
+    )

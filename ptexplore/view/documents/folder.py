@@ -1,0 +1,91 @@
+"""The page of a folder."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from ptexplore.view.documents.parts import FORMAT, Reference, TreeEntry, reference_if, tree_entry
+from ptexplore.view.notes.folder import FolderView, StartRow
+
+
+class FolderStart(Struct, frozen=True):
+    """A file to begin with."""
+
+    path: str  # the file
+    symbol: str | None  # a name in it
+    why: str  # what is to be seen there
+    source: Reference | None  # the place; null where the tree does not have it
+
+
+class FolderInside(Struct, frozen=True):
+    """A folder inside of it."""
+
+    path: str  # the canonical path
+    files: int  # how many files the tree has below it; 0 where it is no part of this tree
+    text: str | None  # what it is
+    rare: bool  # whether few readers need it
+
+
+class FolderFile(Struct, frozen=True):
+    """A file in it."""
+
+    path: str  # the canonical path
+    lines: int  # how many lines it has
+    layer: str  # what gives its text, as in a [Reference](#reference)
+
+
+class FolderTour(Struct, frozen=True):
+    """A tour that passes through it."""
+
+    tour: str  # its name
+    stops: int  # how many of its stops are in the folder
+    total: int = field(name="of")  # how many it has
+    first: str  # the first of those in the folder
+
+
+class FolderDocument(Struct, frozen=True):
+    """`show DIR --json`."""
+
+    format: int  # 1
+    folder: str  # the canonical path; empty for the whole tree
+    tree: TreeEntry  # the tree that it is in
+    title: str  # its heading
+    summary: str | None  # what it is for; null where nobody wrote of it, as with the next ones
+    intro: str | None  # more of that, in Markdown
+    in_a_build: str | None  # what becomes of it in a build
+    trace: str | None  # an expression whose trace passes through it
+    facts: tuple[str, ...]  # what must be known of what was written
+    newer: str | None  # what is written of the version of this tree
+    total: int  # how many files it has, with those of folders inside
+    start: tuple[FolderStart, ...]  # where to start reading
+    folders: tuple[FolderInside, ...]  # the folders inside
+    files: tuple[FolderFile, ...]  # the files in it
+    tours: tuple[FolderTour, ...]  # the tours that pass through it
+
+
+def folder_document(view: FolderView) -> FolderDocument:
+    """What was written of a folder, and what is in it."""
+    page = view.page
+    return FolderDocument(
+        format=FORMAT,
+        folder=view.folder,
+        tree=tree_entry(view.spot.tree),
+        title=view.title,
+        summary=page.summary if page is not None else None,
+        intro=page.intro if page is not None else None,
+        in_a_build=page.build or None if page is not None else None,
+        trace=page.expression or None if page is not None else None,
+        facts=view.facts,
+        newer=view.newer or None,
+        total=view.total,
+        start=tuple(map(_folder_start, view.start)),
+        folders=tuple(FolderInside(row.path, row.files, row.text or None, row.rare) for row in view.folders),
+        files=tuple(FolderFile(file.path, file.lines, file.layer) for file in view.files),
+        tours=tuple(FolderTour(row.tour.id, row.stops, len(row.tour.stops), row.first) for row in view.tours),
+    )
+
+
+def _folder_start(row: StartRow) -> FolderStart:
+    entry = row.entry
+    source = reference_if(row.spot.ref if row.spot is not None else None)
+    return FolderStart(entry.path, entry.symbol or None, entry.why, source)
