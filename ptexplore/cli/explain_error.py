@@ -27,9 +27,9 @@ def explain_error(
     with open_workspace(python) as workspace:
         message = workspace.explain_error(text)
         if as_json:
-            from ptexplore.view.error import error_to_document
+            from ptexplore.view.documents.error import error_document
 
-            print_json(error_to_document(message))
+            print_json(error_document(message))
         else:
             from ptexplore.render.terminal.error import print_error
 

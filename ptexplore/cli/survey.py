@@ -89,9 +89,9 @@ def survey(
     with open_workspace(python) as workspace:
         report = workspace.survey_report(request) if report_only else workspace.survey(request, _counting)
     if as_json:
-        from ptexplore.view.survey import report_to_document
+        from ptexplore.view.documents.survey import survey_document
 
-        print_json(report_to_document(report))
+        print_json(survey_document(report))
         return 0
     from ptexplore.render.terminal.survey import markdown, print_survey
 

@@ -88,10 +88,10 @@ TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interp
 
 @dataclass(frozen=True, slots=True)
 class CppLine:
-    """A line of C++ that a text names. `text` is what is there in the tree that `source` is of; "" if none holds it."""
+    """A line of C++ that a text names."""
 
-    source: SourceRef
-    text: str = ""
+    source: SourceRef  # where it is
+    text: str = ""  # what is there in the tree that `source` is of; empty if none holds it
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
 from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, named, place_of_yours
-from ptexplore.view.words.causes import worded_cause
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
-ERROR_FORMAT = 1  # of `explain-error --json`
 
 
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
@@ -54,26 +52,3 @@ def heading(message: ErrorMessage) -> str:
     """The error's first words: of a traceback those of its last line that names an error."""
     named = [line for line in message.text.splitlines() if _ERROR.match(line)]
     return first_words(named[-1] if named else message.text)
-
-
-def error_to_document(message: ErrorMessage) -> dict[str, object]:
-    """The document that `explain-error --json` prints."""
-    from msgspec import to_builtins
-
-    cause = worded_cause(message.cause) if message.cause is not None else None
-    return {
-        "format": ERROR_FORMAT,
-        "message": heading(message),
-        "known_operator": message.is_known,
-        "missing": to_builtins(message.missing),
-        "modified": to_builtins(message.modified),
-        "function": message.function,
-        "source": to_builtins(message.source),
-        "yours": to_builtins(message.yours),
-        "operators": list(message.operators),
-        "lines": to_builtins(message.lines),
-        "innermost": to_builtins(message.innermost),
-        "cause": cause.why if cause is not None else None,
-        "remedy": (cause.remedy or None) if cause is not None else None,
-        "cases": to_builtins(cause.cases) if cause is not None else [],
-    }

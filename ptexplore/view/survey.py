@@ -8,11 +8,11 @@ import os
 import urllib.parse
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import to_builtins
+from msgspec import Struct, field, structs, to_builtins
 
 from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
 from ptexplore.errors import BROKEN, PtexploreError, cache_errors
@@ -23,18 +23,19 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.safe_text import clean_json
 from ptexplore.saved.document import from_document, refused
 from ptexplore.saved.trail import trail_from_json
-from ptexplore.view.documents.parts import FORMAT
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
+FACTS_FORMAT = 1  # of what is saved of a survey; within a format keys are only added
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
 # operator call. A "derived" one is without the native pass.
 SurveyState = Literal["whole", "call", "derived", "failed", "no sample"]
 NATIVE: tuple[SurveyState, ...] = ("whole", "call")
 Comparison = Literal["equal", "differs", "exempt", "not compared"]
+Prediction = Literal["right", "wrong", "unknown"]
 PLACED = ("registered", "located")
 
 # Frames that a precision is asked of: those whose source is PyTorch's. Python frames are the interpreter's.
@@ -43,43 +44,34 @@ KINDS = ("op", "binding", "kernel", "impl", "stub", "native", "node")
 EXEMPTED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 
 
-@dataclass(frozen=True, slots=True)
-class SurveyRow:
-    """One operator's facts.
+class SurveyRow(Struct, frozen=True):
+    """One operator's facts."""
 
-    `keys` are the dispatch keys observed, in order; `leaf` the function of at::native with the most instructions of its
-    own below a kernel; `frames` counts the frames that the readable tree keeps by precision; `unplaced` names those
-    that are neither registered nor located, as (function, precision, reason). `prediction` is wrong where a finding
-    says so, right where kernels were seen to run and none says so. `steps` counts the dispatch keys that were seen,
-    with repeats, `foretold` those of them that were predicted before. `inside` are the facts of the same sample put
-    into something; `way` says what that is.
-    """
-
-    op: str
-    state: SurveyState
-    way: Way | None = None
-    why: str = ""
+    op: str  # its name, as OpInfo has it
+    state: SurveyState  # how it was traced: all of it stepped, one call of it, or nothing (`derived`)
+    way: Way | None = None  # what the sample was put into; null of a sample alone
+    why: str = ""  # why it was not traced, or has no native pass
     sort: str = ""  # of a sample that torch refuses inside something: the sort of reason, without its particulars
     particulars: str = ""  # of that
-    expression: str = ""
-    sample: int | None = None
-    dtype: str = ""
+    expression: str = ""  # what was traced
+    sample: int | None = None  # the number of OpInfo's sample
+    dtype: str = ""  # of its tensors
     stepped: str = ""  # which operator call, where not the whole
-    keys: tuple[str, ...] = ()
-    leaf: str = ""
-    frames: Mapping[Precision, int] = field(default_factory=dict)
-    unplaced: tuple[tuple[str, str, str], ...] = ()
-    prediction: Literal["right", "wrong", "unknown"] = "unknown"
-    differences: tuple[str, ...] = ()
-    result: Comparison = "not compared"
+    keys: tuple[str, ...] = ()  # the dispatch keys that were seen, in order
+    leaf: str = ""  # the function of at::native with the most instructions of its own below a kernel
+    frames: Mapping[Precision, int] = field(default_factory=dict)  # how many frames have each precision
+    unplaced: tuple[tuple[str, str, str], ...] = ()  # functions neither registered nor located: name, precision, reason
+    prediction: Prediction = "unknown"  # wrong: a finding says so; right: kernels ran and none says so
+    differences: tuple[str, ...] = ()  # what was predicted otherwise
+    result: Comparison = "not compared"  # with the untraced one
     changed: tuple[str, ...] = ()  # passes whose result was another
-    cuts: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    instructions: int = 0
-    seconds: float = 0.0
-    steps: int = 0
-    foretold: int = 0
-    inside: tuple[SurveyRow, ...] = ()
+    cuts: tuple[str, ...] = ()  # what was not stepped
+    findings: tuple[str, ...] = ()  # what else must be known
+    instructions: int = 0  # how many were stepped
+    seconds: float = 0.0  # how long it took
+    steps: int = 0  # dispatch keys seen, with repeats
+    foretold: int = 0  # those of them that were predicted
+    inside: tuple[SurveyRow, ...] = ()  # the same sample put into something
 
     def within(self, way: Way) -> SurveyRow | None:
         """The facts of the sample put into something; None where it was not."""
@@ -153,7 +145,7 @@ class Concluded:
     def row(self) -> SurveyRow:
         """The facts of it."""
         row = row_of(self.run, self.trail)
-        return replace(row, why=self.why) if self.why else row
+        return structs.replace(row, why=self.why) if self.why else row
 
 
 def _why(run: Surveyed) -> dict[str, str]:
@@ -188,9 +180,13 @@ def _leaf(hops: Iterable[Hop]) -> str:
     return best
 
 
-def row_to_document(row: SurveyRow) -> dict[str, Any]:
-    """A row as plain JSON data."""
-    return {"format": FORMAT, **asdict(row)}
+class OperatorFacts(SurveyRow, frozen=True, tag_field="format", tag=FACTS_FORMAT):
+    """One operator's facts, as they are saved and printed."""
+
+
+def operator_facts(row: SurveyRow) -> OperatorFacts:
+    """A row with the number of its format."""
+    return OperatorFacts(**structs.asdict(row))
 
 
 def row_from_document(data: Any) -> SurveyRow | None:
@@ -199,7 +195,7 @@ def row_from_document(data: Any) -> SurveyRow | None:
         row = from_document(data, SurveyRow, "a survey's row")
     except PtexploreError:
         return None
-    return row if row.op and data.get("format") == FORMAT else None
+    return row if row.op and data.get("format") == FACTS_FORMAT else None
 
 
 MOST_OPERATORS = 10_000  # OpInfo has some 700
@@ -242,7 +238,7 @@ class Folder:
         """Write what this folder is about. Raises PtexploreError where it cannot be written."""
         file = self.root / "survey.json"
         with cache_errors("the survey cannot be kept", file):
-            keep_whole(file, json.dumps({"format": FORMAT, **asdict(about)}).encode())
+            keep_whole(file, json.dumps({"format": FACTS_FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
         """The facts of every operator that is done, by name; damaged files count as not done."""
@@ -261,10 +257,10 @@ class Folder:
             if concluded.trail is not None:
                 text = trail_to_json(replace(concluded.trail, expression=row.title), concluded.run.session)
                 keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3), root=self.root)
-        row = replace(rows[0], inside=tuple(rows[1:]))
+        row = structs.replace(rows[0], inside=tuple(rows[1:]))
         runs = tuple(replace(concluded.run, session=None) for concluded in inside)
         run_document = to_builtins(replace(alone.run, session=None, inside=runs))
-        facts = json.dumps({"row": row_to_document(row), "run": run_document}).encode()
+        facts = json.dumps({"row": to_builtins(operator_facts(row)), "run": run_document}).encode()
         keep_whole(self._facts(row.op), facts, root=self.root)
         return row
 
@@ -497,18 +493,3 @@ def outcome_inside(row: SurveyRow, way: Way) -> str:
     if inside is None:
         return ""
     return inside.sort if inside.state == "no sample" else inside.prediction if inside.state != "failed" else "failed"
-
-
-def report_to_document(report: Report) -> dict[str, Any]:
-    """The report as plain JSON data."""
-    return {
-        "format": 1,
-        "about": dict(report.about),
-        "shares": [{"name": s.name, "count": s.count, "total": s.total, "asked": s.asked} for s in report.shares],
-        "exceptions": [
-            {"title": sort.title, "found": [{"name": name, "why": why} for name, why in sort.entries]}
-            for sort in report.exceptions
-        ],
-        "missing": list(report.missing),
-        "operators": [row_to_document(row) for row in report.rows],
-    }

@@ -371,10 +371,12 @@ def _lookup(folder: Path) -> Any:
 
 def error_message(drawn: random.Random, folder: Path) -> None:
     """A message of torch's: what is told of it, and the first words of it."""
+    from msgspec import to_builtins
+
     from ptexplore.render.terminal.console import make_console
     from ptexplore.render.terminal.error import print_error
     from ptexplore.resolve.error_message import read_message
-    from ptexplore.view.error import error_to_document
+    from ptexplore.view.documents.error import error_document
     from ptexplore.view.trace.ending import first_words
 
     text = mutated_bytes(drawn, drawn.choice(_ERRORS).encode()).decode("utf-8", "replace")
@@ -382,7 +384,7 @@ def error_message(drawn: random.Random, folder: Path) -> None:
     console = make_console()
     console.file = io.StringIO()
     print_error(console, message, lambda _: None)
-    _check_safe(console.file.getvalue() + json.dumps(error_to_document(message)))
+    _check_safe(console.file.getvalue() + json.dumps(to_builtins(error_document(message))))
     first_words(text)
 
 

@@ -24,12 +24,14 @@ from ptexplore.view.documents import parts
 from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
 from ptexplore.view.documents.checkouts import CheckoutsDocument
+from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument
+from ptexplore.view.documents.survey import SurveyDocument
 
 BEGIN, END = "<!-- made by scripts/json-docs: {} -->", "<!-- until here -->"
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
@@ -54,9 +56,13 @@ def sections() -> Mapping[str, Callable[[], str]]:
     """What makes each section, in the order in which they are in the document."""
     from ptexplore.model.trace import SavedTrail
 
-    made: dict[str, Callable[[], str]] = {"trail": lambda: tables(SavedTrail), "observations": observations}
-    described = _defined_in(parts)
-    made["parts"] = partial(tables, *described)
+    shared = _defined_in(parts)
+    made: dict[str, Callable[[], str]] = {
+        "trail": partial(tables, SavedTrail),
+        "observations": observations,
+        "parts": partial(tables, *shared),
+    }
+    described = (*records(SavedTrail), *shared)
     for name, top in documents().items():
         made[name] = partial(tables, *top, but=described)
         described = (*described, *records(*top))
@@ -67,12 +73,14 @@ def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
         "card": (CardDocument,),
+        "error": (ErrorDocument,),
         "health": (DoctorDocument,),
         "notes": (NotesCheckDocument,),
         "tours": (TourListDocument, TourDocument, PathDocument),
         "search": (FindDocument, ShowDocument, FolderDocument, RefsDocument, CallersDocument),
         "index": (IndexDocument,),
         "checkouts": (CheckoutsDocument,),
+        "survey": (SurveyDocument,),
     }
 
 
@@ -155,7 +163,9 @@ def _table(record: type) -> str:
     if missing:
         raise ValueError(f"{record.__name__}: no comment says what {', '.join(missing)} means")
     keys = {known.name: known.encode_name for known in fields_of(record)} if issubclass(record, Struct) else {}
-    rows = [f"| `{keys.get(name, name)}` | {words(hints[name])} | {said[name]} |" for name in names]
+    tag = record.__struct_config__ if issubclass(record, Struct) and record.__struct_config__.tag is not None else None
+    rows = [f"| `{tag.tag_field}` | {words(type(tag.tag))} | {tag.tag} |"] if tag is not None else []
+    rows += [f"| `{keys.get(name, name)}` | {words(hints[name])} | {said[name]} |" for name in names]
     about = (inspect.getdoc(record) or "").partition("\n\n")[0].replace("\n", " ")
     return "\n".join(
         [f"### {record.__name__}", "", about, "", "| key | value | what |", "| --- | --- | --- |", *rows, ""]

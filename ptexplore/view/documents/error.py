@@ -1,0 +1,52 @@
+"""What a pasted error tells."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ptexplore.model.places import SourceRef
+from ptexplore.model.trace import CauseCase, LeftFunction, MissingKernel, ModifiedTensor
+from ptexplore.resolve.error_message import CppLine, ErrorMessage
+from ptexplore.view.documents.parts import FORMAT
+from ptexplore.view.error import heading
+from ptexplore.view.words.causes import worded_cause
+
+
+class ErrorDocument(Struct, frozen=True):
+    """`explain-error --json`."""
+
+    format: int  # 1
+    message: str  # the error's first words
+    known_operator: bool  # false where this torch has no operator of the name in a message of a missing kernel
+    missing: MissingKernel | None  # where the dispatcher found no kernel
+    modified: ModifiedTensor | None  # where a saved tensor was written to
+    function: str  # who threw; empty where the message does not say
+    source: SourceRef | None  # where that is; null where the message does not say
+    yours: LeftFunction | None  # your innermost function of its traceback; null if there is none
+    operators: tuple[str, ...]  # operators of this torch that it names, at most 4; empty where `missing` is not null
+    lines: tuple[CppLine, ...]  # other lines of C++ that it names, at most 4
+    innermost: LeftFunction | None  # the innermost one of all, if that is torch's, at the message's own line
+    cause: str | None  # why it is raised, in words; null where nothing is written down for its words
+    remedy: str | None  # what mends it
+    cases: tuple[CauseCase, ...]  # where the words have several causes: each of them
+
+
+def error_document(message: ErrorMessage) -> ErrorDocument:
+    """What is known of an error by its text."""
+    cause = worded_cause(message.cause) if message.cause is not None else None
+    return ErrorDocument(
+        format=FORMAT,
+        message=heading(message),
+        known_operator=message.is_known,
+        missing=message.missing,
+        modified=message.modified,
+        function=message.function,
+        source=message.source,
+        yours=message.yours,
+        operators=message.operators,
+        lines=message.lines,
+        innermost=message.innermost,
+        cause=cause.why if cause is not None else None,
+        remedy=(cause.remedy or None) if cause is not None else None,
+        cases=cause.cases if cause is not None else (),
+    )

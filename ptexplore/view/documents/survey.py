@@ -1,0 +1,59 @@
+"""The report of `survey`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ptexplore.view.documents.parts import FORMAT
+from ptexplore.view.survey import OperatorFacts, Report, operator_facts
+
+
+class ShareEntry(Struct, frozen=True):
+    """So many of so many."""
+
+    name: str  # what is counted
+    count: int  # how many there are
+    total: int  # of how many
+    asked: float | None  # the share that is asked for; null where none is
+
+
+class ExceptionEntry(Struct, frozen=True):
+    """An operator or function that is not as the others."""
+
+    name: str  # its name
+    why: str  # why
+
+
+class ExceptionsOfSort(Struct, frozen=True):
+    """The exceptions of one sort."""
+
+    title: str  # the sort
+    found: tuple[ExceptionEntry, ...]  # each operator or function
+
+
+class SurveyDocument(Struct, frozen=True):
+    """`survey --json`."""
+
+    format: int  # 1
+    about: Mapping[str, str]  # the torch, the run, the trees it was resolved with, the time it took
+    shares: tuple[ShareEntry, ...]  # how many are as they should be
+    exceptions: tuple[ExceptionsOfSort, ...]  # those that are not
+    missing: tuple[str, ...]  # operators that were asked for and not surveyed yet
+    operators: tuple[OperatorFacts, ...]  # the operators that were surveyed
+
+
+def survey_document(report: Report) -> SurveyDocument:
+    """The report with every operator's facts."""
+    return SurveyDocument(
+        format=FORMAT,
+        about=report.about,
+        shares=tuple(ShareEntry(share.name, share.count, share.total, share.asked) for share in report.shares),
+        exceptions=tuple(
+            ExceptionsOfSort(sort.title, tuple(ExceptionEntry(name, why) for name, why in sort.entries))
+            for sort in report.exceptions
+        ),
+        missing=report.missing,
+        operators=tuple(map(operator_facts, report.rows)),
+    )
