@@ -91,7 +91,7 @@ class CppLine:
     """A line of C++ that a text names."""
 
     source: SourceRef  # where it is
-    text: str = ""  # what is there in the tree that `source` is of; empty if none holds it
+    text: str = ""  # the line in the tree of `source`; empty if no tree has the line
 
 
 @dataclass(frozen=True, slots=True)

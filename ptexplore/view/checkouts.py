@@ -1,4 +1,4 @@
-"""What is known of a checkout, and why it is in use, in words."""
+"""A checkout in words, and the reason for its use."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
-FACTS_FORMAT = 1  # of what is saved of a survey; within a format keys are only added
+FACTS_FORMAT = 1  # of the files of a survey; within a format keys are only added
 # How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
 # operator call. A "derived" one is without the native pass.
 SurveyState = Literal["whole", "call", "derived", "failed", "no sample"]
@@ -48,12 +48,12 @@ class SurveyRow(Struct, frozen=True):
     """One operator's facts."""
 
     op: str  # its name, as OpInfo has it
-    state: SurveyState  # how it was traced: all of it stepped, one call of it, or nothing (`derived`)
-    way: Way | None = None  # what the sample was put into; null of a sample alone
+    state: SurveyState  # stepped whole, stepped in one call, or not stepped (`derived`)
+    way: Way | None = None  # the transform around the sample; null for a plain sample
     why: str = ""  # why it was not traced, or has no native pass
     sort: str = ""  # of a sample that torch refuses inside something: the sort of reason, without its particulars
     particulars: str = ""  # of that
-    expression: str = ""  # what was traced
+    expression: str = ""  # the traced expression
     sample: int | None = None  # the number of OpInfo's sample
     dtype: str = ""  # of its tensors
     stepped: str = ""  # which operator call, where not the whole
@@ -62,15 +62,15 @@ class SurveyRow(Struct, frozen=True):
     frames: Mapping[Precision, int] = field(default_factory=dict)  # how many frames have each precision
     unplaced: tuple[tuple[str, str, str], ...] = ()  # functions neither registered nor located: name, precision, reason
     prediction: Prediction = "unknown"  # wrong: a finding says so; right: kernels ran and none says so
-    differences: tuple[str, ...] = ()  # what was predicted otherwise
+    differences: tuple[str, ...] = ()  # wrong predictions
     result: Comparison = "not compared"  # with the untraced one
     changed: tuple[str, ...] = ()  # passes whose result was another
-    cuts: tuple[str, ...] = ()  # what was not stepped
-    findings: tuple[str, ...] = ()  # what else must be known
+    cuts: tuple[str, ...] = ()  # parts that were not stepped
+    findings: tuple[str, ...] = ()  # other findings
     instructions: int = 0  # how many were stepped
     seconds: float = 0.0  # how long it took
-    steps: int = 0  # dispatch keys seen, with repeats
-    foretold: int = 0  # those of them that were predicted
+    steps: int = 0  # how many dispatch keys were seen, repeats included
+    foretold: int = 0  # how many of these keys were predicted
     inside: tuple[SurveyRow, ...] = ()  # the same sample put into something
 
     def within(self, way: Way) -> SurveyRow | None:

@@ -19,9 +19,9 @@ class CallerEntry(Struct, frozen=True):
     times: int  # how many calls it has
     how: str  # `resolved` or `name-matched`
     certain: bool  # whether its calls can mean nothing else
-    end: CallEnd  # why its callers are not below it; empty where they are, or none is indexed
-    callers: tuple[CallerEntry, ...]  # those of itself
-    more: int  # calls of its name that are not among them
+    end: CallEnd  # why `callers` is cut; empty if `callers` is whole
+    callers: tuple[CallerEntry, ...]  # the functions that call this caller
+    more: int  # further calls with this name
 
 
 class CalledEntry(Struct, frozen=True):
@@ -29,11 +29,11 @@ class CalledEntry(Struct, frozen=True):
 
     name: str  # the qualified name
     source: Reference  # where it is
-    definitions: int  # how many definitions are called so
+    definitions: int  # how many definitions have this name
     registered: tuple[str, ...]  # the names it is registered under
     overrides: tuple[str, ...]  # functions of bases that it overrides
     callers: tuple[CallerEntry, ...]  # the functions that call it
-    more: int  # calls of its name that are not among them
+    more: int  # further calls with this name
 
 
 class CallersDocument(Struct, frozen=True):
@@ -45,7 +45,7 @@ class CallersDocument(Struct, frozen=True):
     trees: tuple[TreeEntry, ...]  # where calls were looked for
     functions: tuple[CalledEntry, ...]  # the functions of that name
     functions_more: int  # how many more there are
-    remarks: tuple[str, ...]  # what must be said beside them
+    remarks: tuple[str, ...]  # remarks about the answer
 
 
 def callers_document(view: CallersView) -> CallersDocument:

@@ -63,7 +63,7 @@ class CardKeys(Struct, frozen=True):
     """What one or several dispatch keys run."""
 
     keys: tuple[str, ...]  # the dispatch keys
-    entry: str  # why the dispatch table has this kernel for them
+    entry: str  # why the dispatch table gives this kernel to the keys
     kernel: str  # the qualified name
     source: Reference  # where the kernel is
     registration: Reference  # where it is registered
@@ -115,7 +115,7 @@ class CardBinding(Struct, frozen=True):
 class CardPythonKernel(Struct, frozen=True):
     """A function of Python that torch has for the operator."""
 
-    role: KernelRole  # what it is for
+    role: KernelRole  # the purpose of the function
     key: str | None  # the dispatch key that it is registered for
     function: str  # its name
     source: Reference  # where it is

@@ -17,9 +17,9 @@ class CheckoutEntry(Struct, frozen=True):
     """One checkout."""
 
     name: str  # its name
-    kind: Literal["git", "archive", "folder"]  # what it was made of
+    kind: Literal["git", "archive", "folder"]  # the sort of source
     root: str  # the folder that canonical paths start at
-    origin: str  # what it was fetched from
+    origin: str  # the address or folder that it comes from
     project: str  # `pytorch`, or the extension's name
     ref: str | None  # the tag or branch
     commit: str | None  # of git alone
@@ -30,7 +30,7 @@ class CheckoutEntry(Struct, frozen=True):
     in_use: bool  # whether it is the one in use
     in_place: bool  # whether your own folder is used as it lies there
     is_there: bool = field(name="there")  # false where such a folder is gone
-    described: str = field(name="is")  # what it is, in words
+    described: str = field(name="is")  # a description
 
 
 class CheckoutsDocument(Struct, frozen=True):
@@ -39,7 +39,7 @@ class CheckoutsDocument(Struct, frozen=True):
     format: int  # 1
     current: str | None  # the name of the one in use
     reason: str | None  # why it is that one
-    note: str | None  # what must be known of that choice
+    note: str | None  # a remark about the choice
     checkouts: tuple[CheckoutEntry, ...]  # every checkout
 
 

@@ -22,17 +22,17 @@ class ErrorDocument(Struct, frozen=True):
     modified: ModifiedTensor | None  # where a saved tensor was written to
     function: str  # who threw; empty where the message does not say
     source: SourceRef | None  # where that is; null where the message does not say
-    yours: LeftFunction | None  # your innermost function of its traceback; null if there is none
-    operators: tuple[str, ...]  # operators of this torch that it names, at most 4; empty where `missing` is not null
-    lines: tuple[CppLine, ...]  # other lines of C++ that it names, at most 4
+    yours: LeftFunction | None  # your innermost function in the traceback; null if the traceback has none
+    operators: tuple[str, ...]  # operators of this torch in the message, at most 4; empty if `missing` is not null
+    lines: tuple[CppLine, ...]  # other lines of C++ in the message, at most 4
     innermost: LeftFunction | None  # the innermost one of all, if that is torch's, at the message's own line
-    cause: str | None  # why it is raised, in words; null where nothing is written down for its words
-    remedy: str | None  # what mends it
-    cases: tuple[CauseCase, ...]  # where the words have several causes: each of them
+    cause: str | None  # why the error is raised, in words; null if unknown
+    remedy: str | None  # how to mend the error
+    cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
 
 
 def error_document(message: ErrorMessage) -> ErrorDocument:
-    """What is known of an error by its text."""
+    """The document of an error's text."""
     cause = worded_cause(message.cause) if message.cause is not None else None
     return ErrorDocument(
         format=FORMAT,

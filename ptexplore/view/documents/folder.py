@@ -13,7 +13,7 @@ class FolderStart(Struct, frozen=True):
 
     path: str  # the file
     symbol: str | None  # a name in it
-    why: str  # what is to be seen there
+    why: str  # why you should read the file
     source: Reference | None  # the place; null where the tree does not have it
 
 
@@ -22,7 +22,7 @@ class FolderInside(Struct, frozen=True):
 
     path: str  # the canonical path
     files: int  # how many files the tree has below it; 0 where it is no part of this tree
-    text: str | None  # what it is
+    text: str | None  # a description
     rare: bool  # whether few readers need it
 
 
@@ -50,13 +50,13 @@ class FolderDocument(Struct, frozen=True):
     folder: str  # the canonical path; empty for the whole tree
     tree: TreeEntry  # the tree that it is in
     title: str  # its heading
-    summary: str | None  # what it is for; null where nobody wrote of it, as with the next ones
+    summary: str | None  # the purpose of the folder; null without a page, like the next keys
     intro: str | None  # more of that, in Markdown
     in_a_build: str | None  # what becomes of it in a build
     trace: str | None  # an expression whose trace passes through it
-    facts: tuple[str, ...]  # what must be known of what was written
-    newer: str | None  # what is written of the version of this tree
-    total: int  # how many files it has, with those of folders inside
+    facts: tuple[str, ...]  # remarks about the page
+    newer: str | None  # differences in the version of this tree
+    total: int  # how many files the folder has, subfolders included
     start: tuple[FolderStart, ...]  # where to start reading
     folders: tuple[FolderInside, ...]  # the folders inside
     files: tuple[FolderFile, ...]  # the files in it
@@ -64,7 +64,7 @@ class FolderDocument(Struct, frozen=True):
 
 
 def folder_document(view: FolderView) -> FolderDocument:
-    """What was written of a folder, and what is in it."""
+    """The document of a folder's page."""
     page = view.page
     return FolderDocument(
         format=FORMAT,

@@ -37,8 +37,8 @@ class NotConfirmed(Struct, frozen=True):
 class CacheEntry(Struct, frozen=True):
     """One thing that is kept in the cache."""
 
-    name: str  # what it is
-    path: str  # where it lies
+    name: str  # the name of the file's content
+    path: str  # the file or folder
     bytes: int  # its size; 0 where it is missing
 
 
@@ -53,9 +53,9 @@ class CheckoutReport(TreeEntry, frozen=True, kw_only=True, omit_defaults=True):
     """A checkout in use, and how it relates to the torch that runs."""
 
     project: str  # `pytorch`, or the extension's name
-    why: str  # why its `relation` is what it is
+    why: str  # why the checkout has this `relation`
     files: FilesCompared  # the files that the wheel also has
-    different: tuple[str, ...]  # those of them that have another text
+    different: tuple[str, ...]  # the files with another text
     records: ConfirmedCount  # the registrations in hand-written C++
 
 
@@ -68,11 +68,11 @@ class DoctorDocument(Struct, frozen=True):
     operators: int  # how many operators it has
     registrations: Mapping[str, ConfirmedCount]  # by where they are: `generated`, `handwritten`, `python`, `nofile`
     unconfirmed: tuple[NotConfirmed, ...]  # why some are not, the most frequent first
-    caches: tuple[CacheEntry, ...]  # what is kept in the cache
+    caches: tuple[CacheEntry, ...]  # the files in the cache
     checkouts: tuple[CheckoutReport, ...]  # the checkouts in use
     in_cpp: ConfirmedCount  # `generated` and `handwritten` together
     sound: bool  # whether every registration in generated C++ is confirmed
-    advice: tuple[str, ...]  # what is missing, and what brings it
+    advice: tuple[str, ...]  # missing things, each with the command to get it
 
 
 def doctor_document(report: Health) -> DoctorDocument:

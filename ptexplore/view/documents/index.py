@@ -18,7 +18,7 @@ class FileProblem(Struct, frozen=True):
     """A file that could not be read or followed."""
 
     path: str  # the canonical path
-    problem: str  # what is wrong with it
+    problem: str  # the problem, in words
 
 
 class IndexEntry(Struct, frozen=True):
@@ -30,12 +30,12 @@ class IndexEntry(Struct, frozen=True):
     bytes: int  # their size
     read: int  # how many of them this run read
     unchanged: int  # how many it knew
-    removed: int  # how many were there before, and are not any more
+    removed: int  # how many files left the tree since the last run
     anew: bool  # whether it was made from nothing
     seconds: float  # how long that took
-    symbols: Mapping[str, int]  # how many symbols of each kind it has
-    refs: Mapping[str, int]  # how many uses of each kind
-    dialect: Mapping[str, int]  # how many rows of PyTorch's own macros of each kind
+    symbols: Mapping[str, int]  # the number of symbols of each kind
+    refs: Mapping[str, int]  # the number of uses of each kind
+    dialect: Mapping[str, int]  # the number of rows of macros of each kind
     problems: tuple[FileProblem, ...]  # the files that could not be read or followed
     database: str  # the file of the index
     database_bytes: int  # its size
@@ -82,9 +82,9 @@ class SemanticEntry(Struct, frozen=True):
     files: int  # how many files
     references: ReferencesResolved  # how the uses in these are known now
     units: tuple[UnitEntry, ...]  # the translation units, the worst first
-    not_read: tuple[str, ...]  # what was named and libclang does not read
+    not_read: tuple[str, ...]  # named files that libclang cannot read
     changed: tuple[str, ...]  # files that changed meanwhile
-    note: str  # what must be known of the headers that it used
+    note: str  # a remark about the headers
     seconds: float  # how long that took
 
 

@@ -18,7 +18,7 @@ from ptexplore.view.notes.tour import ConceptRow, Excerpt, Guide, PathView, Stat
 class AnchorSymbol(Struct, frozen=True):
     """The symbol that an anchor means or is inside of."""
 
-    name: str  # the qualified name; empty where it is in none
+    name: str  # the qualified name; empty outside of any symbol
     begin: int  # the first line
     line: int  # the line of its name
     end_line: int  # the last line
@@ -45,25 +45,25 @@ class AnchorCheck(Struct, frozen=True):
 
     stop: str  # `dispatcher#redispatch`
     title: str  # its heading
-    outcome: Outcome  # what became of it ([annotations.md](annotations.md))
+    outcome: Outcome  # what happened to the anchor ([annotations.md](annotations.md))
     file: str  # the file of notes that has it
     file_line: int  # the line of the anchor in that
-    asked: AskedAnchor  # what it names
-    path: str | None  # where it is; null where it is placed nowhere
+    asked: AskedAnchor  # the path and symbol that the anchor names
+    path: str | None  # the file that has the anchor now; null if the anchor has no place
     line: int | None  # the first line
     end_line: int | None  # the last line
     symbol: AnchorSymbol | None  # the symbol that it means or is inside of
-    was: BaselinePlace | None  # where it was pinned; null where nobody pinned it
-    why: str | None  # what must be known of the outcome
+    was: BaselinePlace | None  # the pinned place; null if nobody pinned the anchor
+    why: str | None  # a remark about the outcome
     candidates: tuple[FileLine, ...]  # for `ambiguous`: the places that it may mean
 
 
 class NoteProblem(Struct, frozen=True):
-    """Something that is wrong in a file of notes."""
+    """A problem in a file of notes."""
 
     file: str  # the file, as it is shown to you
     line: int  # of that file
-    text: str  # what is wrong
+    text: str  # the problem, in words
 
 
 class CheckedTree(Struct, frozen=True):
@@ -71,7 +71,7 @@ class CheckedTree(Struct, frozen=True):
 
     name: str  # `runtime`, or the checkout's name
     version: str  # of PyTorch, as the tree says
-    commit: str | None  # of PyTorch's repository, where it is known
+    commit: str | None  # the commit; null if unknown
 
 
 class FolderPagesCheck(Struct, frozen=True):
@@ -80,9 +80,9 @@ class FolderPagesCheck(Struct, frozen=True):
     pages: int  # how many pages there are
     named: int  # how many paths and names they name
     present: int = field(name="there")  # how many of these the tree has
-    judged: bool  # whether the tree is the one that they were written on: what it lacks is a problem
-    newer: int  # how many pages say what is known to differ in the tree's version
-    differ: tuple[NoteProblem, ...]  # names that are gone from files that are there
+    judged: bool  # whether the pages were written on this very tree: then a missing name is a problem
+    newer: int  # how many pages describe differences in this version
+    differ: tuple[NoteProblem, ...]  # names that the files of the tree no longer have
 
 
 class LabCheck(Struct, frozen=True):
@@ -92,7 +92,7 @@ class LabCheck(Struct, frozen=True):
     file: str  # the file of notes that has it
     line: int  # of that file
     outcome: LabOutcome  # how it ended
-    why: str  # what must be known of that
+    why: str  # a remark about the outcome
     seconds: float  # how long it took
 
 
@@ -102,8 +102,8 @@ class NotesCheckDocument(Struct, frozen=True, omit_defaults=True):
     format: int  # 1
     summary: Mapping[str, int]  # how many anchors have each outcome
     anchors: tuple[AnchorCheck, ...]  # every anchor
-    problems: tuple[NoteProblem, ...]  # what is wrong in the files
-    tree: CheckedTree  # what they were placed on
+    problems: tuple[NoteProblem, ...]  # problems in the files
+    tree: CheckedTree  # the tree with the places of the anchors
     folders: tuple[str, ...]  # the folders of notes
     pages: FolderPagesCheck | None = None  # of folders; left out where single tours or stops were asked for
     labs: tuple[LabCheck, ...] | None = None  # with `--run`: how each lab ended; else left out
@@ -143,7 +143,7 @@ def _note_problem(problem: Problem) -> NoteProblem:
 
 
 def _anchor_symbol(resolved: ResolvedAnchor) -> AnchorSymbol | None:
-    """None where the anchor is placed nowhere."""
+    """Returns None if the anchor has no place."""
     if not resolved.placed:
         return None
     return AnchorSymbol(resolved.name, resolved.begin, resolved.symbol, resolved.symbol_end)
@@ -176,13 +176,13 @@ def _file_lines(resolved: ResolvedAnchor) -> tuple[FileLine, ...]:
 
 
 class TourHead(Struct, frozen=True):
-    """What a tour is."""
+    """A tour or a note."""
 
     id: str  # its name
     kind: str  # `tour`; `note` where each stop stands alone
     title: str  # its heading
     level: Level | None  # for whom it is
-    summary: str  # what it is about
+    summary: str  # the subject of the tour
     baseline: str  # the version that it was written on
     prerequisites: tuple[str, ...]  # tours to read before it
     concepts: tuple[str, ...]  # the concepts that it teaches
@@ -213,7 +213,7 @@ class LabEntry(Struct, frozen=True):
     run: str  # the expression
     grad: bool  # whether tensors require grad
     backward: bool  # whether backward runs
-    variables: Mapping[str, str] = field(name="var")  # names, and what each is bound to
+    variables: Mapping[str, str] = field(name="var")  # each name with the code of the value
     setup: tuple[str, ...]  # code that comes first
     contexts: tuple[str, ...] = field(name="with")  # context managers around it
     trail: tuple[str, ...]  # steps that must be in its trace, in order: a kind and a name
@@ -242,17 +242,17 @@ class StopEntry(Struct, frozen=True):
     title: str  # its heading
     done: bool  # whether you have read it
     visited: bool  # whether it was shown at all
-    outcome: Outcome  # what became of its anchor
-    facts: tuple[str, ...]  # what must be known of its place
+    outcome: Outcome  # what happened to the anchor
+    facts: tuple[str, ...]  # remarks about the place
     source: Reference | None  # the place; null where its anchor is placed nowhere
     symbol: AnchorSymbol | None  # the symbol that the anchor means or is inside of
-    token: str | None  # what is meant on the first line
+    token: str | None  # the marked word on the first line
     candidates: tuple[FileLine, ...]  # for `ambiguous`: the places that the anchor may mean
     url: str | None  # a permalink to the baseline's text
     file: str | None  # the file on this machine
     file_line: int | None  # the line in it
     see: tuple[str, ...]  # further places
-    questions: tuple[str, ...]  # those of the concepts that it teaches
+    questions: tuple[str, ...]  # the questions of the concepts
     parts: tuple[PartEntry, ...]  # its text and labs
     lines: StopLines | None  # the text at its place
 
@@ -305,7 +305,7 @@ class PathDocument(Struct, frozen=True):
 
 
 def tour_list_document(rows: Sequence[TourRow]) -> TourListDocument:
-    """Every tour with how much of it was read."""
+    """Every tour with the reader's progress."""
     return TourListDocument(FORMAT, tuple(map(_tour_entry, rows)))
 
 
@@ -360,7 +360,7 @@ def _concept_entry(row: ConceptRow) -> ConceptEntry:
 def tour_document(
     guide: Guide, tour: Tour, numbers: Sequence[int], progress: ReadingProgress, room: int
 ) -> TourDocument:
-    """The stops asked for, each with its Markdown, its place, its source, its labs."""
+    """The chosen stops with Markdown, place, source and labs."""
     views = [guide.stop(tour, number) for number in numbers]
     return TourDocument(
         **structs.asdict(_tour_head(tour)),

@@ -22,7 +22,7 @@ class TreeEntry(Struct, frozen=True, omit_defaults=True):
     version: str  # of PyTorch, as the tree says
     layers: tuple[Layer, ...]  # what gives its text
     relation: Literal["runtime", "matches", "consistent", "version-skew"]  # to the torch that runs
-    commit: str | None = None  # of PyTorch's repository; left out where it is not known
+    commit: str | None = None  # the commit; left out if unknown
 
 
 class Reference(Struct, frozen=True, omit_defaults=True):
@@ -34,7 +34,7 @@ class Reference(Struct, frozen=True, omit_defaults=True):
     end_line: int | None  # the last line
     layer: Layer | None  # what gives the file's text
     precision: Precision  # how the line is known ([precision.md](precision.md))
-    url: str | None  # a permalink, where the text is certainly that of a commit of PyTorch's repository
+    url: str | None  # a permalink, if the text is certainly the text of a commit
     candidates: tuple[Reference, ...]  # for `ambiguous`
     reason: str | None = None  # why it is no better, in words; left out where nothing is to be said
 
@@ -51,7 +51,7 @@ class StopMark(Struct, frozen=True):
 
     stop: str  # `dispatcher#redispatch`
     title: str  # its heading
-    outcome: str  # what became of its anchor
+    outcome: str  # what happened to the anchor
     path: str | None  # the file that it is about; null where its anchor is placed nowhere
     line: int | None  # the first line
     end_line: int | None  # the last line

@@ -18,12 +18,12 @@ from ptexplore.view.words.remarks import remark_in_words
 class FoundResult(Struct, frozen=True):
     """One result of a search."""
 
-    kind: str  # what it is: `function`, `struct`, `operator`, `file`, `note`, `text`, …
+    kind: str  # the kind: `function`, `struct`, `operator`, `file`, `note`, `text`, …
     name: str  # the qualified name
-    role: Role  # what its text is
+    role: Role  # whether the text defines or declares it
     detail: str  # the signature, the schema or the line itself
     macro: str | None  # the macro that made it
-    guards: tuple[str, ...]  # the `#if` conditions under which it is there
+    guards: tuple[str, ...]  # the `#if` conditions around the definition
     source: Reference  # where it is
     also: tuple[Reference, ...]  # the same in further trees
 
@@ -32,7 +32,7 @@ class FoundResults(Struct, frozen=True):
     """The results of one sort."""
 
     name: str  # the heading
-    more: int | None  # how many are left out; null where nobody counted
+    more: int | None  # how many results are left out; null if nobody counted
     results: tuple[FoundResult, ...]  # the best first
 
 
@@ -40,11 +40,11 @@ class FindDocument(Struct, frozen=True):
     """`find --json`."""
 
     format: int  # 1
-    query: str  # what was searched for
+    query: str  # the query
     trees: tuple[TreeEntry, ...]  # where it was searched for
     groups: tuple[FoundResults, ...]  # the results by sort
     best: tuple[FoundResult, ...]  # the results of all sorts that come first, as in their groups
-    remarks: tuple[str, ...]  # what must be said beside them
+    remarks: tuple[str, ...]  # remarks about the answer
 
 
 def find_document(view: FindView) -> FindDocument:
@@ -76,10 +76,10 @@ def _found_result(hit: Candidate) -> FoundResult:
 
 
 class NamedDefinition(Struct, frozen=True):
-    """What bears the name that uses were asked of."""
+    """A definition of the name."""
 
     name: str  # the qualified name
-    kind: str  # what it is
+    kind: str  # the kind of symbol
     source: Reference  # where it is
 
 
@@ -100,7 +100,7 @@ class UsesOfSort(Struct, frozen=True):
 
     name: str  # the sort of use: `Calls`, `Mentions`, …
     total: int  # how many lines there are
-    certain: int  # how many of them can mean nothing else
+    certain: int  # how many lines can mean nothing else
     uses: tuple[UseEntry, ...]  # those that are certain first
 
 
@@ -126,22 +126,22 @@ class RefsDocument(Struct, frozen=True):
     format: int  # 1
     symbol: str  # the name that was asked for
     trees: tuple[TreeEntry, ...]  # where uses were looked for
-    defined: tuple[NamedDefinition, ...]  # what bears the name
-    defined_more: int  # how many more do
+    defined: tuple[NamedDefinition, ...]  # the definitions of the name
+    defined_more: int  # how many further definitions there are
     lines: int  # how many lines use it
-    certain: int | None  # how many of them can mean nothing else; null: the name alone was asked for
-    otherwise: int  # further lines with the name: what is written there says that something else is meant
-    untold: int  # in place of `otherwise`, where nothing else of that name is indexed: what these mean is not known
-    definitions: int  # how many definitions are called so; which of several a use means is not told
+    certain: int | None  # how many lines can mean nothing else; null: you asked for the name alone
+    otherwise: int  # further lines with the name that certainly mean something else
+    untold: int  # used instead of `otherwise` if nothing else of that name is indexed: the meaning is unknown
+    definitions: int  # how many definitions have this name; overloads are not distinguished
     overridden: int  # how many functions of classes below override it
     may_override: int  # of how many of them not all bases are known
     overrides: tuple[OverridesOf, ...]  # what the functions of that name override
-    groups: tuple[UsesOfSort, ...]  # the lines by what their use is
-    remarks: tuple[str, ...]  # what must be said beside them
+    groups: tuple[UsesOfSort, ...]  # the lines by the sort of use
+    remarks: tuple[str, ...]  # remarks about the answer
 
 
 def refs_document(view: RefsView) -> RefsDocument:
-    """Lines by what their use is, with totals."""
+    """Lines by the sort of use, with totals."""
     return RefsDocument(
         format=FORMAT,
         symbol=view.asked,

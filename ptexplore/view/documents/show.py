@@ -13,12 +13,12 @@ from ptexplore.view.search.show import Page, ShowView
 class ShowCandidate(Struct, frozen=True):
     """One thing that the target may name."""
 
-    kind: str  # what it is: `function`, `struct`, `operator`, `file`, …
+    kind: str  # the kind: `function`, `struct`, `operator`, `file`, …
     name: str  # the qualified name
     detail: str  # the signature or the schema
-    role: Role | None  # of a symbol: what its text is
+    role: Role | None  # of a symbol: whether the text defines or declares it
     macro: str | None  # the macro that made it
-    guards: tuple[str, ...]  # the `#if` conditions under which it is there
+    guards: tuple[str, ...]  # the `#if` conditions around the definition
     source: Reference  # where it is
     also: tuple[Reference, ...]  # the same in further trees
     handed_on: tuple[str, ...]  # the lines that give a public Python name to it: `torch/nn/__init__.py:8`
@@ -39,11 +39,11 @@ class ShowPage(ShowCandidate, frozen=True, kw_only=True, omit_defaults=True):
     first: int  # the number of the first line
     mark: int | None  # the line that was asked for
     lines: tuple[str, ...]  # the text
-    language: str  # what it is written in
+    language: str  # the language of the text
     file: str | None  # the file on this machine
     file_line: int | None  # the line in it
     inside: str | None  # the function, class or namespace around the line that was asked for
-    facts: tuple[str, ...]  # what must be known of it
+    facts: tuple[str, ...]  # remarks about the page
     notes: tuple[StopMark, ...]  # the stops and notes on its lines
     kernels: tuple[PageKernel, ...] = ()  # of an operator: what its keys run; left out where nothing is known
 
@@ -52,7 +52,7 @@ class ShowDocument(Struct, frozen=True):
     """`show --json`."""
 
     format: int  # 1
-    target: str  # what was asked for
+    target: str  # the target that you asked for
     trees: tuple[TreeEntry, ...]  # where it was looked for
     candidates: tuple[ShowCandidate, ...]  # everything that it may name
     pages: tuple[ShowPage, ...]  # empty where several were found without `--all`

@@ -13,7 +13,7 @@ from ptexplore.view.survey import OperatorFacts, Report, operator_facts
 class ShareEntry(Struct, frozen=True):
     """So many of so many."""
 
-    name: str  # what is counted
+    name: str  # the name of the figure
     count: int  # how many there are
     total: int  # of how many
     asked: float | None  # the share that is asked for; null where none is

@@ -1,4 +1,4 @@
-"""A folder's page: what it is for, where to start, its subfolders, the tours that pass through."""
+"""A folder's page: its purpose, where to start, its subfolders, the tours that pass through."""
 
 from __future__ import annotations
 
