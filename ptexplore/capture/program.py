@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
-from ptexplore.model.messages import Seen, SentSteps
+from ptexplore.model.messages import ReadObservation, SentSteps
 from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.observed import Event, Observation, Phase
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
@@ -45,7 +45,9 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
     return structs.replace(program, routes=tuple(routes)), events.observations
 
 
-def stepped(program: Program, observations: Sequence[Observation], steps: Iterable[Seen]) -> Iterator[Seen]:
+def stepped(
+    program: Program, observations: Sequence[Observation], steps: Iterable[ReadObservation]
+) -> Iterator[ReadObservation]:
     """What the probe stepped, each call with the observation of it.
 
     That of the builtin, where it was stepped from there on; else that of the operator, or of the node.

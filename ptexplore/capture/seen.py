@@ -9,7 +9,7 @@ from msgspec import convert, structs
 from ptexplore.locations import symbols_dir
 from ptexplore.model.messages import (
     SENT,
-    Seen,
+    ReadObservation,
     Sent,
     SentError,
     SentObservation,
@@ -19,17 +19,17 @@ from ptexplore.model.messages import (
 from ptexplore.model.observed import KINDS, AnyRecord, RaisedError, ThrownError, UnknownRecord
 
 
-def seen_in(told: Iterable[SentObservation]) -> list[Seen]:
+def seen_in(told: Iterable[SentObservation]) -> list[ReadObservation]:
     """What an answer of a run has seen."""
     seen = []
-    for one in told:
-        kind = one["kind"]
+    for sent in told:
+        kind = sent["kind"]
         if kind in SENT:
-            data = _read(convert(one["data"], SENT[kind], str_keys=True))  # keys are text in JSON, and numbers here
+            data = _read(convert(sent["data"], SENT[kind], str_keys=True))  # keys are text in JSON, and numbers here
         else:
-            data = convert(one["data"], KINDS.get(kind, UnknownRecord))
+            data = convert(sent["data"], KINDS.get(kind, UnknownRecord))
         if data is not None:
-            seen.append(Seen(one["recorder"], kind, data))
+            seen.append(ReadObservation(sent["recorder"], kind, data))
     return seen
 
 

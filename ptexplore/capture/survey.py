@@ -8,7 +8,7 @@ import json
 import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import IO, Literal
 
 from ptexplore.capture.failures import failure
@@ -29,8 +29,8 @@ NEEDED = ("expecttest", "numpy")  # what torch.testing._internal imports and tor
 
 
 @dataclass
-class Surveyed:
-    """One operator's run. `session` is None where there was nothing to trace or it failed: `why` says it.
+class SurveyedFacts:
+    """What is kept of one operator's run beside its session; `why` says why there is none.
 
     `digests` are those of the result by pass, the untraced run's under "plain"; None where a result has no plain bytes.
     `inside` are the runs of the same sample put into something; `way` says what that is.
@@ -43,10 +43,29 @@ class Surveyed:
     dtype: str | None = None
     expression: str | None = None
     digests: dict[str, str | None] = field(default_factory=dict)
-    session: Session | None = None
     why: AnyReason | str | None = None  # of an older survey a sentence
     seconds: float = 0.0
+    inside: tuple[SurveyedFacts, ...] = ()
+
+
+@dataclass
+class Surveyed(SurveyedFacts):
+    """One operator's run. `session` is None where there was nothing to trace, or it failed."""
+
     inside: tuple[Surveyed, ...] = ()
+    session: Session | None = None
+
+    @property
+    def facts(self) -> SurveyedFacts:
+        """The same without sessions."""
+        own = {known.name: getattr(self, known.name) for known in fields(SurveyedFacts)}
+        return SurveyedFacts(**own | {"inside": tuple(each.facts for each in self.inside)})
+
+
+def run_of_facts(facts: SurveyedFacts) -> Surveyed:
+    """The run of these facts, and those inside of it, without sessions."""
+    own = {known.name: getattr(facts, known.name) for known in fields(SurveyedFacts)}
+    return Surveyed(**own | {"inside": tuple(map(run_of_facts, facts.inside))})
 
 
 class Surveyor:

@@ -29,11 +29,11 @@ from ptexplore.model.actions import GiveLonger
 from ptexplore.model.messages import (
     AboutRun,
     ProbeMessage,
+    ReadObservation,
     RunAnswered,
     RunFailure,
     RunRaised,
     RunRequest,
-    Seen,
     SentMap,
     SentObservation,
     SentSteps,
@@ -76,7 +76,7 @@ from ptexplore.model.recorders import (
 from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_script
 
 
-def compare(passes: Mapping[str, Sequence[Seen]]) -> list[tuple[str, Difference]]:
+def compare(passes: Mapping[str, Sequence[ReadObservation]]) -> list[tuple[str, Difference]]:
     """Observations (kind and data) of passes that saw other operators than the first pass did.
 
     "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
@@ -100,9 +100,9 @@ def compare(passes: Mapping[str, Sequence[Seen]]) -> list[tuple[str, Difference]
     ]
 
 
-def operators(seen: Iterable[Seen]) -> RunOperators:
+def operators(seen: Iterable[ReadObservation]) -> RunOperators:
     """The operators and autograd nodes of one pass."""
-    events = [one.data for one in seen if isinstance(one.data, Event) and one.data.is_operator]
+    events = [read.data for read in seen if isinstance(read.data, Event) and read.data.is_operator]
     own = [str(event.name) for event in events if not event.thread]
     return RunOperators(own, Counter(str(event.name) for event in events if event.thread))
 
@@ -193,11 +193,11 @@ def _add(observations: list[Observation], recorder: str, kind: str, data: AnyRec
     observations.append(Observation(recorder, kind, data))
 
 
-def _keep(observations: list[Observation], seen: Iterable[Seen]) -> None:
+def _keep(observations: list[Observation], seen: Iterable[ReadObservation]) -> None:
     """Keep what was heard, but for steps, of which others make their own."""
-    for one in seen:
-        if not isinstance(one.data, (SentSteps, SentMap)):
-            _add(observations, one.recorder, one.kind, one.data)
+    for read in seen:
+        if not isinstance(read.data, (SentSteps, SentMap)):
+            _add(observations, read.recorder, read.kind, read.data)
 
 
 def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
@@ -238,7 +238,7 @@ class _Heard:
     request: TraceRequest
     raising: bool = False  # whether what raises has a session
     passes: dict[str, RunAnswered] = field(default_factory=dict)
-    seen: dict[str, list[Seen]] = field(default_factory=dict)  # of each pass
+    seen: dict[str, list[ReadObservation]] = field(default_factory=dict)  # of each pass
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
@@ -337,20 +337,20 @@ class _Heard:
         if self.request.script is not None and not os.path.isabs(self.request.script):
             _as_typed(message, self.request)
         seen = seen_in(message["observations"])
-        errors = ((one.recorder, one.data) for one in seen if isinstance(one.data, RaisedError))
+        errors = ((read.recorder, read.data) for read in seen if isinstance(read.data, RaisedError))
         whose, error = next(errors, (recorder, None))
         if error is not None and error.by == "timeout":
             if recorder != PROGRAM and not operators(seen).own:  # there is nothing to show
                 raise failure(_raised_of(whose, error), self.request)
             told = self._ended_by_time(recorder, error)
-            seen = [one._replace(data=told) if one.data is error else one for one in seen]
+            seen = [read._replace(data=told) if read.data is error else read for read in seen]
         self.seen[recorder] = seen
         if "program" in message:
             self._program(message, seen)
         if error is not None and not (self.raising and is_told(error)):
             raise failure(_raised_of(whose, error), self.request)
         if recorder != OPS_AGAIN:
-            _keep(self.observations, (one for one in seen if one.recorder != NATIVE))
+            _keep(self.observations, (read for read in seen if read.recorder != NATIVE))
 
     def _ended_by_time(self, recorder: str, ended: RaisedError) -> RaisedError:
         """A run that was ended, with how long it had; what it called is known, and no later pass ran."""
@@ -380,7 +380,7 @@ class _Heard:
         second = ComparedRun(*self.printed.get(TWICE, ("", False)), message["second"])
         self.add(TWICE, TWICE, compared(self.program, recorded, second))
 
-    def _program(self, message: RunAnswered, seen: Sequence[Seen]) -> None:
+    def _program(self, message: RunAnswered, seen: Sequence[ReadObservation]) -> None:
         from ptexplore.capture.program import observed, stepped
 
         before = self.observations
@@ -403,7 +403,7 @@ class _Heard:
         elif message["type"] != "output":
             self.no_native = no_native(message)
 
-    def _stepped(self, seen: Iterable[Seen]) -> None:
+    def _stepped(self, seen: Iterable[ReadObservation]) -> None:
         """Keep what the native pass, or a fork of a program, has stepped."""
         from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 

@@ -117,7 +117,7 @@ Steps: TypeAlias = SentSteps | SentMap  # what is read together
 Sent: TypeAlias = Steps | SentThrow | SentError
 
 
-class Seen(NamedTuple):
+class ReadObservation(NamedTuple):
     """What a recorder saw, as the parent has read it, and no session has it yet."""
 
     recorder: str

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, structs, to_builtins
 
-from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, Way
+from ptexplore.capture.survey import PLAIN, WAYS, Surveyed, SurveyedFacts, Way, run_of_facts
 from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
@@ -258,9 +258,8 @@ class Folder:
                 text = trail_to_json(replace(concluded.trail, expression=row.title), concluded.run.session)
                 keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3), root=self.root)
         row = structs.replace(rows[0], inside=tuple(rows[1:]))
-        runs = tuple(replace(concluded.run, session=None) for concluded in inside)
-        run_document = to_builtins(replace(alone.run, session=None, inside=runs))
-        facts = json.dumps({"row": to_builtins(operator_facts(row)), "run": run_document}).encode()
+        run = replace(alone.run.facts, inside=tuple(concluded.run.facts for concluded in inside))
+        facts = json.dumps({"row": to_builtins(operator_facts(row)), "run": to_builtins(run)}).encode()
         keep_whole(self._facts(row.op), facts, root=self.root)
         return row
 
@@ -268,7 +267,7 @@ class Folder:
         """One operator's runs with their sessions as they were saved. Raises PtexploreError if they cannot be read."""
         facts = self._facts(op)
         try:
-            run = from_document(_json(facts).get("run"), Surveyed, facts.name)
+            run = run_of_facts(from_document(_json(facts).get("run"), SurveyedFacts, facts.name))
         except PtexploreError as error:
             message = f"what was saved of {op} cannot be read"
             raise PtexploreError(message, str(facts), "ptexplore survey --again") from error

@@ -20,7 +20,7 @@ import numpy as np
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
-from ptexplore.model.messages import Seen, SentMap, SentSteps
+from ptexplore.model.messages import ReadObservation, SentMap, SentSteps
 from ptexplore.model.observed import LibraryCalls, SteppedCalls, UnreadableLibraries
 from ptexplore.model.reasons import HookTaken
 from ptexplore.model.recorders import NATIVE
@@ -116,7 +116,7 @@ KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
 
 
-def calls(observations: Sequence[Seen], cache: Path) -> list[Seen]:
+def calls(observations: Sequence[ReadObservation], cache: Path) -> list[ReadObservation]:
     """The native pass's observations with its rows read: kinds "calls" (one a stepped part) and "unreadable".
 
     `observations` are the probe's: "steps" (rows of the log, packed) and "maps" (the process's memory map). `cache` is
@@ -124,16 +124,18 @@ def calls(observations: Sequence[Seen], cache: Path) -> list[Seen]:
     """
     maps = next((seen.data.text for seen in observations if isinstance(seen.data, SentMap)), "")
     symbols = Symbols(maps, cache)
-    read: list[Seen] = []
+    read: list[ReadObservation] = []
     for seen in observations:
         if isinstance(seen.data, SentSteps):
-            read.append(Seen(NATIVE, "calls", _part(seen.data, symbols)))
+            read.append(ReadObservation(NATIVE, "calls", _part(seen.data, symbols)))
             if seen.data.libraries:
-                read.append(Seen(NATIVE, "libraries", LibraryCalls(seen.data.libraries, event=seen.data.event)))
+                read.append(
+                    ReadObservation(NATIVE, "libraries", LibraryCalls(seen.data.libraries, event=seen.data.event))
+                )
         elif not isinstance(seen.data, SentMap):
             read.append(seen)
     if symbols.unreadable:
-        read.append(Seen(NATIVE, "unreadable", UnreadableLibraries(symbols.unreadable)))
+        read.append(ReadObservation(NATIVE, "unreadable", UnreadableLibraries(symbols.unreadable)))
     return read
 
 

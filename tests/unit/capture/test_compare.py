@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.capture.trace import compare
-from ptexplore.model.messages import Seen
+from ptexplore.model.messages import ReadObservation
 from ptexplore.model.observed import Event
 from ptexplore.model.reasons import CountsDiffer, RecorderChanged
 from ptexplore.model.recorders import OPS_AGAIN
@@ -12,8 +12,10 @@ from ptexplore.model.recorders import OPS_AGAIN
 def test_when_other_threads_run_tells_nothing_but_how_often_does() -> None:
     """The order of two threads' events is none of what ran: of those only the counts are compared."""
 
-    def a_pass(*names: tuple[str, int]) -> list[Seen]:
-        return [Seen("ops", "event", Event(0, None, "op", thread, "forward", name)) for name, thread in names]
+    def a_pass(*names: tuple[str, int]) -> list[ReadObservation]:
+        return [
+            ReadObservation("ops", "event", Event(0, None, "op", thread, "forward", name)) for name, thread in names
+        ]
 
     first = a_pass(("mul", 0), ("ones_like", 1), ("SumBackward0", 1))
     assert compare({"ops": first, "dispatch": a_pass(("SumBackward0", 1), ("mul", 0), ("ones_like", 1))}) == []
