@@ -16,6 +16,7 @@ from ptexplore.view.trace.modules import AroundParts, has_nodes, modules_view, s
 from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
+from ptexplore.view.words.trace_remarks import all_said, said
 
 ROWS = 44  # of the table: with what stands around it, it fits a screen
 
@@ -47,7 +48,7 @@ def _measured(trail: Trail, session: Session | None, run: Run, *, with_nodes: bo
 
 def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[str]:
     whole = run.whole
-    yield from bound_names(trail)
+    yield from all_said(bound_names(trail))
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
     plural = "s" * (whole.operators != 1)
@@ -59,12 +60,13 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[str]:
     called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
     called += f" and {modules['backward']} more in backward" if modules["backward"] else ""
     yield f"torch {trail.torch.version}; {called}{saved_for_backward(run)}"
-    yield from native.begins_with(trail.captured)
+    yield from all_said(native.begins_with(trail.captured))
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if run.unit == "instructions" or not parts:
-        yield from how_stepped(trail, session)
+        yield from all_said(how_stepped(trail, session))
         return
-    long = native.beyond(parts[0])
+    limit = native.beyond(parts[0])
+    long = said(limit) if limit is not None else ""
     timed = "operators were timed" if run.unit else ""
     yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
 

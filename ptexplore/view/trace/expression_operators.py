@@ -31,6 +31,7 @@ from ptexplore.view.trace.page import NextStep, Options, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bare, call_numbers, counted_parts, everything, facts, place_of, reads
+from ptexplore.view.words.trace_remarks import all_said
 
 MOST = 22  # rows
 FUNCTIONS = 3  # of Python that are named for one operator
@@ -72,7 +73,7 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
         whole=whole,
         columns=(*columns(unit, *shown), *((INSTRUCTIONS,) if is_stepped else ())),
         facts=(
-            *facts(trail, options, session),
+            *all_said(facts(trail, options, session)),
             *_of_shares(trail, session, unit, is_nested=is_nested, is_stepped=is_stepped),
         ),
         left_out=run_again(trail),

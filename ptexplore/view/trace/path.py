@@ -50,6 +50,7 @@ from ptexplore.view.trace.screen import (
 )
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.trace_remarks import all_said
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
@@ -146,7 +147,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
-        facts=facts(trail, options, session),
+        facts=all_said(facts(trail, options, session)),
         rows=(),
         findings=findings(trail),
         counted=maker.whole > 0,

@@ -867,6 +867,7 @@ def test_next_commands_repeat_what_was_typed_and_are_two_at_most() -> None:
             assert step.shows
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("name", ["path", "operators"])
 @pytest.mark.parametrize("file", FILES)
 def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
@@ -892,6 +893,7 @@ def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
     assert listed == int(told[1].replace(",", ""))
 
 
+@pytest.mark.words
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -917,6 +919,7 @@ def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | N
     assert everything(trail, Options(), session).shows == told
 
 
+@pytest.mark.words
 def test_steps_are_counted_where_nothing_was_stepped() -> None:
     trail = a_trail(an_operator(1))
     assert everything(trail, Options(), None).shows == f"all {sum(1 for _ in walk(trail.hops))} steps"

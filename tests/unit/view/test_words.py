@@ -9,16 +9,19 @@ from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
-from ptexplore.model import place_reasons, reasons
+from ptexplore.model import place_reasons, reasons, trace_remarks
 from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.words import details, places, remarks
+from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
 from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import filled, names
+from ptexplore.view.words.trace_remarks import said
 from ptexplore.view.words.uses import told_apart
 
 
@@ -48,6 +51,12 @@ def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
     for kind in says.codes():
         assert names(details.ENGLISH[kind]) == set(kind.__struct_fields__), kind
     assert set(details.ENGLISH) == set(says.codes())
+
+
+def test_each_remark_of_a_trace_has_a_template_that_speaks_of_all_its_arguments() -> None:
+    for kind in every(TraceRemark):
+        assert names(of_traces.ENGLISH[kind]) == set(kind.__struct_fields__), kind
+    assert set(of_traces.ENGLISH) == set(every(TraceRemark))
 
 
 def test_each_verb_is_spelled_with_all_its_arguments() -> None:
@@ -179,6 +188,30 @@ def test_what_a_row_says_is_one_phrase_a_detail() -> None:
 
 
 @pytest.mark.words
+def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
+    part = trace_remarks.PartStepped(
+        instructions=6243,
+        first=True,
+        what=trace_remarks.OfOperator(op="aten::add"),
+        alone=trace_remarks.CallAlone(call=trace_remarks.CallNumber(ordinal=1234)),
+        cut=reasons.NotEndedInTime(2.0),
+    )
+    assert said(part).startswith("6,243 instructions of aten::add (call 1234 of it alone), cut: ")
+    warm = trace_remarks.NativePassWarm(parts=(part,), few=3, threads=1)
+    assert (
+        said(warm) == f"native pass: {said(part)}; 3 warm-ups, 1 thread (first calls and parallel paths are not shown)"
+    )
+    begins = trace_remarks.RunsBeginWith(first=("a", "b"), last=trace_remarks.More(few=2))
+    assert said(begins).startswith("each run begins with a, b and 2 more as --setup left them: ")
+    assert said(trace_remarks.RunsBeginWith(first=(), last="a")).startswith(
+        "each run begins with a as --setup left it: "
+    )
+    assert said(trace_remarks.HelpersLeftOut(few=1234)) == "1234 Python helper calls that ran no operator are not shown"
+    functions = trace_remarks.AllFunctionCalls(count=1234, of=("add", trace_remarks.OneOperator()), cut=True)
+    assert said(functions) == "all 1,234 function calls in add and one operator until the cut"
+
+
+@pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
@@ -202,9 +235,9 @@ def test_what_libraries_told_is_one_list() -> None:
     assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
 
 
-@pytest.mark.parametrize("code", [*ALL, *details.ENGLISH], ids=lambda code: code.__name__)
+@pytest.mark.parametrize("code", [*ALL, *details.ENGLISH, *of_traces.ENGLISH], ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
-    template = ALL.get(code) or details.ENGLISH[code]
+    template = {**ALL, **details.ENGLISH, **of_traces.ENGLISH}[code]
     assert "  " not in template
     assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))
