@@ -9,18 +9,20 @@ from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
-from ptexplore.model import place_reasons, reasons, trace_remarks
+from ptexplore.model import ending_remarks, place_reasons, reasons, trace_remarks
 from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
+from ptexplore.model.ending_remarks import EndingRemark
 from ptexplore.model.trace_remarks import TraceRemark
-from ptexplore.view.words import details, places, remarks
+from ptexplore.view.words import details, ending, places, remarks
 from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
+from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
-from ptexplore.view.words.templates import filled, names
+from ptexplore.view.words.templates import Catalogue, filled, names
 from ptexplore.view.words.trace_remarks import said
 from ptexplore.view.words.uses import told_apart
 
@@ -37,6 +39,7 @@ class Given(Struct, frozen=True):
 
 CODES = [code for code in every(Reason) if code not in place_reasons.KINDS]
 ALL = {**ENGLISH, **places.ENGLISH}
+WORDED = {**ALL, **details.ENGLISH, **of_traces.ENGLISH, **ending.ENGLISH}
 
 
 def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
@@ -53,10 +56,13 @@ def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
     assert set(details.ENGLISH) == set(says.codes())
 
 
-def test_each_remark_of_a_trace_has_a_template_that_speaks_of_all_its_arguments() -> None:
-    for kind in every(TraceRemark):
-        assert names(of_traces.ENGLISH[kind]) == set(kind.__struct_fields__), kind
-    assert set(of_traces.ENGLISH) == set(every(TraceRemark))
+@pytest.mark.parametrize(("kind", "catalogue"), [(TraceRemark, of_traces.ENGLISH), (EndingRemark, ending.ENGLISH)])
+def test_each_remark_of_a_trace_has_a_template_that_speaks_of_all_its_arguments(
+    kind: type[Struct], catalogue: Catalogue
+) -> None:
+    for code in every(kind):
+        assert names(catalogue[code]) == set(code.__struct_fields__), code
+    assert set(catalogue) == set(every(kind))
 
 
 def test_each_verb_is_spelled_with_all_its_arguments() -> None:
@@ -212,6 +218,27 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
 
 
 @pytest.mark.words
+def test_what_is_said_of_an_ending_stands_behind_a_margin() -> None:
+    freed = ending_remarks.FreedBy(ordinal=1, few=2)
+    assert ending_in_words(freed) == "freed by      backward 1 of 2"
+    written = ending_remarks.WrittenAt(of=freed, text="loss.backward()", function="step()")
+    assert ending_in_words(written) == "freed by      backward 1 of 2: loss.backward(), in step()"
+    unknown = ending_remarks.FreedBy(ordinal=None, few=None)
+    assert ending_in_words(unknown) == "freed by     "
+    assert ending_in_words(ending_remarks.OwnKernels(keys=("CPU", "CUDA"))) == "kernels of its own for  CPU, CUDA"
+    assert ending_in_words(ending_remarks.MoreAround(few=1234)) == f"{'':12}  … 1234 more"
+    missing = ending_remarks.KernelMissing(op="aten::f", key="MPS", arguments=())
+    assert ending_in_words(missing).endswith("for MPS; which argument brought that key is not told")
+    versions = ending_remarks.VersionsPassed(before="999", after="1000")
+    writer = ending_remarks.FurtherWriter(operators=("add_",), versions=versions)
+    assert ending_in_words(writer) == f"{'':12}  add_, version 999 to 1000"
+    unproven = ending_remarks.SomewhereIn(
+        of=ending_remarks.FurtherWriter(operators=(), versions=None), function="step()"
+    )
+    assert ending_in_words(unproven) == f"{'':13}, somewhere in step(), which begins at"
+
+
+@pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
@@ -235,9 +262,9 @@ def test_what_libraries_told_is_one_list() -> None:
     assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
 
 
-@pytest.mark.parametrize("code", [*ALL, *details.ENGLISH, *of_traces.ENGLISH], ids=lambda code: code.__name__)
+@pytest.mark.parametrize("code", WORDED, ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
-    template = {**ALL, **details.ENGLISH, **of_traces.ENGLISH}[code]
+    template = WORDED[code].removeprefix("{command}  ")  # which stands apart from what is said of it
     assert "  " not in template
     assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))
