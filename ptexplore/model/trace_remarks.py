@@ -1,4 +1,4 @@
-"""What stands above and below the rows of a trace: codes with arguments, of which `view/words` makes words.
+"""What stands above and below the rows of a trace, and what a next command shows: codes, worded by `view/words`.
 
 A class is a code, its fields are the arguments. What a remark says stands with its template in
 `view/words/trace_remarks.py`. An `ordinal` tells one of many, and a count that is called `few` is small as a rule:
@@ -360,6 +360,422 @@ class RanInThread(TraceRemark, frozen=True):
     ordinal: int
 
 
+# --- what stands below the rows of modules ---
+
+
+class PartsHidden(TraceRemark, frozen=True):
+    """Parts that have no row: those that cost least, or the innermost where no cost is known."""
+
+    few: int
+    costs: bool
+
+
+class RowsOrdered(TraceRemark, frozen=True):
+    """In which order rows stand; whether some are for the rest of a row, and some of other threads."""
+
+    rest: bool
+    threads: bool
+
+
+class FurtherCalls(TraceRemark, frozen=True):
+    """What a sign at figures says: there were further calls."""
+
+    sign: str
+
+
+class Costliest(TraceRemark, frozen=True):
+    """What took most: operators, with nodes of backward or without."""
+
+    nodes: bool
+    instructions: bool  # else time
+    shares: tuple[ShareOf, ...]
+
+
+class ShareOf(TraceRemark, frozen=True):
+    """The share of one of them."""
+
+    name: str
+    share: str
+
+
+class BackwardMeans(TraceRemark, frozen=True):
+    """What the column `backward` has; `own`: the expression ran such nodes itself."""
+
+    own: bool
+
+
+class SavedMeans(TraceRemark, frozen=True):
+    """What the column `saved` has."""
+
+
+class SavedNotTold(TraceRemark, frozen=True):
+    """Why no bytes are told."""
+
+
+class SavedInFirst(TraceRemark, frozen=True):
+    """The bytes are of the first calls of backward alone."""
+
+    backwards: FirstBackwards
+
+
+class FirstBackwards(TraceRemark, frozen=True):
+    """The first calls of backward, of so many."""
+
+    seen: str
+    of: str
+
+
+class SavedElsewhere(TraceRemark, frozen=True):
+    """Bytes that are in no row."""
+
+    size: str
+
+
+class SavedInSlices(TraceRemark, frozen=True):
+    """The bytes lack what one kind of node keeps."""
+
+
+class SavedPacked(TraceRemark, frozen=True):
+    """The bytes lack what hooks packed."""
+
+    tensors: SavedTensors
+
+
+class SavedUnread(TraceRemark, frozen=True):
+    """The bytes lack tensors whose memory is not told."""
+
+    tensors: SavedTensors
+
+
+class SavedTensors(TraceRemark, frozen=True):
+    """So many saved tensors."""
+
+    count: int
+
+
+class SavedSilent(TraceRemark, frozen=True):
+    """The bytes lack what nodes keep that do not tell it."""
+
+    count: int
+
+
+class SavedForBackward(TraceRemark, frozen=True):
+    """How much is kept for backward."""
+
+    size: str
+    at_least: bool
+    backwards: FirstBackwards | None
+
+
+class MoreKinds(TraceRemark, frozen=True):
+    """A row for further kinds of nodes and operators."""
+
+    few: int
+
+
+class RestOfBackward(TraceRemark, frozen=True):
+    """A row for what backward did beside its nodes."""
+
+
+class RestIs(TraceRemark, frozen=True):
+    """A row for what a part did, and no row inside of it."""
+
+    names: tuple[str, ...]
+
+
+# --- what was called, and what its costs are of ---
+
+
+class OperatorCalls(TraceRemark, frozen=True):
+    """How many operator calls an expression made, and how many calls of modules."""
+
+    count: int
+    at_least: bool
+    modules: ModuleCalls | None
+
+
+class ModuleCalls(TraceRemark, frozen=True):
+    """How many calls of modules there were, and how many more in backward."""
+
+    few: int
+    backward: More | None
+
+
+class InstructionsMean(TraceRemark, frozen=True):
+    """What the column of instructions has."""
+
+
+class OperatorsTimed(TraceRemark, frozen=True):
+    """Operators were timed, and nothing was stepped."""
+
+
+class OpenSteps(TraceRemark, frozen=True):
+    """What steps one operator."""
+
+
+class HowTimed(TraceRemark, frozen=True):
+    """What times of an expression are of; `nodes`: of those of backward, too; `python`: with what these call."""
+
+    nodes: bool
+    python: bool
+    runs: TraceRemark
+    threads: int
+
+
+class FastestOf(TraceRemark, frozen=True):
+    """The fastest of so many runs counts."""
+
+    few: int
+
+
+class OneRunAfterOthers(TraceRemark, frozen=True):
+    """One run counts, which was not the first."""
+
+
+class HowProgramTimed(TraceRemark, frozen=True):
+    """What times of a program are of; `samples`: what recording took was taken off."""
+
+    python: bool
+    samples: bool
+
+
+class TimesElsewhere(TraceRemark, frozen=True):
+    """The times are of another run; so many of its calls are calls of this program."""
+
+    file: str
+    matched: int
+    calls: int
+
+
+class NotMatched(TraceRemark, frozen=True):
+    """The calls of the other run that are no calls of this program."""
+
+    names: tuple[CallsOf, ...]
+
+
+class CallsOf(TraceRemark, frozen=True):
+    """How many calls of one name."""
+
+    name: str
+    count: int
+
+
+class NodesUnlike(TraceRemark, frozen=True):
+    """Nodes of backward that belong to another call there."""
+
+    count: int
+
+
+class DeviceEventsLeft(TraceRemark, frozen=True):
+    """What a device did there is not counted."""
+
+    count: int
+
+
+class OneRun(TraceRemark, frozen=True):
+    """How long a program ran, on how many threads, and what is not in that."""
+
+    time: str
+    threads: int
+    apart: tuple[TraceRemark, ...]
+    recording: str
+
+
+class Imports(TraceRemark, frozen=True):
+    """Imports."""
+
+
+class RecordingTook(TraceRemark, frozen=True):
+    """How long recording took."""
+
+    time: str
+
+
+class Waited(TraceRemark, frozen=True):
+    """How long no thread of a program ran."""
+
+    waited: str
+    of: str
+
+
+class OperatorsCalled(TraceRemark, frozen=True):
+    """How many operators a program called; `inner`: operators called others, which are not counted."""
+
+    calls: TraceRemark
+    inner: bool
+    saved: SavedForBackward | None
+
+
+class CallsOfDifferent(TraceRemark, frozen=True):
+    """Calls of different operators."""
+
+    count: int
+    few: int
+
+
+class CallsOfOperator(TraceRemark, frozen=True):
+    """Calls of one operator, or none."""
+
+    count: int
+
+
+class Concluded(TraceRemark, frozen=True):
+    """What was concluded of the whole run."""
+
+    told: Reason
+
+
+class TransformsInForce(TraceRemark, frozen=True):
+    """Function transforms that were on."""
+
+    kinds: tuple[str, ...]
+
+
+class DeviceMeans(TraceRemark, frozen=True):
+    """What the column `device` has."""
+
+
+class OnDevices(TraceRemark, frozen=True):
+    """What devices were given to do."""
+
+    time: str
+    count: int
+    few: int  # kinds, where there are several
+    first: tuple[ShareOf, ...]
+
+
+class RunCut(TraceRemark, frozen=True):
+    """Why a record of a run is not complete."""
+
+    why: Reason
+
+
+class KindsSteppedOf(TraceRemark, frozen=True):
+    """How many kinds of calls were stepped, and what steps more, or why no more were."""
+
+    kinds: int
+    of: int
+    why: TraceRemark
+
+
+class MoreWith(TraceRemark, frozen=True):
+    """What steps more."""
+
+    option: str
+
+
+class OfOthersNone(TraceRemark, frozen=True):
+    """Why of the others none was stepped."""
+
+    why: Reason
+
+
+class RunWithoutImports(TraceRemark, frozen=True):
+    """How long the run took."""
+
+    time: str
+
+
+class TimesWithCalled(TraceRemark, frozen=True):
+    """What times of operators have in them; `python`: they called Python, which is not in them."""
+
+    python: bool
+
+
+# --- what stands below other views ---
+
+
+class CallsAreRecorded(TraceRemark, frozen=True):
+    """Which calls are counted."""
+
+
+class CountedTwice(TraceRemark, frozen=True):
+    """What operators called stands in several rows."""
+
+
+class SharesOfStepped(TraceRemark, frozen=True):
+    """What shares of operators are parts of."""
+
+    nested: CountedTwice | None
+
+
+class SharesOfPath(TraceRemark, frozen=True):
+    """What shares of steps are parts of, and what has no row; `kernels`: unless it is one."""
+
+    cut: bool
+    least: str
+    kernels: bool
+
+
+class PythonIn(TraceRemark, frozen=True):
+    """In which rows the interpreter's own work is."""
+
+    rows: tuple[str, ...]
+
+
+class CallsWithoutRow(TraceRemark, frozen=True):
+    """How many calls of operators have no row."""
+
+    left: int
+    calls: int
+    share: TraceRemark | None
+
+
+class ShareOfAll(TraceRemark, frozen=True):
+    """A share of all instructions that were counted."""
+
+    share: str
+    cut: bool
+
+
+class KeysNotNamed(TraceRemark, frozen=True):
+    """Why no key is named of calls of these operators."""
+
+    operators: tuple[str, ...]
+    more: bool
+    why: Reason
+
+
+class RanAgain(TraceRemark, frozen=True):
+    """What a node of backward ran again."""
+
+    modules: tuple[str | NotKept, ...]
+    function: str
+    path: str | None
+    node: str
+    few: int
+    cost: bool  # it is in the node's
+
+
+class NotKept(TraceRemark, frozen=True):
+    """What ran again is no module."""
+
+
+class MoreRanAgain(TraceRemark, frozen=True):
+    """Further nodes that ran something again."""
+
+    few: int
+
+
+class Found(TraceRemark, frozen=True):
+    """A finding, and how often it was made, where not once."""
+
+    kind: str
+    told: str
+    few: int = 0
+
+
+class FoundByNameIn(TraceRemark, frozen=True):
+    """What a sign at places says: they were found by name."""
+
+    versions: tuple[str | AnotherVersion, ...]
+    own: str
+
+
+class AnotherVersion(TraceRemark, frozen=True):
+    """A version that is not known."""
+
+
 # --- what a next command shows ---
 
 
@@ -379,3 +795,35 @@ class AllFunctionCalls(TraceRemark, frozen=True):
 
 class OneOperator(TraceRemark, frozen=True):
     """An operator whose name is not known."""
+
+
+class InsideOf(TraceRemark, frozen=True):
+    """What a part did."""
+
+    name: str
+
+
+class OperatorsBy(TraceRemark, frozen=True):
+    """The operators, by cost or by how often they were called."""
+
+    cost: bool
+
+
+class FirstRowOpened(TraceRemark, frozen=True):
+    """The first row, with what is in it."""
+
+
+class EverythingInIt(TraceRemark, frozen=True):
+    """All that is in what is shown."""
+
+
+class HowThatIsKnown(TraceRemark, frozen=True):
+    """What is known of an error, and how."""
+
+
+class WhyTheseKeys(TraceRemark, frozen=True):
+    """Why these dispatch keys were taken."""
+
+
+class ByOperator(TraceRemark, frozen=True):
+    """The same by operator."""

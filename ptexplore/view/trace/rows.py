@@ -74,7 +74,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         traced=trail.traced.name,
         facts=all_said((*facts_of(trail), *native.facts(trail, session))),
         rows=rows,
-        findings=tuple(f"{f.kind}: {sentence(f.told)}" for f in trail.findings),
+        findings=all_said(says.Found(kind=f.kind, told=sentence(f.told)) for f in trail.findings),
         left_out=all_said((*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
@@ -117,9 +117,9 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
         if operator.operator is not None:  # the catalogue has it
             steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps += [typed(options, "", "--explain", str(key.id))] if options.command else []
+        steps += [typed(options, None, "--explain", str(key.id))] if options.command else []
     if not options.full:
-        steps.append(typed(options, "", "--full"))
+        steps.append(typed(options, None, "--full"))
     return tuple(steps)
 
 

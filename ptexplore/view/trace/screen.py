@@ -18,7 +18,6 @@ from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
 from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
-from ptexplore.view.words.trace_remarks import said
 
 MADE_INSIDE = ".<locals>."  # in the qualified name of a function of Python that another one made
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
@@ -162,7 +161,7 @@ def everything(trail: Trail, options: Options, session: Session | None) -> NextS
         called = [part.op.removeprefix("aten::") if part.op else says.OneOperator() for part in parts]
         of = tuple(dict.fromkeys(called)) if is_of_operators else ()
         shows = says.AllFunctionCalls(count=frames, of=of, cut=has_cut(session))
-    return typed(options, said(shows), "--view", "tree", "--full")
+    return typed(options, shows, "--view", "tree", "--full")
 
 
 def _is_cut(parts: Iterable[SteppedCalls]) -> bool:

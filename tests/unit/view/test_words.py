@@ -215,6 +215,20 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
     assert said(trace_remarks.HelpersLeftOut(few=1234)) == "1234 Python helper calls that ran no operator are not shown"
     functions = trace_remarks.AllFunctionCalls(count=1234, of=("add", trace_remarks.OneOperator()), cut=True)
     assert said(functions) == "all 1,234 function calls in add and one operator until the cut"
+    told = said(trace_remarks.OneRun(time="2 s", threads=2, apart=(trace_remarks.Imports(),), recording=""))
+    assert told == "one run of 2 s on 2 threads; not in it: imports"
+    told = said(trace_remarks.OneRun(time="2 s", threads=0, apart=(), recording="1 ms"))
+    assert told == "one run of 2 s; about 1 ms of it recording"
+    saved = trace_remarks.SavedForBackward(
+        size="4 kB", at_least=True, backwards=trace_remarks.FirstBackwards(seen="3", of="1000")
+    )
+    assert said(saved) == "at least 4 kB saved for backward in the first 3 of 1000 calls of backward"
+    none = trace_remarks.OperatorsCalled(calls=trace_remarks.CallsOfOperator(count=0), inner=False, saved=saved)
+    assert said(none) == f"0 operator calls; {said(saved)}"
+    modules = trace_remarks.ModuleCalls(few=0, backward=trace_remarks.More(few=2))
+    assert said(modules) == "0 module calls and 2 more in backward"
+    assert said(trace_remarks.Found(kind="cut", told="x", few=2)) == "cut: x (2 times)"
+    assert said(trace_remarks.Found(kind="cut", told="x")) == "cut: x"
 
 
 @pytest.mark.words
