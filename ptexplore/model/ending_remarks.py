@@ -17,7 +17,7 @@ class EndingRemark(Struct, frozen=True, kw_only=True):
     """What is said of how a run ended."""
 
 
-Told: TypeAlias = EndingRemark | Reason | str  # what a remark may have within it; a name, or a text of others
+ToldAtEnd: TypeAlias = EndingRemark | Reason | str  # what a remark may have within it; a name, or a text of others
 
 
 # --- what ended, and how ---
@@ -39,7 +39,7 @@ class TheBlock(EndingRemark, frozen=True):
     """The block of a program that was recorded."""
 
 
-class Raised(EndingRemark, frozen=True):
+class RaisedAtEnd(EndingRemark, frozen=True):
     """What raised which error."""
 
     stage: EndingRemark
@@ -120,7 +120,7 @@ class RaisedIn(EndingRemark, frozen=True):
 class ThrownBy(EndingRemark, frozen=True):
     """The function of C++ that threw it, or why none is known."""
 
-    function: Told
+    function: ToldAtEnd
 
 
 class NotKnown(EndingRemark, frozen=True):
@@ -229,7 +229,7 @@ class WhatFailed(EndingRemark, frozen=True):
     check: str
 
 
-class Compared(EndingRemark, frozen=True):
+class ComparedAtEnd(EndingRemark, frozen=True):
     """The values that the condition compared."""
 
     values: tuple[ValueCompared, ...]
@@ -542,7 +542,7 @@ class LedToBy(EndingRemark, frozen=True):
 # --- what the text of an error tells by itself ---
 
 
-class NoSuchOperator(EndingRemark, frozen=True):
+class NoSuchOperatorAtEnd(EndingRemark, frozen=True):
     """This torch has no operator of that name."""
 
     op: str

@@ -18,7 +18,7 @@ class TraceRemark(Struct, frozen=True, kw_only=True):
     """What is said beside the rows of a trace."""
 
 
-Told: TypeAlias = TraceRemark | Reason  # what a remark may have within it
+ToldBeside: TypeAlias = TraceRemark | Reason  # what a remark may have within it
 
 
 class InOneLine(TraceRemark, frozen=True):
@@ -37,7 +37,7 @@ class TorchRan(TraceRemark, frozen=True):
     told: tuple[TraceRemark, ...] = ()
 
 
-class TorchBuild(TraceRemark, frozen=True):
+class TorchBuildBeside(TraceRemark, frozen=True):
     """The torch that ran, and how it was built."""
 
     version: str
@@ -167,7 +167,7 @@ class InstructionsAreOf(TraceRemark, frozen=True):
 class NothingStepped(TraceRemark, frozen=True):
     """Nothing was stepped."""
 
-    why: Told
+    why: ToldBeside
 
 
 class NotAskedFor(TraceRemark, frozen=True):
@@ -486,7 +486,7 @@ class RestIs(TraceRemark, frozen=True):
 # --- what was called, and what its costs are of ---
 
 
-class OperatorCalls(TraceRemark, frozen=True):
+class OperatorCallsBeside(TraceRemark, frozen=True):
     """How many operator calls an expression made, and how many calls of modules."""
 
     count: int
@@ -539,7 +539,7 @@ class HowProgramTimed(TraceRemark, frozen=True):
     samples: bool
 
 
-class TimesElsewhere(TraceRemark, frozen=True):
+class TimesElsewhereBeside(TraceRemark, frozen=True):
     """The times are of another run; so many of its calls are calls of this program."""
 
     file: str
@@ -581,7 +581,7 @@ class OneRun(TraceRemark, frozen=True):
     recording: str
 
 
-class Imports(TraceRemark, frozen=True):
+class ImportsBeside(TraceRemark, frozen=True):
     """Imports."""
 
 
@@ -619,7 +619,7 @@ class CallsOfOperator(TraceRemark, frozen=True):
     count: int
 
 
-class Concluded(TraceRemark, frozen=True):
+class ConcludedBeside(TraceRemark, frozen=True):
     """What was concluded of the whole run."""
 
     told: Reason

@@ -31,7 +31,7 @@ def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
     if message.missing is not None and not message.is_known:
-        yield line_of(told.NoSuchOperator(op=message.missing.op), indent=0)
+        yield line_of(told.NoSuchOperatorAtEnd(op=message.missing.op), indent=0)
     elif message.missing is not None:
         yield from missing_lines(message.missing)
     if message.modified is not None:

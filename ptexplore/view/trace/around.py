@@ -14,7 +14,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
 from ptexplore.view.words.reasons import sentence
-from ptexplore.view.words.trace_remarks import said
+from ptexplore.view.words.trace_remarks import worded
 
 LONG = 200  # characters of a command that are worth repeating
 
@@ -43,7 +43,7 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         others = [tree for tree in trail.trees if tree.relation == "version-skew"]
         versions = tuple(dict.fromkeys(tree.version or tree.name for tree in others)) or (says.AnotherVersion(),)
         own = trail.torch.version.partition("+")[0]
-        out.append(("~", said(says.FoundByNameIn(versions=versions, own=own))))
+        out.append(("~", worded(says.FoundByNameIn(versions=versions, own=own))))
     if "?" in marks:
         out.append(("?", SEVERAL))
     known = {detail.status for row in rows for detail in within(row.details) if isinstance(detail, KnownAs)}
@@ -59,7 +59,7 @@ def again(options: Options) -> str:
 
 def typed(options: Options, shows: TraceRemark | None, *more: str) -> NextStep:
     """A next command: what was typed, with more options; where Python asked, the Trail's own call that shows it."""
-    told = said(shows) if shows is not None else ""
+    told = worded(shows) if shows is not None else ""
     if not options.command:
         return NextStep(_in_python(more), told, in_python=True)
     return NextStep(f"{again(options)} {shlex.join(more)}".strip(), told)

@@ -91,7 +91,7 @@ def summary(ending: Ending) -> EndingRemark:
     if handed is not None:
         where = told.RaisedElsewhere(where=handed.where) if handed.exception else told.CameFrom(where=handed.where)
     words = first_words(handed.message if handed is not None else ending.message)
-    return told.Raised(stage=stage, exception=ending.exception, where=where, words=words)
+    return told.RaisedAtEnd(stage=stage, exception=ending.exception, where=where, words=words)
 
 
 def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
@@ -138,7 +138,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if ending.check:
         yield line_of(told.WhatFailed(check=ending.check))
     if ending.compared:
-        yield line_of(told.Compared(values=tuple(map(compared_value, ending.compared))))
+        yield line_of(told.ComparedAtEnd(values=tuple(map(compared_value, ending.compared))))
     if ending.handed is not None:
         yield from _left(told.RaisedThere if ending.handed.exception else told.YourCode, ending.handed.python)
     if not trail.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):

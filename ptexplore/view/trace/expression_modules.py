@@ -52,7 +52,7 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     more = says.More(few=modules["backward"]) if modules["backward"] else None
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
-    called = says.OperatorCalls(
+    called = says.OperatorCallsBeside(
         count=run.whole.operators,
         at_least=_is_cut(session),
         modules=says.ModuleCalls(few=modules["forward"], backward=more) if modules else None,

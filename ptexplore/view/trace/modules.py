@@ -20,7 +20,7 @@ from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.words.details import described
-from ptexplore.view.words.trace_remarks import all_said, said
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 NODES = 4  # of backward, those that took longest
 FEW, LISTED = 8, 24  # rows: of fewer than the first, operators have rows too, as long as all are not more than these
@@ -71,9 +71,9 @@ def modules_view(
     return TrailView(
         title=run.whole.name,
         traced=trail.traced.name,
-        facts=all_said(around.facts),
-        findings=all_said(around.findings),
-        left_out=all_said(
+        facts=all_in_words(around.facts),
+        findings=all_in_words(around.findings),
+        left_out=all_in_words(
             (
                 *_hidden_parts(hidden, root),
                 *around.measured,
@@ -265,12 +265,12 @@ def _rest_of_backward(
     rest = [own for own in part.own if own.name not in shown_own]
     if rest:
         told = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
-        name = said(beside.MoreKinds(few=len(rest)))
+        name = worded(beside.MoreKinds(few=len(rest)))
         yield ScreenRow(name, level, cells=told, share=shown.share(total(rest).cost))
     between = part.cost - total(part.own).cost - total(part.parts).cost
     if between >= NOTHING * shown.wall:
         told = cells(shown.columns, Weighed(cost=between), "calls")
-        name = said(beside.RestOfBackward())
+        name = worded(beside.RestOfBackward())
         yield ScreenRow(name, level, cells=told, share=shown.share(between), is_rest=True)
 
 
@@ -302,7 +302,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     names = [described((_operators(own),))] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
-    name = said(beside.RestIs(names=tuple(names)))
+    name = worded(beside.RestIs(names=tuple(names)))
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=told, opens=part.name, is_rest=True)
 
 
@@ -328,7 +328,7 @@ def _names(part: Part, module: str) -> str:
     """The name of a part within the module around it; of several that are alike, the first and the last."""
     names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
     if part.kind == "imports":
-        return f"imports  {said(beside.Modules(count=part.calls))}"
+        return f"imports  {worded(beside.Modules(count=part.calls))}"
     if part.kind == "module" and not part.name:
         return part.type or "module"
     name = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"

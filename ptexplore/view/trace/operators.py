@@ -21,7 +21,7 @@ from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import bare
-from ptexplore.view.words.trace_remarks import all_said
+from ptexplore.view.words.trace_remarks import all_in_words
 
 INSTRUCTIONS = Column("instructions", "instr", "{:,}".format)
 _Key = TypeVar("_Key", bound=Hashable)
@@ -106,8 +106,8 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
     return TrailView(
         title=title_of(trail),
         traced=trail.traced.name,
-        facts=all_said(told.facts),
-        findings=all_said(findings(trail)),
+        facts=all_in_words(told.facts),
+        findings=all_in_words(findings(trail)),
         counted=INSTRUCTIONS in told.columns,
         next_steps=told.next_steps,
         read=told.read,
@@ -116,7 +116,7 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         table=in_words(rows),
         columns=tuple(column.heading for column in told.columns),
         legend=legend(trail, rows),
-        left_out=all_said(told.left_out),
+        left_out=all_in_words(told.left_out),
     )
 
 

@@ -51,7 +51,7 @@ from ptexplore.view.trace.screen import (
     stepped,
 )
 from ptexplore.view.words.details import described
-from ptexplore.view.words.trace_remarks import all_said
+from ptexplore.view.words.trace_remarks import all_in_words
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
@@ -145,14 +145,14 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
-        facts=all_said(facts(trail, options, session)),
+        facts=all_in_words(facts(trail, options, session)),
         rows=(),
-        findings=all_said(findings(trail)),
+        findings=all_in_words(findings(trail)),
         counted=maker.whole > 0,
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=all_said(
+        left_out=all_in_words(
             (
                 *_unsaid(steps),
                 *_left_out(rows, maker, maker.without_rows(steps)),

@@ -55,7 +55,7 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
         yield from times_elsewhere(program)
     else:
         is_off = any(path.recording for path in program.paths)
-        apart: list[TraceRemark] = [says.Imports()] if imports is not None else []
+        apart: list[TraceRemark] = [says.ImportsBeside()] if imports is not None else []
         apart += [says.RecordingTook(time=seconds(program.overhead))] if is_off else []
         yield says.OneRun(
             time=seconds(whole.cost),
@@ -71,7 +71,7 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
     of_one = says.CallsOfOperator(count=count)
     calls = says.CallsOfDifferent(count=count, few=different) if different > 1 else of_one
     yield says.OperatorsCalled(calls=calls, inner=count > 0, saved=saved_for_backward(run))
-    yield from (says.Concluded(told=finding.told) for finding in trail.findings if finding.kind == TWICE)
+    yield from (says.ConcludedBeside(told=finding.told) for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield says.TransformsInForce(kinds=tuple(transforms))

@@ -144,7 +144,7 @@ def times_elsewhere(program: Program) -> Iterator[TraceRemark]:
     told = program.elsewhere
     if told is None:
         return
-    yield beside.TimesElsewhere(file=told.file, matched=told.matched, calls=told.matched + told.unmatched)
+    yield beside.TimesElsewhereBeside(file=told.file, matched=told.matched, calls=told.matched + told.unmatched)
     if told.unmatched:
         yield beside.NotMatched(names=tuple(beside.CallsOf(name=name, count=count) for name, count in told.names))
     if told.unlike:

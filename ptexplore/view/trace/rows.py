@@ -36,7 +36,7 @@ from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
-from ptexplore.view.words.trace_remarks import all_said, said
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 TO_READ = 3  # stops that a trace suggests
 
@@ -72,10 +72,12 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
-        facts=all_said((*facts_of(trail), *native.facts(trail, session))),
+        facts=all_in_words((*facts_of(trail), *native.facts(trail, session))),
         rows=rows,
-        findings=all_said(says.Found(kind=f.kind, told=sentence(f.told)) for f in trail.findings),
-        left_out=all_said((*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))),
+        findings=all_in_words(says.Found(kind=f.kind, told=sentence(f.told)) for f in trail.findings),
+        left_out=all_in_words(
+            (*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))
+        ),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
         read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:TO_READ]),
@@ -94,7 +96,7 @@ def _left_out(helpers: int, hidden: int, frames: int) -> Iterator[TraceRemark]:
 def facts_of(trail: Trail) -> Iterator[TraceRemark]:
     """The torch that ran, the trees that are looked into, what was bound, what the expression gave."""
     torch = trail.torch
-    yield says.TorchBuild(version=torch.version, commit=torch.git_version[:8], build=torch.build)
+    yield says.TorchBuildBeside(version=torch.version, commit=torch.git_version[:8], build=torch.build)
     for tree in trail.trees:
         if tree.relation != "runtime":
             yield tree_fact(tree, torch.version)
@@ -288,12 +290,12 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
         row, hidden_below = yield _row(hop, place, full=complete)
         if hop.id in place.levels:
             count = place.levels[hop.id]
-            in_turn = Line("reason", said(says.CallsInTurn(few=count)))
+            in_turn = Line("reason", worded(says.CallsInTurn(few=count)))
             row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
         if hop.thread != place.thread:
-            row = replace(row, lines=(*row.lines, Line("reason", said(says.RanInThread(ordinal=hop.thread)))))
+            row = replace(row, lines=(*row.lines, Line("reason", worded(says.RanInThread(ordinal=hop.thread)))))
         if hop.unknown_order:
-            row = replace(row, lines=(*row.lines, Line("reason", said(says.OrderUnknownAmong()))))
+            row = replace(row, lines=(*row.lines, Line("reason", worded(says.OrderUnknownAmong()))))
         hidden += hidden_below
         rows.append(row)
     return _joined(rows, place), hidden

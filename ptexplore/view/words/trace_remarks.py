@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.codes import Reason
-from ptexplore.model.trace_remarks import Told
+from ptexplore.model.trace_remarks import ToldBeside
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
@@ -21,7 +21,7 @@ ENGLISH: Catalogue = {
     says.InOneLine: "{told:; }",
     # --- what ran ---
     says.TorchRan: "torch {version}[; {told:; }]",
-    says.TorchBuild: "torch {version} (git {commit}, {build})",
+    says.TorchBuildBeside: "torch {version} (git {commit}, {build})",
     says.AtlasIs: (
         "atlas ({version}[, git {commit}]): {relation}, names and lines alone, shipped with ptexplore; "
         "ptexplore fetch brings the text"
@@ -125,7 +125,7 @@ ENGLISH: Catalogue = {
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
     # --- what was called, and what its costs are of ---
-    says.OperatorCalls: (
+    says.OperatorCallsBeside: (
         "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without those that "
         "operators make[, {modules}]"
     ),
@@ -146,7 +146,7 @@ ENGLISH: Catalogue = {
         "{python# (an operator's without the Python that it called)|}, "
         "{samples#less recording (by samples)|recording included}"
     ),
-    says.TimesElsewhere: (
+    says.TimesElsewhereBeside: (
         "times are of another run, from {file}: those of operators alone; {matched} of its {calls} outermost operator "
         "calls are calls of this program"
     ),
@@ -158,7 +158,7 @@ ENGLISH: Catalogue = {
         "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }]"
         "[; about {recording} of it recording]"
     ),
-    says.Imports: "imports",
+    says.ImportsBeside: "imports",
     says.RecordingTook: "about {time} of recording",
     says.Waited: (
         "it waited, for other programs or a disk, which is in the times: no thread of it ran for {waited} of {of}, "
@@ -167,7 +167,7 @@ ENGLISH: Catalogue = {
     says.OperatorsCalled: "{calls}{inner#, without those that operators make|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",
     says.CallsOfOperator: "{count} operator call{count#|s}",
-    says.Concluded: "{told}",
+    says.ConcludedBeside: "{told}",
     says.TransformsInForce: "function transforms in force: {kinds}",
     says.DeviceMeans: (
         "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
@@ -214,11 +214,11 @@ ENGLISH: Catalogue = {
 }
 
 
-def said(told: Told) -> str:
+def worded(told: ToldBeside) -> str:
     """A remark in words; a reason that stands within one, too."""
-    return filled(ENGLISH[type(told)], told, said) if not isinstance(told, Reason) else sentence(told)
+    return filled(ENGLISH[type(told)], told, worded) if not isinstance(told, Reason) else sentence(told)
 
 
-def all_said(told: Iterable[Told]) -> tuple[str, ...]:
+def all_in_words(told: Iterable[ToldBeside]) -> tuple[str, ...]:
     """Remarks in words, a line each."""
-    return tuple(map(said, told))
+    return tuple(map(worded, told))

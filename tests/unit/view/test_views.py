@@ -41,6 +41,7 @@ from ptexplore.model.trace import (
     Trail,
     walk,
 )
+from ptexplore.model.trace_remarks import CallsWithoutRow
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
 from ptexplore.resolve.merge import NO_SOURCE
@@ -574,7 +575,8 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     (called,) = python.children
     assert maker.without_rows([python]) == ()
     called.is_open = True
-    assert maker.without_rows([python]) == ("no row: 1 of 1 operator calls; the view operators lists them",)
+    (told,) = maker.without_rows([python])
+    assert told == CallsWithoutRow(left=1, calls=1, share=None)
 
 
 def test_a_function_of_yours_that_the_expression_comes_to_by_python_s_own_has_a_row() -> None:

@@ -23,7 +23,7 @@ from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import Catalogue, filled, names
-from ptexplore.view.words.trace_remarks import said
+from ptexplore.view.words.trace_remarks import worded
 from ptexplore.view.words.uses import told_apart
 
 
@@ -202,33 +202,36 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
         alone=trace_remarks.CallAlone(call=trace_remarks.CallNumber(ordinal=1234)),
         cut=reasons.NotEndedInTime(2.0),
     )
-    assert said(part).startswith("6,243 instructions of aten::add (call 1234 of it alone), cut: ")
+    assert worded(part).startswith("6,243 instructions of aten::add (call 1234 of it alone), cut: ")
     warm = trace_remarks.NativePassWarm(parts=(part,), few=3, threads=1)
     assert (
-        said(warm) == f"native pass: {said(part)}; 3 warm-ups, 1 thread (first calls and parallel paths are not shown)"
+        worded(warm) == f"native pass: {worded(part)}; 3 warm-ups, 1 thread "
+        "(first calls and parallel paths are not shown)"
     )
     begins = trace_remarks.RunsBeginWith(first=("a", "b"), last=trace_remarks.More(few=2))
-    assert said(begins).startswith("each run begins with a, b and 2 more as --setup left them: ")
-    assert said(trace_remarks.RunsBeginWith(first=(), last="a")).startswith(
+    assert worded(begins).startswith("each run begins with a, b and 2 more as --setup left them: ")
+    assert worded(trace_remarks.RunsBeginWith(first=(), last="a")).startswith(
         "each run begins with a as --setup left it: "
     )
-    assert said(trace_remarks.HelpersLeftOut(few=1234)) == "1234 Python helper calls that ran no operator are not shown"
+    assert (
+        worded(trace_remarks.HelpersLeftOut(few=1234)) == "1234 Python helper calls that ran no operator are not shown"
+    )
     functions = trace_remarks.AllFunctionCalls(count=1234, of=("add", trace_remarks.OneOperator()), cut=True)
-    assert said(functions) == "all 1,234 function calls in add and one operator until the cut"
-    told = said(trace_remarks.OneRun(time="2 s", threads=2, apart=(trace_remarks.Imports(),), recording=""))
+    assert worded(functions) == "all 1,234 function calls in add and one operator until the cut"
+    told = worded(trace_remarks.OneRun(time="2 s", threads=2, apart=(trace_remarks.ImportsBeside(),), recording=""))
     assert told == "one run of 2 s on 2 threads; not in it: imports"
-    told = said(trace_remarks.OneRun(time="2 s", threads=0, apart=(), recording="1 ms"))
+    told = worded(trace_remarks.OneRun(time="2 s", threads=0, apart=(), recording="1 ms"))
     assert told == "one run of 2 s; about 1 ms of it recording"
     saved = trace_remarks.SavedForBackward(
         size="4 kB", at_least=True, backwards=trace_remarks.FirstBackwards(seen="3", of="1000")
     )
-    assert said(saved) == "at least 4 kB saved for backward in the first 3 of 1000 calls of backward"
+    assert worded(saved) == "at least 4 kB saved for backward in the first 3 of 1000 calls of backward"
     none = trace_remarks.OperatorsCalled(calls=trace_remarks.CallsOfOperator(count=0), inner=False, saved=saved)
-    assert said(none) == f"0 operator calls; {said(saved)}"
+    assert worded(none) == f"0 operator calls; {worded(saved)}"
     modules = trace_remarks.ModuleCalls(few=0, backward=trace_remarks.More(few=2))
-    assert said(modules) == "0 module calls and 2 more in backward"
-    assert said(trace_remarks.Found(kind="cut", told="x", few=2)) == "cut: x (2 times)"
-    assert said(trace_remarks.Found(kind="cut", told="x")) == "cut: x"
+    assert worded(modules) == "0 module calls and 2 more in backward"
+    assert worded(trace_remarks.Found(kind="cut", told="x", few=2)) == "cut: x (2 times)"
+    assert worded(trace_remarks.Found(kind="cut", told="x")) == "cut: x"
 
 
 @pytest.mark.words
