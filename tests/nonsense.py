@@ -11,18 +11,30 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from ptexplore.view.words import causes, details, errors, headings, legend, places, reasons, remarks, uses
+from ptexplore.view.words import (
+    causes,
+    details,
+    ending,
+    errors,
+    headings,
+    legend,
+    places,
+    reasons,
+    remarks,
+    trace_remarks,
+    uses,
+)
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON
 from ptexplore.view.words.templates import names
 
 CATALOGUES = (
     reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
-    IN_PYTHON,
+    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.TOLD_APART, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.NOT_SEEN, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
-    legend.SHARES, legend.ORDERS,
+    legend.SHARES, legend.ORDERS, ending.LABELS,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (uses.SORTS, legend.SIGNS, legend.OF_ROWS)  # the sentence, or the plural, is the second
 

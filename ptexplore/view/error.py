@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ptexplore.model import ending_remarks as told
 from ptexplore.resolve.error_message import ErrorMessage
 from ptexplore.view.line import Line
-from ptexplore.view.trace.ending import cause_lines, first_words, missing_lines, modified_lines, named, place_of_yours
+from ptexplore.view.trace.ending import (
+    cause_lines,
+    first_words,
+    line_of,
+    missing_lines,
+    modified_lines,
+    named,
+    place_of_yours,
+)
 
 _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 
@@ -17,35 +26,31 @@ def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
     known = tuple(_lines(message))
     if not known or message.yours is None:
         return known
-    return (place_of_yours("your line    ", message.yours), *known)
+    return (place_of_yours(message.yours), *known)
 
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
     if message.missing is not None and not message.is_known:
-        yield Line(
-            "text", f"{message.missing.op}: this torch has no operator of that name, so its table cannot be told"
-        )
+        yield line_of(told.NoSuchOperatorAtEnd(op=message.missing.op), indent=0)
     elif message.missing is not None:
         yield from missing_lines(message.missing)
     if message.modified is not None:
         yield from modified_lines(message.modified)
     if message.source is not None:
-        yield Line("place", f"thrown by     {message.function}", message.source, indent=1)
+        yield line_of(told.ThrownBy(function=message.function), message.source)
     for named_line in message.lines:
-        yield Line("place", "it names     ", named_line.source, indent=1)
+        yield line_of(told.ItNames(), named_line.source)
         if named_line.text:
-            yield Line("text", f"its text is   {named_line.text}", indent=1)
+            yield line_of(told.ItsText(text=named_line.text))
     if message.operators:
-        yield Line("text", f"operators     {', '.join(message.operators)}", indent=1)
+        yield line_of(told.OperatorsNamed(names=tuple(message.operators)))
     if message.innermost is not None:
         at = message.innermost.source
-        yield Line(
-            "text", f"Python left   {named(message.innermost)} {at.path}:{at.line} (as the text has it)", indent=1
-        )
+        yield line_of(told.PythonLeftAt(function=named(message.innermost), path=at.path, line=at.line))
     yield from cause_lines(message.cause)
     is_explained = message.cause or message.missing or message.modified
     if not is_explained and (message.lines or message.operators or message.innermost or message.yours):
-        yield Line("text", "why           no explanation of these words is written down here", indent=1)
+        yield line_of(told.NoExplanation())
 
 
 def heading(message: ErrorMessage) -> str:

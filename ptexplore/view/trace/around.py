@@ -7,11 +7,14 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.details import KnownAs, within
 from ptexplore.model.trace import Trail, script_in
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.trace_remarks import worded
 
 LONG = 200  # characters of a command that are worth repeating
 
@@ -23,10 +26,12 @@ def title_of(trail: Trail) -> str:
     )
 
 
-def findings(trail: Trail) -> tuple[str, ...]:
+def findings(trail: Trail) -> tuple[TraceRemark, ...]:
     """What must be known beside the rows: each once, with how often it was found."""
-    counted = Counter(f"{finding.kind}: {sentence(finding.told)}" for finding in trail.findings)
-    return tuple(f"{told} ({count} times)" if count > 1 else told for told, count in counted.items())
+    counted = Counter((finding.kind, sentence(finding.told)) for finding in trail.findings)
+    return tuple(
+        says.Found(kind=kind, told=told, few=count if count > 1 else 0) for (kind, told), count in counted.items()
+    )
 
 
 def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
@@ -36,10 +41,9 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
     out = []
     if "~" in marks:
         others = [tree for tree in trail.trees if tree.relation == "version-skew"]
-        versions = " or ".join(dict.fromkeys(tree.version or tree.name for tree in others)) or "another version"
+        versions = tuple(dict.fromkeys(tree.version or tree.name for tree in others)) or (says.AnotherVersion(),)
         own = trail.torch.version.partition("+")[0]
-        told = f"found by name in {versions} (others: exact); `ptexplore fetch` brings {own}'s"
-        out.append(("~", told))
+        out.append(("~", worded(says.FoundByNameIn(versions=versions, own=own))))
     if "?" in marks:
         out.append(("?", SEVERAL))
     known = {detail.status for row in rows for detail in within(row.details) if isinstance(detail, KnownAs)}
@@ -53,11 +57,12 @@ def again(options: Options) -> str:
     return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
-def typed(options: Options, shows: str, *more: str) -> NextStep:
+def typed(options: Options, shows: TraceRemark | None, *more: str) -> NextStep:
     """A next command: what was typed, with more options; where Python asked, the Trail's own call that shows it."""
+    told = worded(shows) if shows is not None else ""
     if not options.command:
-        return NextStep(_in_python(more), shows, in_python=True)
-    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), shows)
+        return NextStep(_in_python(more), told, in_python=True)
+    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), told)
 
 
 _ARGUMENTS = {"--open": "opened", "--view": "view"}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from ptexplore.model import details as says
+from ptexplore.model import ending_remarks as told
 from ptexplore.model.actions import TraceAgain
 from ptexplore.model.details import Detail
+from ptexplore.model.ending_remarks import EndingRemark
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import OnStack
 from ptexplore.model.trace import (
@@ -30,17 +33,16 @@ from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.actions import as_command
 from ptexplore.view.words.causes import explained
+from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, value_in_words
 
 COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
 STAGES = {
-    "expression": "the expression",
-    "backward": "its backward",
-    "script": "the script",
-    "block": "what was recorded",
+    "expression": told.TheExpression(),
+    "backward": told.ItsBackward(),
+    "script": told.TheScript(),
+    "block": told.TheBlock(),
 }
-# By what ended the run: how it did, and what is said where it did.
-ENDED = {"signal": "was killed by {}", "exit": "ended its own process by {}", "timeout": "was ended by --timeout"}
 CPP = 4  # functions of C++ that are shown where a signal came
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
@@ -76,18 +78,20 @@ def hints(message: str) -> tuple[str, ...]:
     return tuple(hint for hint in told if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
 
 
-def summary(ending: Ending) -> str:
+def summary(ending: Ending) -> EndingRemark:
     """What was raised, in one line."""
-    if ending.by != "error":
-        words = message_of(ending)
-        told = f": {words}" if words else ""
-        return f"{STAGES[ending.stage]} {ENDED[ending.by].format(ending.exception)}{told}"
-    handed = ending.handed
-    words = first_words(handed.message if handed is not None else ending.message)
-    where = ""
+    stage, words = STAGES[ending.stage], message_of(ending)
+    if ending.by == "signal":
+        return told.Killed(stage=stage, signal=ending.exception, words=words)
+    if ending.by == "exit":
+        return told.Exited(stage=stage, by=ending.exception, words=words)
+    if ending.by == "timeout":
+        return told.TimedOut(stage=stage, words=words)
+    handed, where = ending.handed, None
     if handed is not None:
-        where = f", which was raised in {handed.where}" if handed.exception else f", in {handed.where}"
-    return f"{STAGES[ending.stage]} raised {ending.exception}{where}{f': {words}' if words else ''}"
+        where = told.RaisedElsewhere(where=handed.where) if handed.exception else told.CameFrom(where=handed.where)
+    words = first_words(handed.message if handed is not None else ending.message)
+    return told.RaisedAtEnd(stage=stage, exception=ending.exception, where=where, words=words)
 
 
 def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
@@ -119,7 +123,12 @@ def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...
     """
     if trail.ending is None:
         return ()
-    return (Line("warning", summary(trail.ending)), *_details(trail, trail.ending, shown))
+    return (Line("warning", ending_in_words(summary(trail.ending))), *_details(trail, trail.ending, shown))
+
+
+def line_of(remark: EndingRemark, source: SourceRef | None = None, *, indent: int = 1) -> Line:
+    """A remark as a line, with its place."""
+    return Line("text" if source is None else "place", ending_in_words(remark), source, indent=indent)
 
 
 def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -127,13 +136,14 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     yield from _thrown(ending)
     yield from _step(trail, ending, shown)
     if ending.check:
-        yield Line("text", f"what failed   {ending.check}", indent=1)
+        yield line_of(told.WhatFailed(check=ending.check))
     if ending.compared:
-        yield Line("text", f"compared      {'; '.join(map(compared_value, ending.compared))}", indent=1)
+        yield line_of(told.ComparedAtEnd(values=tuple(map(compared_value, ending.compared))))
     if ending.handed is not None:
-        yield from _left("raised there" if ending.handed.exception else "your code", ending.handed.python)
+        yield from _left(told.RaisedThere if ending.handed.exception else told.YourCode, ending.handed.python)
     if not trail.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
-        yield from _left("Python left" if ending.by == "error" else "in Python", ending.python, ending.further)
+        innermost = told.PythonLeft if ending.by == "error" else told.WasInPython
+        yield from _left(innermost, ending.python, ending.further)
     for earlier in ending.before:
         yield from _earlier(earlier)
     if ending.missing is not None:
@@ -149,20 +159,20 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
 def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
     """Where in your own code it was: names near a misspelt one, the call, your innermost line, the module."""
     if ending.close:
-        yield Line("text", f"did you mean  {' or '.join(ending.close)}?", indent=1)
+        yield line_of(told.DidYouMean(names=ending.close))
     if ending.call is not None and ending.call != trail.expression:
-        yield Line("text", f"in the call   {ending.call}", indent=1)
+        yield line_of(told.InTheCall(call=ending.call))
     elsewhere = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*elsewhere, *ending.python) if _is_yours(left)), None)
     if yours is not None and trail.traced.in_files:
-        yield place_of_yours("your line    ", yours)
+        yield place_of_yours(yours)
     if ending.module:
-        yield Line("text", f"in module     {ending.module}", indent=1)
+        yield line_of(told.InModule(module=ending.module))
 
 
-def place_of_yours(label: str, left: LeftFunction) -> Line:
+def place_of_yours(left: LeftFunction) -> Line:
     """A line about a function of your own that an error left."""
-    return _at(f"{label} {named(left)}", "", "", left.source)
+    return _at(told.YourLine(function=named(left)), left.source)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -180,41 +190,40 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
         # The same name again may be that of another call, as of an operator that vmap calls in its own kernel.
         is_inner = number != step.id and (is_other or step.name.rpartition("::")[2] not in title)
-        inner = f", in it {f'[{step.id}] ' if is_other else ''}{step.name}" if is_inner else ""
-        yield Line("text", f"left step     [{number}] {title}{inner}", indent=1)
+        inner = told.StepInside(step=f"[{step.id}]" if is_other else "", name=step.name) if is_inner else None
+        yield line_of(told.LeftStep(step=f"[{number}]", title=title, inner=inner))
     if ending.given or ending.untold:
-        given = ", ".join(f"{name}: {what}" for name, what in given_in_words(ending))
-        of = f"given to      {calls[-1].op or calls[-1].name}: " if is_other else "it was given  "
-        yield Line("text", f"{of}{given}", indent=1)
+        given = tuple(told.ArgumentGiven(name=name, what=what) for name, what in given_in_words(ending))
+        op = (calls[-1].op or calls[-1].name) if is_other else None
+        yield line_of(told.GivenTo(op=op, arguments=given) if op is not None else told.ItWasGiven(arguments=given))
 
 
 def _earlier(error: EarlierError) -> Iterator[Line]:
     """An error that led to the one after it."""
-    how = "raised from   " if error.is_cause else "in handling   "
-    words = f"{error.exception}: {error.message}" if error.message else error.exception
-    if error.left is None:
-        yield Line("text", f"{how}{words}", indent=1)
-    else:
-        yield _at(f"{how}{words}, raised in {named(error.left)}", "", "", error.left.source)
+    made = told.RaisedFrom if error.is_cause else told.InHandling
+    says_itself = told.ErrorSays(exception=error.exception, message=error.message)
+    left = error.left
+    remark = made(error=says_itself, function=named(left) if left is not None else "")
+    yield _at(remark, left.source if left is not None else None)
 
 
 def _advice(ending: Ending) -> Iterator[Line]:
     """Why, and what mends it: by torch's own hints, and by a rule that knows the message."""
     for hint in hints(ending.message)[:HINTS]:
-        yield Line("text", f"torch's hint  {hint}", indent=1)
+        yield line_of(told.TorchsHint(hint=hint))
     yield from cause_lines(ending.cause)
 
 
 def cause_lines(cause: Cause | None) -> Iterator[Line]:
     """What a usual message means, and what mends it."""
     if cause is not None:
-        told = explained(cause)
-        yield Line("text", f"why           {told.why}", indent=1)
-        if told.remedy:
-            yield Line("text", f"to mend it    {told.remedy}", indent=1)
-        for sign, remedy in told.cases:
-            yield Line("text", f"if            {sign}", indent=1)
-            yield Line("text", f"  to mend it  {remedy}", indent=1)
+        means = explained(cause)
+        yield line_of(told.Why(words=means.why))
+        if means.remedy:
+            yield line_of(told.ToMend(words=means.remedy))
+        for sign, remedy in means.cases:
+            yield line_of(told.CaseIs(sign=sign))
+            yield line_of(told.ToMendCase(words=remedy))
 
 
 def _is_yours(left: LeftFunction) -> bool:
@@ -227,143 +236,129 @@ def named(left: LeftFunction) -> str:
     return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
 
 
-def _left(label: str, python: Sequence[LeftFunction], further: int = 0) -> Iterator[Line]:
+InnermostLeft: TypeAlias = type[told.PythonLeft | told.WasInPython | told.RaisedThere | told.YourCode]
+
+
+def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int = 0) -> Iterator[Line]:
     """The Python functions that were left, innermost first, without those by which a module comes to its forward.
 
     Of many the innermost and your own: what is neither is counted.
     """
-    told = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or list(python)
-    yours = [number for number, left in enumerate(told) if left.source.path is None]
-    most = MOST if len(told) <= MOST else max(MOST - len(yours), INNERMOST)
-    chosen = sorted({*range(min(most, len(told))), *yours[: MOST - INNERMOST], *yours[-1:]})
+    known = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or list(python)
+    yours = [number for number, left in enumerate(known) if left.source.path is None]
+    most = MOST if len(known) <= MOST else max(MOST - len(yours), INNERMOST)
+    chosen = sorted({*range(min(most, len(known))), *yours[: MOST - INNERMOST], *yours[-1:]})
     before = -1
     for number in chosen:
         if number - before > 1:
-            yield Line("text", f"{'':12}  … {number - before - 1} more", indent=1)
-        left, before = told[number], number
-        yield _at(f"{label if not number else '':12}  {named(left)}", "", "", left.source)
-    rest = len(told) - 1 - before
-    if rest or further:
-        where = ": --explain error" if not further else ""  # which has no more than those
-        yield Line("text", f"{'':12}  … {rest + further} more{where}", indent=1)
+            yield line_of(told.MoreAround(few=number - before - 1))
+        left, before = known[number], number
+        yield _at((told.FurtherOut if number else innermost)(function=named(left)), left.source)
+    rest = len(known) - 1 - before
+    if rest or further:  # --explain has no more than the rest
+        yield line_of(told.MoreAround(few=rest + further, explained=not further))
 
 
-def compared_value(value: ComparedValue) -> str:
+def compared_value(value: ComparedValue) -> told.ValueCompared:
     """A value and what it is: "3, the size of dimension 1 of self"."""
-    return f"{value.text}, {value_in_words(value)}{f' of {value.argument}' if value.argument is not None else ''}"
+    return told.ValueCompared(text=value.text, what=value_in_words(value), argument=value.argument)
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
     if ending.by != "error":
         for number, name in enumerate(ending.stack[:CPP]):
-            yield Line("text", f"{'in C++' if not number else '':12}  {name}", indent=1)
+            yield line_of((told.FurtherOut if number else told.InCpp)(function=name))
         if len(ending.stack) > CPP:
-            yield Line("text", f"{'':12}  … {len(ending.stack) - CPP} more: --explain error", indent=1)
+            yield line_of(told.MoreAround(few=len(ending.stack) - CPP, explained=True))
     elif how := how_in_words(ending):  # what raised may have been compiled into the function
-        yield Line("place", f"raised in     {ending.function}, {how}", ending.source, indent=1)
+        yield line_of(told.RaisedIn(function=ending.function, how=how), ending.source)
     elif ending.function:
-        yield Line("place", f"thrown by     {ending.function}", ending.source, indent=1)
+        yield line_of(told.ThrownBy(function=ending.function), ending.source)
     elif not ending.python:
-        reason = why_there(ending.source.reason) or "not known"
-        yield Line("text", f"thrown by     {reason}", indent=1)
+        yield line_of(told.ThrownBy(function=why_there(ending.source.reason) or told.NotKnown()))
 
 
 def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     """Why the dispatcher found no kernel, which keys have one, and what makes the call run."""
     if missing.key in missing.kernels:  # a pasted message: this torch would not raise it
-        other = "the message is of another torch, or of another build"
-        yield Line(
-            "text", f"why           this torch has a kernel of {missing.op} for {missing.key}: {other}", indent=1
-        )
+        yield line_of(told.KernelIsThere(op=missing.op, key=missing.key))
         return
-    brought = (
-        f"{', '.join(missing.arguments)} brought that key"
-        if missing.arguments
-        else "which argument brought that key is not told"
-    )
-    yield Line("text", f"why           {missing.op} has no kernel for {missing.key}; {brought}", indent=1)
+    yield line_of(told.KernelMissing(op=missing.op, key=missing.key, arguments=missing.arguments))
     if missing.own:
-        yield Line("text", f"kernels of its own for  {', '.join(missing.own)}", indent=1)
+        yield line_of(told.OwnKernels(keys=missing.own))
     if missing.default:
-        of_cpu = [key for key in missing.default if key.endswith("CPU")]
-        among = f", {' and '.join(of_cpu)} among them" if of_cpu else ""
-        yield Line("text", f"a default kernel for {len(missing.default)} other keys{among}", indent=1)
-    ways = []
+        of_cpu = tuple(key for key in missing.default if key.endswith("CPU"))
+        yield line_of(told.DefaultKernel(few=len(missing.default), cpu=of_cpu))
+    ways: list[EndingRemark] = []
     if missing.conversion is not None:
-        ways.append(f".{missing.conversion} first")
-    base = missing.op.partition("::")[2]
-    ways.append(f'a kernel of your own: m.impl("{base}", …) in a TORCH_LIBRARY_IMPL of {missing.key}')
-    yield Line("text", f"to make it run  {', or '.join(ways)}", indent=1)
+        ways.append(told.ConvertFirst(conversion=missing.conversion))
+    ways.append(told.RegisterKernel(base=missing.op.partition("::")[2], key=missing.key))
+    yield line_of(told.ToMakeItRun(ways=tuple(ways)))
     if missing.neighbour is not None and missing.neighbour_at is not None:
-        yield Line("place", f"as {missing.neighbour} has one, registered at", missing.neighbour_at, indent=2)
+        yield line_of(told.NeighbourRegistered(op=missing.neighbour), missing.neighbour_at, indent=2)
 
 
 def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     """What is known of a saved tensor that was written to."""
-    made = f"result {modified.output} of {modified.node}" if modified.node else "a leaf"
+    made = told.ResultOf(ordinal=modified.output, node=modified.node) if modified.node else told.ALeaf()
+    recorded: EndingRemark | None = which_record(modified.makers)
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
-        made += ", or a view that autograd recorded anew after its base was changed in place"
-    elif modified.makers:
-        made += which_record(modified.makers)
+        recorded = told.ViewRecordedAnew()
     count = modified.version - modified.expected
-    yield Line("text", f"the tensor    {modified.tensor}: {made}", indent=1)
-    times = "once" if count == 1 else f"{count} times"
-    since = f"version {modified.expected} was saved for backward, it is at version {modified.version}"
+    yield line_of(told.TheTensor(tensor=modified.tensor, made=made, recorded=recorded))
+    since = told.Versions(saved=str(modified.expected), now=str(modified.version))
     if count > 0:
-        yield Line("text", f"changed       in place {times} since: {since}", indent=1)
+        yield line_of(told.ChangedInPlace(times=told.Once() if count == 1 else told.Times(few=count), since=since))
     else:
-        yield Line("text", f"versions      {since}: no program counts so, is the message whole?", indent=1)
+        yield line_of(told.NoSuchVersions(since=since))
     if modified.saver is not None:
         yield from _written(modified, modified.saver)
     elif modified.writes:
-        label = "changed by   " if modified.certain else "changed by one or more of"
-        yield Line("text", f"{label} {', '.join(modified.writes)}", indent=1)
+        changed = told.ChangedBy if modified.certain else told.MayHaveChanged
+        yield line_of(changed(operators=modified.writes))
 
 
 def freed_lines(graph: FreedGraph) -> Iterator[Line]:
     """What recorded a node that was freed, which backward freed it, and what led to it still."""
-    before = f" before backward {graph.recorded_after + 1}" if graph.recorded_after is not None else ""
-    yield _of_call(f"the node      {graph.node}, recorded by {graph.recorded.operator}{before}", graph.recorded)
-    number = f" backward {graph.freed_by} of {graph.backwards}" if graph.freed_by is not None else ""
-    yield _of_call(f"freed by     {number}", graph.freed)
+    before = graph.recorded_after + 1 if graph.recorded_after is not None else None
+    yield _of_call(told.TheNode(node=graph.node, operator=graph.recorded.operator, ordinal=before), graph.recorded)
+    yield _of_call(told.FreedBy(ordinal=graph.freed_by, few=graph.backwards), graph.freed)
     for position, call in enumerate(graph.uses):
-        yield _of_call(f"{'used since by' if not position else '':13} {call.operator}", call)
+        yield _of_call((told.UsedFurtherBy if position else told.UsedSinceBy)(operator=call.operator), call)
     if graph.names and graph.uses:
-        label = "held by" if graph.exact else "led to by"
-        yield Line("text", f"{label:13} {', '.join(graph.names)}", indent=1)
+        yield line_of((told.HeldBy if graph.exact else told.LedToBy)(names=graph.names))
 
 
-def _of_call(label: str, call: RecordingCall) -> Line:
+def _of_call(remark: EndingRemark, call: RecordingCall) -> Line:
     """A line about a place that recorded nodes or ran backward."""
-    return _at(label, call.text, call.function, call.source, exact=call.exact)
+    return _at(remark, call.source, call.text, call.function, exact=call.exact)
 
 
-def which_record(operators: Sequence[str]) -> str:
+def which_record(operators: tuple[str, ...]) -> EndingRemark | None:
     """Which operators make such a node, behind its name: derivatives.yaml tells their plain forms alone."""
-    return f", which {' or '.join(operators)}, or a form of it (in place, foreach), records"
+    return told.WhichRecord(operators=operators) if operators else None
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
     """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
-    node = saver.node or "a node"
-    if node.rpartition("::")[2] == COPY_SLICES:  # which saves nothing itself (torch/csrc/autograd/functions/tensor.h)
-        node = f"the node inside of {node}"
-    recorded = which_record(saver.operators) if saver.operators else ""
-    yield _at(f"saved by      {node}{recorded}", saver.text, saver.function, saver.source, exact=saver.exact)
+    node: EndingRemark | str = saver.node or told.ANode()
+    # It saves nothing itself (torch/csrc/autograd/functions/tensor.h).
+    if isinstance(node, str) and node.rpartition("::")[2] == COPY_SLICES:
+        node = told.NodeInsideOf(node=node)
+    saved = told.SavedBy(node=node, recorded=which_record(saver.operators))
+    yield _at(saved, saver.source, saver.text, saver.function, exact=saver.exact)
     if not modified.certain and modified.writers:
         count = modified.version - modified.expected
-        told = f"operators that wrote to its memory since: {len(modified.writers)}; writes that it counts: {count}"
-        yield Line("text", f"may be from   {told}", indent=1)
+        yield line_of(told.MayBeFrom(operators=str(len(modified.writers)), writes=str(count)))
     for number, writer in enumerate(modified.writers[:MOST]):
-        label = "changed by" if not number and modified.certain else ""
-        by = f" {' and '.join(writer.operators)}" if writer.operators else ""
-        counts = f"{',' if by else ''} version {writer.before} to {writer.after}" if modified.certain else ""
-        yield _at(f"{label:12} {by}{counts}", writer.text, writer.function, writer.source, exact=writer.exact)
+        passed = told.VersionsPassed(before=str(writer.before), after=str(writer.after))
+        made = told.FirstWriter if not number and modified.certain else told.FurtherWriter
+        wrote = made(operators=writer.operators, versions=passed if modified.certain else None)
+        yield _at(wrote, writer.source, writer.text, writer.function, exact=writer.exact)
     if len(modified.writers) > MOST:
-        yield Line("text", f"{'':12}  and {len(modified.writers) - MOST} more", indent=1)
+        yield line_of(told.MoreWriters(few=len(modified.writers) - MOST))
     if not modified.watched and modified.certain:
-        derived = "derived: the operators that wrote to its memory since, and it counts as many writes"
-        yield Line("text", f"{'':12}  {derived}", indent=1)
+        yield line_of(told.WritersDerived())
 
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
@@ -373,23 +368,28 @@ def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
     if any(finding.kind == "unwatched" for finding in trail.findings):
         return
     command = as_command(TraceAgain(script_in(trail.expression) or ""))
-    known = "to see it      " if modified.saver is not None and modified.certain else "who wrote?    "
-    yield Line("text", f"{known[:14]}{command}  runs it once more, and watches the tensor", indent=1)
+    is_known = modified.saver is not None and modified.certain
+    yield line_of((told.ToSeeWriters if is_known else told.WhoWrote)(command=command))
 
 
-def _at(label: str, text: str, function: str, source: SourceRef | None, *, exact: bool = True) -> Line:
+def _at(
+    remark: EndingRemark, source: SourceRef | None, text: str = "", function: str = "", *, exact: bool = True
+) -> Line:
     """A line about a place of your Python: what is written there, in which function and where."""
-    inside = f", in {function}()" if function and not function.startswith("<") else ""
-    words = f"{label}: {text}{inside}" if text else label
+    called = f"{function}{'' if function.startswith('<') else '()'}"
     if not exact:
-        words = f"{label}, somewhere in {function}{'' if function.startswith('<') else '()'}, which begins at"
+        remark = told.SomewhereIn(of=remark, function=called)
+    elif text:
+        is_named = function and not function.startswith("<")
+        remark = told.WrittenAt(of=remark, text=text, function=called if is_named else "")
     if source is None or (source.path is None and source.line is None):
-        return Line("text", words, indent=1)
+        return line_of(remark)
     if source.path is None:  # a line of a script, of the setup or of the expression
         is_expression = source.outside == EXPRESSION
-        where = f"{source.outside}:{source.line}" if not is_expression else "" if text else "the expression"
-        return Line("text", f"{words}  {where}".rstrip(), indent=1)
-    return Line("place", words, source, indent=1)
+        where = f"{source.outside}:{source.line}" if not is_expression else ""
+        where = ending_in_words(told.TheExpression()) if is_expression and not text else where
+        return Line("text", f"{ending_in_words(remark)}  {where}".rstrip(), indent=1)
+    return line_of(remark, source)
 
 
 def left_by_error(trail: Trail) -> list[int]:

@@ -28,6 +28,7 @@ from ptexplore.model.trace import (
 from ptexplore.saved.document import to_json
 from ptexplore.view.trace import native
 from ptexplore.view.trace.ending import compared_value, message_of, named
+from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
 from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence
 from ptexplore.view.words.saved import ending_of, row_of
@@ -90,7 +91,7 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     left_out = ("stage", "source", "python", "message", "exception", "given", "untold", "compared", "raising")
     facts = [(name, value) for name, value in facts if name not in left_out]
     facts += [("given", f"{name}: {what}") for name, what in given_in_words(ending)]
-    facts += [("compared", compared_value(value)) for value in ending.compared]
+    facts += [("compared", ending_in_words(compared_value(value))) for value in ending.compared]
     facts += [("left in C++", name) for name in ending.stack]
     places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
     name, words = "--timeout" if ending.by == "timeout" else ending.exception, message_of(ending)

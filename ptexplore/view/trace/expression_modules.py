@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.recorders import OPS
 from ptexplore.model.run import Part, Run
 from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import findings
 from ptexplore.view.trace.expression_parts import expression_run, how_timed
@@ -38,35 +40,33 @@ def _around(trail: Trail, session: Session | None, run: Run, root: Part) -> Arou
     )
 
 
-def _measured(trail: Trail, session: Session | None, run: Run, *, with_nodes: bool) -> Iterator[str]:
+def _measured(trail: Trail, session: Session | None, run: Run, *, with_nodes: bool) -> Iterator[TraceRemark]:
     if run.unit == "instructions":
-        yield "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
+        yield says.InstructionsMean()
     if run.unit == "nanoseconds":
         yield from how_timed(trail, session, with_nodes=with_nodes)
 
 
-def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[str]:
-    whole = run.whole
+def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRemark]:
     yield from bound_names(trail)
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
+    more = says.More(few=modules["backward"]) if modules["backward"] else None
     # Python calls them, or nodes of backward, or TorchScript's interpreter.
-    plural = "s" * (whole.operators != 1)
-    least = "at least " * _is_cut(session)
-    called = (
-        f"{least}{whole.operators:,} operator call{plural} that torch's profiler records, "
-        "without those that operators make"
+    called = says.OperatorCallsBeside(
+        count=run.whole.operators,
+        at_least=_is_cut(session),
+        modules=says.ModuleCalls(few=modules["forward"], backward=more) if modules else None,
     )
-    called += f", {modules['forward']} module call{'s' * (modules['forward'] != 1)}" if modules else ""
-    called += f" and {modules['backward']} more in backward" if modules["backward"] else ""
-    yield f"torch {trail.torch.version}; {called}{saved_for_backward(run)}"
+    saved = saved_for_backward(run)
+    yield says.TorchRan(version=trail.torch.version, told=(called, saved) if saved is not None else (called,))
     yield from native.begins_with(trail.captured)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if run.unit == "instructions" or not parts:
         yield from how_stepped(trail, session)
         return
-    long = native.beyond(parts[0])
-    timed = "operators were timed" if run.unit else ""
-    yield "; ".join(filter(None, (timed, long, "--open NAME steps the costliest operator in NAME")))
+    timed = says.OperatorsTimed() if run.unit else None
+    told = (timed, native.beyond(parts[0]), says.OpenSteps())
+    yield says.InOneLine(told=tuple(remark for remark in told if remark is not None))
 
 
 def _is_cut(session: Session | None) -> bool:

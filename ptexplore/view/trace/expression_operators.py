@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ptexplore.model import details as says
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.run import Unit
 from ptexplore.model.trace import Hop, Session, Trail
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
@@ -134,15 +136,16 @@ def _lines(way: OperatorWay, calls: Sequence[_Call]) -> Iterator[Line]:
 
 def _of_shares(
     trail: Trail, session: Session | None, unit: Unit, *, is_nested: bool, is_stepped: bool
-) -> Iterator[str]:
+) -> Iterator[TraceRemark]:
     """What the shares are parts of."""
-    yield "calls are those that torch's profiler records (--explain legend says which it does not)"
-    nested = "what one operator called is counted in it too, once in a row" if is_nested else ""
+    yield beside.CallsAreRecorded()
+    nested = beside.CountedTwice() if is_nested else None
     if unit == "nanoseconds":
         yield from how_timed(trail, session, with_nodes=False)
-        yield from filter(None, [nested])
+        if nested is not None:
+            yield nested
     elif is_stepped:
-        yield f"shares are of all that was stepped{f' ({nested})' if nested else ''}"
+        yield beside.SharesOfStepped(nested=nested)
 
 
 def _calls(hops: Sequence[Hop]) -> Iterator[_Call]:
@@ -195,5 +198,5 @@ def _next_steps(
     trail: Trail, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
 ) -> tuple[NextStep, ...]:
     """The costliest call opened, and everything."""
-    first = (typed(options, "the first row, opened", "--open", ordered[0].opens),) if ordered else ()
+    first = (typed(options, beside.FirstRowOpened(), "--open", ordered[0].opens),) if ordered else ()
     return (*first, everything(trail, options, session))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import (
     Event,
@@ -23,6 +24,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.ending import COPY_SLICES
@@ -41,16 +43,13 @@ def unit_of(trail: Trail, session: Session | None) -> Unit:
     return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
 
 
-def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Iterator[str]:
+def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Iterator[TraceRemark]:
     """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
-        runs = f"of each the fastest of {timed.runs} runs, added up" if timed.runs > 1 else "in one run, after others"
-        threads = f"{timed.threads} thread{'s' * (timed.threads != 1)}"
-        nodes = " and nodes of backward" if with_nodes else ""
         inside = (inner for hop in outermost_timed(trail.hops) for inner in walk(hop.children))
         called = any(hop.kind == "python" for hop in inside)
-        python = "with the Python that these call, and no other" if called else "no Python"
-        yield f"share, time: operator calls{nodes} alone, {python}; {runs}; {threads}"
+        runs = beside.FastestOf(few=timed.runs) if timed.runs > 1 else beside.OneRunAfterOthers()
+        yield beside.HowTimed(nodes=with_nodes, python=called, runs=runs, threads=timed.threads)
 
 
 def modules_in(trail: Trail) -> int:

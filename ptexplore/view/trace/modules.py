@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import details as says
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, unrolled, with_levels
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
 from ptexplore.model.trace import Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import legend, typed
@@ -18,21 +20,17 @@ from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.words.details import described
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 NODES = 4  # of backward, those that took longest
 FEW, LISTED = 8, 24  # rows: of fewer than the first, operators have rows too, as long as all are not more than these
-IN_SLICES = "saved: without what the node inside of CopySlices keeps (a write in place through a view)"
 NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
 NOTHING = 0.001  # the share from which on a part that called no operator is shown
 LEAST_NAMED = 0.01  # the share of an operator that is named there
 COSTLIEST = 4  # operators that the line about them names
 LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-ORDER = "rows: by the first operator that ran in each"
-REST = ", but for the rest: what a row did outside of the rows inside it"
-OTHER_THREADS = "; other threads stand last"
 OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
 AT_LEAST = "≥"
-MORE_CALLS = f"{AT_LEAST}: further calls, with all that they did, are counted for what called them"
 TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
 
 
@@ -41,10 +39,10 @@ class AroundParts:
     """What stands around the rows of one kind of trace; `most`: so many rows fit, with all that."""
 
     most: int
-    facts: tuple[str, ...]
-    findings: tuple[str, ...]
-    measured: tuple[str, ...]  # what the costs are of
-    further: tuple[str, ...] = ()
+    facts: tuple[TraceRemark, ...]
+    findings: tuple[TraceRemark, ...]
+    measured: tuple[TraceRemark, ...]  # what the costs are of
+    further: tuple[TraceRemark, ...] = ()
     told: str = WHAT_IT_IS
 
 
@@ -73,16 +71,18 @@ def modules_view(
     return TrailView(
         title=run.whole.name,
         traced=trail.traced.name,
-        facts=around.facts,
-        findings=around.findings,
-        left_out=(
-            *_hidden_parts(hidden, root),
-            *around.measured,
-            *_order(root, rows),
-            *backward_and_saved(trail, root),
-            *uncounted(run),
-            *costliest(root, run, has_nodes=has_nodes(trail, root)),
-            *around.further,
+        facts=all_in_words(around.facts),
+        findings=all_in_words(around.findings),
+        left_out=all_in_words(
+            (
+                *_hidden_parts(hidden, root),
+                *around.measured,
+                *_order(root, rows),
+                *backward_and_saved(trail, root),
+                *uncounted(run),
+                *costliest(root, run, has_nodes=has_nodes(trail, root)),
+                *around.further,
+            )
         ),
         ending=ending_lines(trail, None),
         counted=each_call and run.whole.cost > 0,
@@ -95,19 +95,18 @@ def modules_view(
     )
 
 
-def _hidden_parts(hidden: int, root: Part) -> Iterator[str]:
+def _hidden_parts(hidden: int, root: Part) -> Iterator[TraceRemark]:
     if hidden:
-        which = "which cost least" if root.cost else "the innermost"
-        yield f"{hidden} more part{'s' * (hidden != 1)}, {which}, {'are' if hidden > 1 else 'is'} not shown"
+        yield beside.PartsHidden(few=hidden, costs=root.cost > 0)
 
 
-def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[str]:
+def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[TraceRemark]:
     """In which order rows stand, what the last one of those inside a row can be, and what a sign at figures says."""
     if any(row.level for row in rows):
-        threads = OTHER_THREADS if any(part.kind == "thread" for part in root.walk()) else ""
-        yield f"{ORDER}{REST if any(row.is_rest for row in rows) else ''}{threads}"
+        has_threads = any(part.kind == "thread" for part in root.walk())
+        yield beside.RowsOrdered(rest=any(row.is_rest for row in rows), threads=has_threads)
     if any(AT_LEAST in cell for row in rows for cell in row.cells):
-        yield MORE_CALLS
+        yield beside.FurtherCalls(sign=AT_LEAST)
 
 
 def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:
@@ -266,12 +265,13 @@ def _rest_of_backward(
     rest = [own for own in part.own if own.name not in shown_own]
     if rest:
         told = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
-        what = f"kind{'s' * (len(rest) != 1)} of nodes and operators"
-        yield ScreenRow(f"{len(rest)} more {what}", level, cells=told, share=shown.share(total(rest).cost))
+        name = worded(beside.MoreKinds(few=len(rest)))
+        yield ScreenRow(name, level, cells=told, share=shown.share(total(rest).cost))
     between = part.cost - total(part.own).cost - total(part.parts).cost
     if between >= NOTHING * shown.wall:
         told = cells(shown.columns, Weighed(cost=between), "calls")
-        yield ScreenRow("the rest: the engine, Python", level, cells=told, share=shown.share(between), is_rest=True)
+        name = worded(beside.RestOfBackward())
+        yield ScreenRow(name, level, cells=told, share=shown.share(between), is_rest=True)
 
 
 def _without_calls(shown: Shown) -> tuple[str, ...]:
@@ -302,7 +302,7 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     names = [described((_operators(own),))] if own else []
     if python > time * NOTICED or not names:  # it is named where it took most, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
-    name = f"the rest: {', '.join(names)}"
+    name = worded(beside.RestIs(names=tuple(names)))
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=told, opens=part.name, is_rest=True)
 
 
@@ -328,14 +328,14 @@ def _names(part: Part, module: str) -> str:
     """The name of a part within the module around it; of several that are alike, the first and the last."""
     names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
     if part.kind == "imports":
-        return f"imports  {part.calls:,} module{'s' * (part.calls != 1)}"
+        return f"imports  {worded(beside.Modules(count=part.calls))}"
     if part.kind == "module" and not part.name:
         return part.type or "module"
     name = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"
     return f"{name}  {part.type}" if part.kind == "module" and part.type else name
 
 
-def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[str]:
+def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[TraceRemark]:
     """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
     costs: dict[str, int] = {}
     for part in root.walk():
@@ -343,10 +343,10 @@ def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[str]:
             costs[own.name] = costs.get(own.name, 0) + own.cost
     within = [item for item in costs.items() if item[1] <= root.cost]  # else runs of it were inside of one another
     first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
-    nodes, of = " and nodes" * has_nodes, "instructions" if run.unit == "instructions" else "time"
-    shares = [f"{name} {cost / root.cost:.0%}" for name, cost in first if cost >= LEAST_NAMED * max(root.cost, 1)]
+    named = [(name, cost) for name, cost in first if cost >= LEAST_NAMED * max(root.cost, 1)]
+    shares = tuple(beside.ShareOf(name=name, share=f"{cost / root.cost:.0%}") for name, cost in named)
     if shares:
-        yield f"operators{nodes} by {of}: {', '.join(shares)}"
+        yield beside.Costliest(nodes=has_nodes, instructions=run.unit == "instructions", shares=shares)
 
 
 def runs_nodes_itself(trail: Trail) -> bool:
@@ -360,52 +360,44 @@ def has_nodes(trail: Trail, root: Part) -> bool:
     return runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
 
 
-def backward_and_saved(trail: Trail, root: Part) -> Iterator[str]:
+def backward_and_saved(trail: Trail, root: Part) -> Iterator[TraceRemark]:
     """What these two columns mean, where they have figures."""
     backward = any(part.backward for part in root.walk())
     if backward:
-        apart = (
-            "in its time too, if it ran them itself" if runs_nodes_itself(trail) else "no part of its time and share"
-        )
-        yield f"backward: of the nodes that a row's operators recorded; {apart}"
+        yield beside.BackwardMeans(own=runs_nodes_itself(trail))
     if any(part.saved for part in root.walk()):
-        not_leaves = "not what leaves that require grad hold"
-        yield f"saved: bytes kept for backward ({not_leaves}), each once, at the row that kept it first"
+        yield beside.SavedMeans()
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
-        yield "saved: not told, since this torch would run hooks for it, as those of a checkpoint"
+        yield beside.SavedNotTold()
 
 
-def uncounted(run: Run) -> Iterator[str]:
+def uncounted(run: Run) -> Iterator[TraceRemark]:
     """What was saved for backward, and no row has."""
     held = run.unweighed
     if held.backwards is not None:
-        yield f"saved: {_first_backwards(held.backwards)} alone"
+        yield beside.SavedInFirst(backwards=_first_backwards(held.backwards))
     if held.elsewhere:
-        nodes = "nodes of which no operator call is known: a Function's, a thread's"
-        yield f"saved: in no row {size(held.elsewhere)}, kept first by {nodes}"
+        yield beside.SavedElsewhere(size=size(held.elsewhere))
     if held.in_slices:
-        yield IN_SLICES
+        yield beside.SavedInSlices()
     if held.packed:
-        yield f"saved: without {_tensors(held.packed)} that a hook packed, as a checkpoint's does"
+        yield beside.SavedPacked(tensors=beside.SavedTensors(count=held.packed))
     if held.unread:
-        yield f"saved: without {_tensors(held.unread)} whose layout or class does not tell its memory"
+        yield beside.SavedUnread(tensors=beside.SavedTensors(count=held.unread))
     if held.silent:
-        yield f"saved: without what nodes keep that do not tell it ({held.silent:,}, as torch._foreach_*'s)"
+        yield beside.SavedSilent(count=held.silent)
 
 
-def _tensors(count: int) -> str:
-    return f"{count:,} saved tensor{'s' * (count != 1)}"
+def _first_backwards(counts: tuple[int, int]) -> beside.FirstBackwards:
+    return beside.FirstBackwards(seen=str(counts[0]), of=str(counts[1]))
 
 
-def _first_backwards(counts: tuple[int, int]) -> str:
-    return f"in the first {counts[0]} of {counts[1]} calls of backward"
-
-
-def saved_for_backward(run: Run) -> str:
-    """How much is kept, for the facts above a table; "" for nothing."""
+def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
+    """How much is kept, for the facts above a table; None for nothing."""
     told, held = run.whole.saved + run.unweighed.elsewhere, run.unweighed
-    least, partly = "at least " * held.is_unknown, f" {_first_backwards(held.backwards)}" if held.backwards else ""
-    return f"; {least}{size(told)} saved for backward{partly}" if told else ""
+    partly = _first_backwards(held.backwards) if held.backwards else None
+    kept = beside.SavedForBackward(size=size(told), at_least=held.is_unknown, backwards=partly)
+    return kept if told else None
 
 
 def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
@@ -416,5 +408,5 @@ def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> I
     alone = (part for part in parts if times[part.name] == 1 and part.name)
     widest = max(alone, key=lambda part: part.own_cost, default=None)
     if widest is not None:
-        yield typed(options, f"inside {widest.name}", "--open", widest.name)
-    yield typed(options, f"operators by {'cost' if run.unit else 'count'}", "--view", "operators")
+        yield typed(options, beside.InsideOf(name=widest.name), "--open", widest.name)
+    yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")

@@ -9,21 +9,18 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryReports, OneOfAlike
 from ptexplore.model.observed import Observation, SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import MarksRange
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 from ptexplore.view.words.reasons import sentence
 
-WARM = "(first calls and parallel paths are not shown)"
-COLD = (
-    "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
-    "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
-)
 _MARKS_RANGE = MarksRange()
 QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
 GEMM = ("transa", "transb", "m", "n", "k")
@@ -327,7 +324,7 @@ def shown_name(hop: Hop) -> str:
     return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
-def facts(trail: Trail, session: Session | None) -> Iterator[str]:
+def facts(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
     """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
@@ -335,29 +332,28 @@ def facts(trail: Trail, session: Session | None) -> Iterator[str]:
         asked = session is not None and session.options.native_op is not None
         yield _stepped(parts, cold=trail.captured.cold, asked=asked)
     elif frames(trail.hops):
-        how = f"the first call was stepped, {COLD}" if trail.captured.cold else f"frames were stepped warm, {WARM}"
-        yield f"native pass: {how}"
+        yield says.FramesStepped(cold=trail.captured.cold)
     closed = Counter[str]()
     for hop in walk(trail.hops):
         if hop.kind == "closed" and hop.instructions is not None:
             closed[library_of(hop).partition(".so")[0]] += hop.native.own if hop.native is not None else 0
     if closed:
-        counts = ", ".join(f"{library} {count:,}" for library, count in closed.most_common())
-        yield f"also ran, not opened, in instructions: {counts}"
+        ran = (says.LibraryRan(library=library, instructions=count) for library, count in closed.most_common())
+        yield says.AlsoRan(libraries=tuple(ran))
     yield from _nameless(observations, parts)
     yield from _which_call(trail.captured)
     yield from begins_with(trail.captured)
     if not frames(trail.hops) and trail.captured.reason is not None:
-        yield f"no native pass: {sentence(trail.captured.reason)}"
+        yield says.NoNativePass(why=trail.captured.reason)
 
 
-def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[str]:
+def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[TraceRemark]:
     """Libraries of torch's own whose functions have no names, and why."""
     ran = {library for part in parts for library, *_ in part.functions if library not in part.closed}
     for unreadable in records(observations, "unreadable", UnreadableLibraries):
         for library, why in unreadable.libraries.items():
             if library in ran:
-                yield f"{library}: {why}"
+                yield says.LibraryNameless(library=library, why=why)
 
 
 def library_of(hop: Hop) -> str:
@@ -409,61 +405,61 @@ def entered(hop: Hop) -> str:
     return f"{entry.library}: {entry.what} {problem(entry)}{how}"
 
 
-def _which_call(captured: Captured) -> Iterator[str]:
+def _which_call(captured: Captured) -> Iterator[TraceRemark]:
     """Which run is shown, where the first one imports modules, or could not be repeated."""
     first = captured.first
-    count, why = (first.imported, sentence(first.why)) if first is not None else (captured.warm, "")
-    shown = f"what is shown is the first, since the second {why}" if why else "what is shown is a later one"
+    count = first.imported if first is not None else captured.warm
+    shown = says.FirstShown(why=first.why) if first is not None else says.LaterShown()
     if count:
-        modules = f"{count:,} modules" if count > 1 else "a module"
-        yield f"the first run imports {modules}; {shown}"
-    elif why:
-        yield f"of the runs in one process {shown}"
+        modules = says.Modules(count=count) if count > 1 else says.OneModule()
+        yield says.FirstRunImports(modules=modules, shown=shown)
+    elif first is not None:
+        yield says.OfTheRuns(shown=shown)
 
 
-def begins_with(captured: Captured) -> Iterator[str]:
+def begins_with(captured: Captured) -> Iterator[TraceRemark]:
     """What the run that is shown found of what --setup made, where an earlier run in its process had changed that."""
-    later = "to trace a later call, put the calls before it into --setup"
-    names = [*captured.put_back[:NAMED], *([f"{more} more"] if (more := len(captured.put_back) - NAMED) > 0 else [])]
+    named, more = captured.put_back[:NAMED], len(captured.put_back) - NAMED
     if captured.anew:
-        yield f"--setup runs anew before each run: {later}"
-    elif names:
-        told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        yield f"each run begins with {told} as --setup left {'it' if len(names) == 1 else 'them'}: {later}"
+        yield says.SetupRunsAnew()
+    elif more > 0:
+        yield says.RunsBeginWith(first=named, last=says.More(few=more))
+    elif named:
+        yield says.RunsBeginWith(first=named[:-1], last=named[-1])
 
 
-def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> str:
-    """How much was stepped, in words; `asked`: one call alone was asked for."""
-    counts: list[str] = []
+def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> TraceRemark:
+    """How much was stepped; `asked`: one call alone was asked for."""
     if any(part.event is not None for part in parts):  # of a program
-        total = f"{sum(part.instructions for part in parts):,} instructions"
-        calls = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
-        return f"native pass: {total} of {calls}; 1 thread {WARM}"
-    for part in parts:
-        what = {"forward": "stepped", "backward": "of backward"}.get(part.part, f"of {part.op}")
-        call = f"call {part.number}" if part.number else "one call"
-        why = too_long(part) if not asked else ""
-        alone = f" ({call} of it alone{why})" if part.part == "operator" else ""
-        cut = f", cut: {sentence(part.cut)}" if part.cut is not None else ""
-        counts.append(f"{part.instructions:,} {'instructions ' if not counts else ''}{what}{alone}{cut}")
-    how = f"{'no' if cold else parts[0].warm_ups} warm-ups, {parts[0].threads} thread{'s' * (parts[0].threads != 1)}"
-    return f"native pass: {', '.join(counts)}; {how} {COLD if cold else WARM}"
+        calls = says.OneCall() if len(parts) == 1 else says.CallsOfKinds(few=len(parts))
+        return says.NativePassOfProgram(instructions=sum(part.instructions for part in parts), calls=calls)
+    told = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
+    threads = parts[0].threads
+    if cold:
+        return says.NativePassCold(parts=told, threads=threads)
+    return says.NativePassWarm(parts=told, few=parts[0].warm_ups, threads=threads)
 
 
-def too_long(part: SteppedCalls) -> str:
-    """Why one call alone was stepped that nobody asked for, in words that go behind what was."""
-    told = beyond(part)
-    return f": {told}" if told else ""
+def _part_stepped(part: SteppedCalls, *, first: bool, asked: bool) -> says.PartStepped:
+    phases = {"forward": says.ForwardStepped(), "backward": says.OfBackward()}
+    alone = says.CallAlone(call=which_call(part), why=beyond(part) if not asked else None)
+    return says.PartStepped(
+        instructions=part.instructions,
+        first=first,
+        what=phases.get(part.part, says.OfOperator(op=part.op)),
+        alone=alone if part.part == "operator" else None,
+        cut=part.cut,
+    )
 
 
-def beyond(part: SteppedCalls) -> str:
-    """The limit that the whole run is beyond, in words; "" if it was not stepped for another reason."""
-    if part.beyond is None:
-        return ""
-    count = f"all of it runs more than {part.beyond.count:,} instructions"
-    # The limit is of all that is stepped; the expression's own instructions may be half of it.
-    kind = " that must be stepped one by one" if part.beyond.singly else ", with those by which Python's calls are seen"
-    return f"{count}{kind}"
+def which_call(part: SteppedCalls) -> TraceRemark:
+    """Which call of its operator was stepped."""
+    return says.CallNumber(ordinal=part.number) if part.number else says.OneCall()
+
+
+def beyond(part: SteppedCalls) -> TraceRemark | None:
+    """The limit that the whole run is beyond; None if it was not stepped for another reason."""
+    return says.BeyondLimit(count=part.beyond.count, singly=part.beyond.singly) if part.beyond is not None else None
 
 
 def frames(hops: Iterable[Hop]) -> int:

@@ -12,6 +12,7 @@ from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import Weighed, as_sum
 from ptexplore.model.trace import Hop, Status, Trail
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace.around import findings, legend, title_of
 from ptexplore.view.trace.columns import Column, cells
@@ -20,6 +21,7 @@ from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import bare
+from ptexplore.view.words.trace_remarks import all_in_words
 
 INSTRUCTIONS = Column("instructions", "instr", "{:,}".format)
 _Key = TypeVar("_Key", bound=Hashable)
@@ -85,8 +87,8 @@ class Operators:
     ways: Sequence[OperatorWay]
     whole: int
     columns: tuple[Column, ...]
-    facts: tuple[str, ...]
-    left_out: tuple[str, ...]
+    facts: tuple[TraceRemark, ...]
+    left_out: tuple[TraceRemark, ...]
     next_steps: tuple[NextStep, ...]
     read: tuple[str, ...] = ()
     most: int  # rows: the rest is one row
@@ -104,8 +106,8 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
     return TrailView(
         title=title_of(trail),
         traced=trail.traced.name,
-        facts=told.facts,
-        findings=findings(trail),
+        facts=all_in_words(told.facts),
+        findings=all_in_words(findings(trail)),
         counted=INSTRUCTIONS in told.columns,
         next_steps=told.next_steps,
         read=told.read,
@@ -114,7 +116,7 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         table=in_words(rows),
         columns=tuple(column.heading for column in told.columns),
         legend=legend(trail, rows),
-        left_out=told.left_out,
+        left_out=all_in_words(told.left_out),
     )
 
 

@@ -18,11 +18,13 @@ from msgspec import structs
 
 from ptexplore.facts.kernels_of_keys import REFUSES, When, kernel_does
 from ptexplore.model import details as says
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
 from ptexplore.model.observed import Phase, UserCall, records
 from ptexplore.model.reasons import KeyNotKnown
 from ptexplore.model.trace import Dispatch, Hop, Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
@@ -49,7 +51,7 @@ from ptexplore.view.trace.screen import (
     stepped,
 )
 from ptexplore.view.words.details import described
-from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.trace_remarks import all_in_words
 
 ALONE = 9  # rows of an expression that calls one operator
 FEWER = 24  # rows beside what is told of an error
@@ -57,9 +59,6 @@ MOST = 37  # rows of any other: with what stands above and below, it fits a scre
 OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
 LINE = 46  # characters of what a row says, so that it stays on one line
 FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-ALL, BEFORE_CUT = "all instructions", "the instructions before the cut"
-SHARES = "share: of {}, with callees; self: without the rows inside; no row: most under {:.0%}"
-OF_PYTHON = "Python functions: without the interpreter's loop, which is in self of"
 SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
 REASONS = 2  # why keys are not known: sentences below the rows
 SMALL = 0.02  # of the whole: what cost less has no row
@@ -146,17 +145,19 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
-        facts=facts(trail, options, session),
+        facts=all_in_words(facts(trail, options, session)),
         rows=(),
-        findings=findings(trail),
+        findings=all_in_words(findings(trail)),
         counted=maker.whole > 0,
         next_steps=_next_steps(trail, options, session, single=single),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=(
-            *_unsaid(steps),
-            *_left_out(rows, maker, maker.without_rows(steps)),
-            *(() if modules else run_again(trail)),
+        left_out=all_in_words(
+            (
+                *_unsaid(steps),
+                *_left_out(rows, maker, maker.without_rows(steps)),
+                *(() if modules else run_again(trail)),
+            )
         ),
         name="what ran, in order",
         view="path",
@@ -165,7 +166,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     )
 
 
-def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
+def _unsaid(steps: Iterable[_Step]) -> Iterator[TraceRemark]:
     """Why no key is named, or no further one, of calls that have rows: each reason once, with the first operators."""
     operators: dict[KeyNotKnown, dict[str, None]] = {}
     around: list[tuple[int, str]] = []
@@ -180,22 +181,21 @@ def _unsaid(steps: Iterable[_Step]) -> Iterator[str]:
             name, why = step.unsaid_inside
             operators.setdefault(why, {}).setdefault(name)
     for why, names in itertools.islice(operators.items(), REASONS):
-        first = ", ".join(itertools.islice(names, REASONS))
-        yield f"{first}{', …' if len(names) > REASONS else ''}: {sentence(why)}"
+        yield beside.KeysNotNamed(operators=tuple(names)[:REASONS], more=len(names) > REASONS, why=why)
 
 
-def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[str]) -> tuple[str, ...]:
+def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[TraceRemark]) -> tuple[TraceRemark, ...]:
     """What the shares are parts of, and what is in none of them; without shares only which operators have no row."""
     if not any(row.own is not None and row.level for row in rows):
         return tuple(without_rows)
     phases = [row.name for row in rows if row.heading or says.EvaluatesExpression() in row.details]
     kinds = says.PythonFunction | says.CalledByPython
     functions = any(isinstance(detail, kinds) for row in rows if row.level for detail in row.details)
-    kernels = "; a kernel, if no kernel calls it, is named or counted in one" if maker.least_share == SMALL else ""
+    least, kernels = f"{maker.least_share:.0%}", maker.least_share == SMALL
     return (
-        SHARES.format(maker.all_that_counts, maker.least_share) + kernels,
+        beside.SharesOfPath(cut=maker.has_cut, least=least, kernels=kernels),
         *without_rows,
-        *([f"{OF_PYTHON} {' and '.join(phases)}"] if phases and functions else []),
+        *([beside.PythonIn(rows=tuple(phases))] if phases and functions else []),
     )
 
 
@@ -508,12 +508,7 @@ class _Steps:
         runs = hop.kind == "node" and not _is_recorded(hop)
         return hop.calls if hop.kind == "op" else within, run + (hop.calls if runs else 0)
 
-    @property
-    def all_that_counts(self) -> str:
-        """What the shares are parts of."""
-        return BEFORE_CUT if self.has_cut else ALL
-
-    def without_rows(self, steps: Iterable[_Step]) -> tuple[str, ...]:
+    def without_rows(self, steps: Iterable[_Step]) -> tuple[TraceRemark, ...]:
         """How many calls of operators have no row, and what share of all they are; () if all have one.
 
         A call inside of another one that has no row is part of that one's share; one that has a row is not.
@@ -532,8 +527,9 @@ class _Steps:
             pending += [(child, inside) for child in hop.children]
         if not left:
             return ()
-        share = f" ({cost / self.whole:.0%} of {self.all_that_counts})" if self._share(cost) else ""
-        return (f"no row: {left:,} of {calls:,} operator calls{share}; the view operators lists them",)
+        has_share = self._share(cost)
+        share = beside.ShareOfAll(share=f"{cost / self.whole:.0%}", cut=self.has_cut) if has_share else None
+        return (beside.CallsWithoutRow(left=left, calls=calls, share=share),)
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """The steps of the calls of a module."""
@@ -1134,8 +1130,8 @@ def _next_steps(trail: Trail, options: Options, session: Session | None, *, sing
     """The two commands most worth typing next."""
     whole = everything(trail, options, session)
     if options.opened is not None:
-        return (typed(options, "everything in it", "--open", options.opened, "--view", "tree"), whole)
+        return (typed(options, beside.EverythingInIt(), "--open", options.opened, "--view", "tree"), whole)
     if trail.ending is not None:
-        return (typed(options, "how that is known", "--explain", "error"), whole)
-    verbose = typed(options, "why these dispatch keys", "-v")
-    return (verbose if single else typed(options, "by operator", "--view", "operators"), whole)
+        return (typed(options, beside.HowThatIsKnown(), "--explain", "error"), whole)
+    verbose = typed(options, beside.WhyTheseKeys(), "-v")
+    return (verbose if single else typed(options, beside.ByOperator(), "--view", "operators"), whole)

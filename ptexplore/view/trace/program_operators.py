@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ptexplore.model import details as says
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import sums
@@ -50,14 +51,15 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
     ways = by_cost(_worded(way) for way in gathered(_ways(trail, program)).values())
     run = program_run(trail, None)
     whole = max(run.whole.cost, 1)
-    times = "times are with what was called" + (", but for Python" if calls_python(program) else "")
+    times = beside.TimesWithCalled(python=calls_python(program))
+    one_run = beside.RunWithoutImports(time=seconds(whole))
     told = Operators(
         ways=ways,
         whole=whole,
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
-        facts=(f"torch {trail.torch.version}; one run, {seconds(whole)} without imports; {times}",),
+        facts=(beside.TorchRan(version=trail.torch.version, told=(one_run, times)),),
         left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
-        next_steps=(typed(options, "the first row, opened", "--open", ways[0].opens),) if ways else (),
+        next_steps=(typed(options, beside.FirstRowOpened(), "--open", ways[0].opens),) if ways else (),
         most=ROWS,
     )
     return operators_view(trail, told)

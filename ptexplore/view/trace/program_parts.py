@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.model.program_order import began
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
 from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
@@ -137,21 +139,18 @@ def calls_python(program: Program) -> bool:
     return any(calls.python for calls in program.calls)
 
 
-def times_elsewhere(program: Program) -> Iterator[str]:
+def times_elsewhere(program: Program) -> Iterator[TraceRemark]:
     """Whose times a program has, where they are not its own, in lines."""
     told = program.elsewhere
     if told is None:
         return
-    calls = (
-        f"{told.matched:,} of its {told.matched + told.unmatched:,} outermost operator calls are calls of this program"
-    )
-    yield f"times are of another run, from {told.file}: those of operators alone; {calls}"
+    yield beside.TimesElsewhereBeside(file=told.file, matched=told.matched, calls=told.matched + told.unmatched)
     if told.unmatched:
-        yield f"not matched: {', '.join(f'{name} {count:,}' for name, count in told.names)}, …"
+        yield beside.NotMatched(names=tuple(beside.CallsOf(name=name, count=count) for name, count in told.names))
     if told.unlike:
-        yield f"{told.unlike:,} nodes of backward have a sequence number of another call there than here"
+        yield beside.NodesUnlike(count=told.unlike)
     if told.device_events:
-        yield f"{told.device_events:,} kernels and copies of devices in it are not counted"
+        yield beside.DeviceEventsLeft(count=told.device_events)
 
 
 def operator_name(kind: OperatorKind) -> str:

@@ -14,7 +14,6 @@ from ptexplore.view.trace.native import is_range
 
 FEWEST = 4  # rounds: fewer are read as they are
 LONGEST = 4  # functions that call one another in turn
-IN_TURN = "{} calls, each made inside the one before: what they called is listed together"
 
 
 def levels_folded(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:

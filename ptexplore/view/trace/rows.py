@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TypeAlias
 
 from ptexplore.annotations.blocks import STOP
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes, joined
@@ -31,13 +33,12 @@ from ptexplore.view.trace.lines import (
 )
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
-from ptexplore.view.trace.recursion import IN_TURN, levels_folded
+from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 TO_READ = 3  # stops that a trace suggests
-UNKNOWN_ORDER = "order unknown among the steps of its caller that no recorder saw"
-IN_ANOTHER_THREAD = "ran in thread {}, not in the one that ran the expression: inside which call of that is not told"
 
 
 def tree_view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
@@ -71,10 +72,12 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
-        facts=(*facts_of(trail), *native.facts(trail, session)),
+        facts=all_in_words((*facts_of(trail), *native.facts(trail, session))),
         rows=rows,
-        findings=tuple(f"{f.kind}: {sentence(f.told)}" for f in trail.findings),
-        left_out=(*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else [])),
+        findings=all_in_words(says.Found(kind=f.kind, told=sentence(f.told)) for f in trail.findings),
+        left_out=all_in_words(
+            (*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))
+        ),
         counted=frames > 0,
         next_steps=_next_steps(trail, options),
         read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:TO_READ]),
@@ -82,33 +85,30 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     )
 
 
-def _left_out(helpers: int, hidden: int, frames: int) -> tuple[str, ...]:
-    """What the tree does not show, in words."""
-    out = []
+def _left_out(helpers: int, hidden: int, frames: int) -> Iterator[TraceRemark]:
+    """What the tree does not show."""
     if hidden > 0:
-        out.append(f"{hidden:,} of {frames:,} native frames are not shown (+n: inside a row)")
+        yield says.FramesLeftOut(hidden=hidden, frames=frames)
     if helpers:
-        calls = "calls that ran no operator are" if helpers > 1 else "call that ran no operator is"
-        out.append(f"{helpers} Python helper {calls} not shown")
-    return tuple(out)
+        yield says.HelpersLeftOut(few=helpers)
 
 
-def facts_of(trail: Trail) -> tuple[str, ...]:
+def facts_of(trail: Trail) -> Iterator[TraceRemark]:
     """The torch that ran, the trees that are looked into, what was bound, what the expression gave."""
     torch = trail.torch
-    facts = [f"torch {torch.version} (git {torch.git_version[:8]}, {torch.build})"]
-    facts += [tree_fact(tree, torch.version) for tree in trail.trees if tree.relation != "runtime"]
+    yield says.TorchBuildBeside(version=torch.version, commit=torch.git_version[:8], build=torch.build)
+    for tree in trail.trees:
+        if tree.relation != "runtime":
+            yield tree_fact(tree, torch.version)
     by_description: dict[str, list[str]] = {}
     for bound in trail.bound:
         by_description.setdefault(bound.description, []).append(bound.name)
-    facts += [f"{', '.join(names)}: {description}" for description, names in by_description.items()]
+    for description, names in by_description.items():
+        yield says.NamesBound(names=tuple(names), description=description)
     result = trail.result
     if result.description:
         # "from Tensor[3, 3] float32 cpu requires_grad, summed": what the result is has just been said.
-        began = with_result_as_it(result).backward
-        backward = f"; backward {sentence(began)}" if began is not None else ""
-        facts.append(f"result: {result.description}{backward}")
-    return tuple(facts)
+        yield says.ResultIs(description=result.description, backward=with_result_as_it(result).backward)
 
 
 def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
@@ -119,9 +119,9 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
         if operator.operator is not None:  # the catalogue has it
             steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
-        steps += [typed(options, "", "--explain", str(key.id))] if options.command else []
+        steps += [typed(options, None, "--explain", str(key.id))] if options.command else []
     if not options.full:
-        steps.append(typed(options, "", "--full"))
+        steps.append(typed(options, None, "--full"))
     return tuple(steps)
 
 
@@ -135,18 +135,14 @@ def _same_torch(command: Sequence[str]) -> Sequence[str]:
     return ()
 
 
-def tree_fact(tree: TreeInfo, version: str) -> str:
-    """One tree beyond the runtime's in words: what it is, and how it relates to the torch that ran."""
-    commit = f", git {tree.commit[:8]}" if tree.commit else ""
-    meaning = {
-        "matches": "it is the source of the torch that ran",
-        "consistent": "nobody knows it, but it agrees with the torch that ran wherever both have a file",
-        "version-skew": f"it is not the source of torch {version}: its lines are found by name",
-    }
+def tree_fact(tree: TreeInfo, version: str) -> TraceRemark:
+    """One tree beyond the runtime's: what it is, and how it relates to the torch that ran."""
+    commit = (tree.commit or "")[:8]
     if tree.layers == ("atlas",):
-        kind = "names and lines alone, shipped with ptexplore"
-        return f"atlas ({tree.version}{commit}): {tree.relation}, {kind}; ptexplore fetch brings the text"
-    return f"source {tree.name} ({tree.version}{commit}): {tree.relation}, {meaning.get(tree.relation, '')}"
+        return says.AtlasIs(version=tree.version, commit=commit, relation=tree.relation)
+    meanings = {"matches": says.TreeMatches(), "consistent": says.TreeConsistent()}
+    meaning = meanings.get(tree.relation, says.TreeSkewed(torch=version))
+    return says.TreeIs(name=tree.name, version=tree.version, commit=commit, relation=tree.relation, meaning=meaning)
 
 
 def stops_to_read(trail: Trail) -> list[str]:
@@ -155,7 +151,7 @@ def stops_to_read(trail: Trail) -> list[str]:
     return [name for name in names if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
 
 
-def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:
+def _generators(rows: Iterable[TraceRow], trail: Trail) -> TraceRemark | None:
     """What wrote the generated files that rows name, each generator once with one of its files; None for none."""
     shown: dict[str, str] = {}
     for line in (line for row in walk(rows) for line in row.lines):
@@ -163,8 +159,8 @@ def _generators(rows: Iterable[TraceRow], trail: Trail) -> str | None:
         generator = trail.generators.get(path) if path is not None else None
         if path is not None and generator is not None and not path.endswith(".h"):  # that only declares
             shown.setdefault(generator, path.rpartition("/")[2])
-    listed = ", ".join(f"{generator} ({file})" for generator, file in shown.items())
-    return f"written by PyTorch's generators: {listed}" if listed else None
+    listed = tuple(says.GeneratorWrote(generator=generator, file=file) for generator, file in shown.items())
+    return says.GeneratorsWrote(listed=listed) if listed else None
 
 
 def _joined(rows: Iterable[TraceRow], place: RowContext) -> tuple[TraceRow, ...]:
@@ -294,12 +290,12 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
         row, hidden_below = yield _row(hop, place, full=complete)
         if hop.id in place.levels:
             count = place.levels[hop.id]
-            in_turn = Line("reason", IN_TURN.format(count))
+            in_turn = Line("reason", worded(says.CallsInTurn(few=count)))
             row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
         if hop.thread != place.thread:
-            row = replace(row, lines=(*row.lines, Line("reason", IN_ANOTHER_THREAD.format(hop.thread))))
+            row = replace(row, lines=(*row.lines, Line("reason", worded(says.RanInThread(ordinal=hop.thread)))))
         if hop.unknown_order:
-            row = replace(row, lines=(*row.lines, Line("reason", UNKNOWN_ORDER)))
+            row = replace(row, lines=(*row.lines, Line("reason", worded(says.OrderUnknownAmong()))))
         hidden += hidden_below
         rows.append(row)
     return _joined(rows, place), hidden

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
 from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.screen import bare
 
 RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch whose functions compute in backward what was not kept
 # Functions of theirs that run nothing again, each with what they do.
 PREPARES = {"detach_variable": "gives the function inputs of its own: detached, so that they are leaves"}
-NOT_KEPT = "what a checkpoint did not keep"
 MOST = 3  # nodes that are told one by one
 
 
-def run_again(trail: Trail) -> tuple[str, ...]:
+def run_again(trail: Trail) -> tuple[TraceRemark, ...]:
     """A line for each node of backward in which a function of torch ran a part of forward again, with what that was.
 
     Returns nothing for a program: of its calls one of a route is known.
@@ -28,10 +29,10 @@ def run_again(trail: Trail) -> tuple[str, ...]:
         return ()
     told = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
     rest = len(told) - MOST
-    return (*told[:MOST], *([f"run again in backward: in {rest} more node{'s' * (rest != 1)}"] if rest > 0 else ()))
+    return (*told[:MOST], *([says.MoreRanAgain(few=rest)] if rest > 0 else ()))
 
 
-def _in_node(node: Hop) -> Iterator[str]:
+def _in_node(node: Hop) -> Iterator[TraceRemark]:
     """What a node ran again; nodes inside of it, which another backward runs, tell their own."""
     for function in outermost(node.children, lambda hop: _is_run(hop) or _runs_again(hop)):
         again = _without_nodes(function) if function.kind == "python" else ()
@@ -40,12 +41,15 @@ def _in_node(node: Hop) -> Iterator[str]:
         if not calls:
             continue
         modules = [hop.module for hop in outermost(again, lambda hop: hop.module is not None) if hop.module is not None]
-        names = ", ".join(dict.fromkeys(module.name or module.bound or module.type for module in modules))
-        counted = f"{calls} operator call{'s' * (calls != 1)}"
-        by = f"{function.name}() of {function.source.path}"
-        name = bare(node.name).removesuffix("::apply")
-        cost = ", in its cost" if node.instructions is not None else ""
-        yield f"run again in backward: {names or NOT_KEPT}, by {by} inside of {name}: {counted}{cost}"
+        names = tuple(dict.fromkeys(module.name or module.bound or module.type for module in modules))
+        yield says.RanAgain(
+            modules=names or (says.NotKept(),),
+            function=f"{function.name}()",
+            path=function.source.path,
+            node=bare(node.name).removesuffix("::apply"),
+            few=calls,
+            cost=node.instructions is not None,
+        )
 
 
 def _is_run(hop: Hop) -> bool:

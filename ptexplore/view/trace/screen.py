@@ -6,17 +6,18 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
 from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
-from ptexplore.view.words.reasons import sentence
 
 MADE_INSIDE = ".<locals>."  # in the qualified name of a function of Python that another one made
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
@@ -64,7 +65,7 @@ def counted_parts(session: Session | None) -> dict[str, int]:
 
 def has_cut(session: Session | None) -> bool:
     """Whether stepping ended early in some part: shares are then of what ran before."""
-    return any(part.cut for part in records(session.observations if session else (), "calls", SteppedCalls))
+    return _is_cut(records(session.observations if session else (), "calls", SteppedCalls))
 
 
 def call_numbers(trail: Trail) -> dict[int, int]:
@@ -84,64 +85,65 @@ def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
     return outermost(hops, lambda hop: hop.instructions is not None)
 
 
-def facts(trail: Trail, options: Options, session: Session | None) -> tuple[str, ...]:
+def facts(trail: Trail, options: Options, session: Session | None) -> tuple[TraceRemark, ...]:
     """What stands above the rows: what was bound, what it gave, what was stepped; with -v all that is known."""
     if options.verbose:
         return (*facts_of(trail), *native.facts(trail, session))
-    first, *further = [*how_stepped(trail, session)] or [""]
+    told = tuple(how_stepped(trail, session))
     return (
         *bound_names(trail),
-        "; ".join(filter(None, (f"torch {trail.torch.version}", first))),
-        *further,
+        says.TorchRan(version=trail.torch.version, told=told[:1]),
+        *told[1:],
         *native.begins_with(trail.captured),
     )
 
 
-def bound_names(trail: Trail) -> tuple[str, ...]:
+def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
     """What names were bound to, and what the expression gave, as one line; () where neither is known."""
-    given: dict[str, list[str]] = {}
+    given: dict[tuple[str, bool], list[str]] = {}
     for bound in trail.bound:
-        how = "random " if bound.how == "seeded" else ""
-        given.setdefault(f"{how}{bound.description}", []).append(bound.name)
-    out = [f"{', '.join(names)}: {description}" for description, names in given.items()]
+        given.setdefault((bound.description, bound.how == "seeded"), []).append(bound.name)
+    out: list[TraceRemark] = [
+        says.NamesBound(names=tuple(names), description=description, random=is_random)
+        for (description, is_random), names in given.items()
+    ]
     if trail.result.description:
-        out.append(f"gives {trail.result.description}")
-    return ("; ".join(out),) if out else ()
+        out.append(says.Gives(description=trail.result.description))
+    return (says.InOneLine(told=tuple(out)),) if out else ()
 
 
-def how_stepped(trail: Trail, session: Session | None) -> Iterator[str]:
+def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
     """How much was stepped, in one line, or why nothing was."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    which = "the very first call" if trail.captured.cold else "warm call"
-    first = trail.captured.first
-    because = f", since the second {sentence(first.why)}" if trail.captured.cold and first is not None else ""
+    captured = trail.captured
     whole = [part for part in parts if part.part != "operator"]
     if whole:
-        count = f"{sum(part.instructions for part in whole):,} instructions{_until_cut(whole)}"
-        names = " (forward + backward)" if len(whole) > 1 else ""
-        threads = f"{whole[0].threads} thread{'s' * (whole[0].threads != 1)}"
-        yield f"{count}{names}: {which} on {threads}, single-stepped{because}"
+        yield says.WholeStepped(
+            instructions=sum(part.instructions for part in whole),
+            cut=_is_cut(whole),
+            backward=len(whole) > 1,
+            cold=captured.cold,
+            threads=whole[0].threads,
+            because=captured.first.why if captured.cold and captured.first is not None else None,
+        )
     if parts and not trail.traced.each_call:
-        each = "one call" if len(parts) == 1 else f"{len(parts)} calls of operators and nodes"
-        was = "was" if len(parts) == 1 else "were"
-        yield f"{each} {was} stepped: {sum(part.instructions for part in parts):,} instructions"
+        instructions = sum(part.instructions for part in parts)
+        several = says.CallsStepped(few=len(parts), instructions=instructions)
+        yield several if len(parts) > 1 else says.OneCallStepped(instructions=instructions)
     for part in parts if trail.traced.each_call else ():
         if part.part == "operator":
-            call = f"call {part.number}" if part.number else "one call"
-            count = f"{part.instructions:,} instructions{_until_cut((part,))}"
             is_asked = session is not None and session.options.native_op is not None
-            why = native.too_long(part) if not is_asked else ""
-            yield f"only {call} of {part.op} was stepped, {count}{why}; --native-op NAME#N steps another"
+            yield says.OnlyCallStepped(
+                op=part.op,
+                call=native.which_call(part),
+                instructions=part.instructions,
+                cut=_is_cut((part,)),
+                why=native.beyond(part) if not is_asked else None,
+            )
     if not parts and native.frames(trail.hops):
-        yield f"instructions are those of {'the very first call' if trail.captured.cold else 'a warm call'}"
+        yield says.InstructionsAreOf(cold=captured.cold)
     elif not parts:
-        yield f"nothing was stepped, so there are no shares: {why_nothing(trail)}"
-
-
-def why_nothing(trail: Trail) -> str:
-    """Why nothing was stepped, in words."""
-    reason = trail.captured.reason
-    return sentence(reason) if reason is not None else "not asked for"
+        yield says.NothingStepped(why=captured.reason if captured.reason is not None else says.NotAskedFor())
 
 
 def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:
@@ -153,21 +155,18 @@ def everything(trail: Trail, options: Options, session: Session | None) -> NextS
     frames = native.frames(trail.hops)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if not frames:
-        shows = f"all {sum(1 for _ in walk(trail.hops)):,} steps"
-    elif any(part.part == "operator" for part in parts):
-        called = " and ".join(dict.fromkeys((part.op or "one operator").removeprefix("aten::") for part in parts))
-        shows = f"all {frames:,} function calls in {called}"
-        shows += " until the cut" if has_cut(session) else ""
-    elif has_cut(session):
-        shows = f"all {frames:,} function calls until the cut"
+        shows: TraceRemark = says.AllSteps(count=sum(1 for _ in walk(trail.hops)))
     else:
-        shows = f"all {frames:,} function calls"
+        is_of_operators = any(part.part == "operator" for part in parts)
+        called = [part.op.removeprefix("aten::") if part.op else says.OneOperator() for part in parts]
+        of = tuple(dict.fromkeys(called)) if is_of_operators else ()
+        shows = says.AllFunctionCalls(count=frames, of=of, cut=has_cut(session))
     return typed(options, shows, "--view", "tree", "--full")
 
 
-def _until_cut(parts: Iterable[SteppedCalls]) -> str:
-    """What makes a count true of parts of which one has no end."""
-    return " before it was cut" if any(part.cut for part in parts) else ""
+def _is_cut(parts: Iterable[SteppedCalls]) -> bool:
+    """Whether one of these has no end: a count is of what ran before."""
+    return any(part.cut for part in parts)
 
 
 def reads(trail: Trail) -> tuple[str, ...]:

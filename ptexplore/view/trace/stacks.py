@@ -17,6 +17,7 @@ from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.program_parts import operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
 from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.trace_remarks import all_in_words
 
 SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
 STEPS = "a unit is one instruction of the stepped run, not a time"
@@ -75,7 +76,7 @@ def stacks_of(trail: Trail, session: Session | None) -> Stacks:
 def _of_program(trail: Trail, _session: Session | None) -> Stacks:
     program = trail.recorded
     recording = f"recording took about {program.overhead} ns of {program.wall}"
-    notes = (SUMS, *(tuple(times_elsewhere(program)) or (recording,)), *map(sentence, program.cuts))
+    notes = (SUMS, *(all_in_words(times_elsewhere(program)) or (recording,)), *map(sentence, program.cuts))
     return Stacks(trail.expression, "nanoseconds", tuple(_threads(program, trail.expression)), notes)
 
 

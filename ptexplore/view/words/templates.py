@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:  # a search has words of its own, and no reason: it does not wait for msgspec
     from msgspec import Struct
 
+_PLAIN = frozenset(("line", "lines", "ordinal", "few"))  # arguments that are written without commas
 _PART = re.compile(
     r"\[(?P<optional>[^\[\]]*)\]"
     r"|\{(?P<name>\w+)(?:#(?P<one>[^{}|]*)\|(?P<other>[^{}|]*)|:(?P<join>[^{}]*))?\}"
@@ -53,7 +54,7 @@ def _argument(piece: _Piece, record: object, worded: Callable[[Any], str]) -> st
     """What stands in an argument's place."""
     value = getattr(record, piece.name) if piece.name else ""
     if piece.forms is None:
-        if piece.name in ("line", "lines"):  # the number of a line is no count: it has no comma
+        if piece.name in _PLAIN:
             return piece.join.join(map(str, value)) if isinstance(value, tuple) else str(value)
         return _worded(value, piece.join, worded)
     is_first = value == 1 if isinstance(value, int) else bool(value)

@@ -502,6 +502,7 @@ def test_a_message_inside_of_a_traceback_is_read(small: Small) -> None:
     assert read_message(table(small), "2.13.0", "hello").missing is None
 
 
+@pytest.mark.words
 def test_a_message_of_another_build_is_told_to_be(small: Small) -> None:
     text = "Could not run 'aten::blend.Pair' with arguments from the 'CPU' backend."
     lines = [line.text for line in error_lines(read_message(table(small), "2.13.0", text))]
@@ -509,6 +510,7 @@ def test_a_message_of_another_build_is_told_to_be(small: Small) -> None:
     assert lines[0].endswith("for CPU: the message is of another torch, or of another build")
 
 
+@pytest.mark.words
 def test_a_count_that_goes_back_is_no_writes(small: Small) -> None:
     lines = [
         line.text

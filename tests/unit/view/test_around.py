@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ptexplore.api.trail import PublicTrail
+from ptexplore.model.trace_remarks import EverythingInIt
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.page import Options
 
@@ -23,7 +24,7 @@ class Called:
 
 @pytest.mark.parametrize("more", STEPS)
 def test_where_python_asked_a_step_is_a_call_of_the_trail(more: tuple[str, ...]) -> None:
-    step = typed(Options(command=()), "shown", *more)
+    step = typed(Options(command=()), EverythingInIt(), *more)
     assert step.in_python
     arguments = eval(step.command, {"trail": Called()})
     assert {value for name, value in arguments.items() if name != "self"} == {
@@ -33,5 +34,5 @@ def test_where_python_asked_a_step_is_a_call_of_the_trail(more: tuple[str, ...])
 
 
 def test_what_was_typed_goes_on() -> None:
-    step = typed(Options(command=("ptexplore", "trace", "a + b")), "shown", "--view", "tree")
+    step = typed(Options(command=("ptexplore", "trace", "a + b")), EverythingInIt(), "--view", "tree")
     assert (step.command, step.in_python) == ("ptexplore trace 'a + b' --view tree", False)

@@ -86,6 +86,7 @@ def stepped() -> Trail:
     return a_trail(module(1, "", *inner, type_="Net", bound="m"), node)
 
 
+@pytest.mark.words
 def test_instructions_of_rows_add_up_to_the_row_that_they_are_in() -> None:
     told = session({13: [2], 23: [3]}, forward=400, backward=100)
     whole = expression_run(stepped(), told).whole
@@ -126,6 +127,7 @@ def test_what_was_not_measured_has_no_share_and_no_order_by_cost() -> None:
     assert (page.columns, page.told) == (("ops",), "operators")
 
 
+@pytest.mark.words
 def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
     """It ran in another thread, or behind a cut."""
     inner = (module(10, "a", operator(13, instructions=100)), module(20, "b", operator(23)), operator(33))
@@ -184,6 +186,7 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
     assert expression_run(a_trail(wrote, other), None).whole.backward == 0, "which call made it is not known"
 
 
+@pytest.mark.words
 def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_them() -> None:
     # torch.autograd.grad(m(x).sum(), x, create_graph=True): what its nodes call is recorded, and backward runs that.
     again = Hop(43, "op", "aten::mm", "observed", PLACE, op="aten::mm", sequence=20, time=6, saved=8)
@@ -234,6 +237,7 @@ def test_what_was_raised_stands_above_the_modules() -> None:
     assert "shapes cannot be multiplied" in str(view(replace(trail, ending=raised), Options(view="modules")).ending[0])
 
 
+@pytest.mark.words
 def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
     trail = a_trail(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
     kept = [
@@ -251,6 +255,7 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
     assert any(told.startswith("saved: without what nodes keep that do not tell it (1,") for told in page.left_out)
 
 
+@pytest.mark.words
 def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
     inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
     trail = a_trail(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
@@ -353,6 +358,7 @@ def test_a_short_table_lists_the_operators_of_a_call() -> None:
     assert page.table[1].what == "f0, f1, f2, …"
 
 
+@pytest.mark.words
 def test_without_costs_what_is_deepest_is_left_out_first() -> None:
     """There is no least cost then below which parts could be left out."""
     calls = [function(100 * n, f"f{n}", *(named_operator(100 * n + k, f"g{k}") for k in range(1, 5)), yours=True)

@@ -58,6 +58,7 @@ def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_insid
     assert times["torch's own threads"] == 300
 
 
+@pytest.mark.words
 def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
     trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
     rows: tuple[ScreenRow, ...] = view(trail, Options(view="modules")).table
@@ -68,6 +69,7 @@ def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> No
     assert (ops["net"], ops["relu"], ops["torch's own threads"]) == ("4", "2", "1")
 
 
+@pytest.mark.words
 def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
     """Beside its imports it has no part: what has no row of its own, and Python, are the rest, so that rows add up."""
     paths = (
@@ -88,6 +90,7 @@ def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
     assert sum(int(row.cells[2]) for row in inside) == int(root.cells[3]) == sum(range(1, 5))
 
 
+@pytest.mark.words
 def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
     costs = enumerate((600, 300, 1, 1, 1, 1))
     own = tuple(OwnOperators(name=f"n{n}", calls=1, cost=cost, routes=(n,)) for n, cost in costs)
@@ -104,6 +107,7 @@ def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
     assert sum(row.share or 0 for row in rows[1:]) == pytest.approx(rows[0].share)
 
 
+@pytest.mark.words
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
     trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
     page = view(trail, Options(view="operators"))

@@ -41,6 +41,7 @@ from ptexplore.model.trace import (
     Trail,
     walk,
 )
+from ptexplore.model.trace_remarks import CallsWithoutRow
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
 from ptexplore.render.terminal.screen import bar, place_text, print_screen
 from ptexplore.resolve.merge import NO_SOURCE
@@ -172,6 +173,7 @@ def inner_places(hop: Hop) -> tuple[SourceRef | None, ...]:
     return (yaml, *(child.source for child in hop.children), *kernels)
 
 
+@pytest.mark.words
 def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means() -> None:
     assert [mark_of(ref(1, precision)) for precision in ("registered", "located", "consistent")] == ["", "", ""]
     assert (mark_of(ref(1, "version-skew")), mark_of(ref(1, "ambiguous")), mark_of(ref(1, "unknown"))) == (
@@ -355,6 +357,7 @@ def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() ->
         assert re.fullmatch(told, last.what)
 
 
+@pytest.mark.words
 def test_what_the_calls_of_one_row_called_in_turn_has_no_row() -> None:
     """The row of 61 more calls counts these 61, and not the call that each of them made."""
     calls = [an_operator(10 * n, f"aten::op{n}", an_operator(10 * n + 5, "aten::inner")) for n in range(1, 90)]
@@ -464,6 +467,7 @@ def test_without_counts_forward_comes_before_what_starts_backward() -> None:
     assert [row.name for row in table if row.name.startswith("aten::")] == [f"aten::f{n}" for n in range(1, 13)]
 
 
+@pytest.mark.words
 def test_an_operator_that_another_one_asks_for_a_number_has_no_row() -> None:
     """_nnz and sparse_dim of coalesce: each tells a number of one tensor. What you call yourself has a row."""
     schema = OperatorRef("aten::_nnz(Tensor self) -> int")
@@ -535,6 +539,7 @@ def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
     assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
 
 
+@pytest.mark.words
 def test_operators_without_a_row_are_counted_with_their_share() -> None:
     """Of 1,000 instructions five calls took 40 each, one of them with a further call inside: no rows."""
     nested = an_operator(400, "aten::as_strided", instructions=30)
@@ -559,6 +564,7 @@ def test_a_binding_that_no_frame_is_named_by_counts_what_ran_in_it() -> None:
     assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
 
 
+@pytest.mark.words
 def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     """Closed, the binding's row names it; open, it shows the function between them, which is closed."""
     inner = an_operator(40, "aten::mul.Tensor")
@@ -569,7 +575,8 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     (called,) = python.children
     assert maker.without_rows([python]) == ()
     called.is_open = True
-    assert maker.without_rows([python]) == ("no row: 1 of 1 operator calls; the view operators lists them",)
+    (told,) = maker.without_rows([python])
+    assert told == CallsWithoutRow(left=1, calls=1, share=None)
 
 
 def test_a_function_of_yours_that_the_expression_comes_to_by_python_s_own_has_a_row() -> None:
@@ -706,6 +713,7 @@ def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() ->
         assert kernel.name.rpartition("::")[2] in told, kernel.name
 
 
+@pytest.mark.words
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     calls = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 300)]
     trail = a_trail(*calls)
@@ -867,6 +875,7 @@ def test_next_commands_repeat_what_was_typed_and_are_two_at_most() -> None:
             assert step.shows
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("name", ["path", "operators"])
 @pytest.mark.parametrize("file", FILES)
 def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
@@ -892,6 +901,7 @@ def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
     assert listed == int(told[1].replace(",", ""))
 
 
+@pytest.mark.words
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -917,6 +927,7 @@ def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | N
     assert everything(trail, Options(), session).shows == told
 
 
+@pytest.mark.words
 def test_steps_are_counted_where_nothing_was_stepped() -> None:
     trail = a_trail(an_operator(1))
     assert everything(trail, Options(), None).shows == f"all {sum(1 for _ in walk(trail.hops))} steps"
@@ -1046,6 +1057,7 @@ def test_a_permalink_of_a_place_that_is_known_by_version_alone_says_so() -> None
     assert permalink_of_place(None, a_trail(), ())[0] is None
 
 
+@pytest.mark.words
 def test_what_was_found_several_times_is_said_once_with_how_often() -> None:
     same = Finding("prediction-differs", reasons.Said("aten::fill_.Scalar: some"))
     other = Finding("cut", reasons.Said("other"))

@@ -9,16 +9,21 @@ from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
-from ptexplore.model import place_reasons, reasons
+from ptexplore.model import ending_remarks, place_reasons, reasons, trace_remarks
 from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
-from ptexplore.view.words import details, places, remarks
+from ptexplore.model.ending_remarks import EndingRemark
+from ptexplore.model.trace_remarks import TraceRemark
+from ptexplore.view.words import details, ending, places, remarks
+from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
+from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
-from ptexplore.view.words.templates import filled, names
+from ptexplore.view.words.templates import Catalogue, filled, names
+from ptexplore.view.words.trace_remarks import worded
 from ptexplore.view.words.uses import told_apart
 
 
@@ -34,6 +39,7 @@ class Given(Struct, frozen=True):
 
 CODES = [code for code in every(Reason) if code not in place_reasons.KINDS]
 ALL = {**ENGLISH, **places.ENGLISH}
+WORDED = {**ALL, **details.ENGLISH, **of_traces.ENGLISH, **ending.ENGLISH}
 
 
 def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
@@ -48,6 +54,15 @@ def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:
     for kind in says.codes():
         assert names(details.ENGLISH[kind]) == set(kind.__struct_fields__), kind
     assert set(details.ENGLISH) == set(says.codes())
+
+
+@pytest.mark.parametrize(("kind", "catalogue"), [(TraceRemark, of_traces.ENGLISH), (EndingRemark, ending.ENGLISH)])
+def test_each_remark_of_a_trace_has_a_template_that_speaks_of_all_its_arguments(
+    kind: type[Struct], catalogue: Catalogue
+) -> None:
+    for code in every(kind):
+        assert names(catalogue[code]) == set(code.__struct_fields__), code
+    assert set(catalogue) == set(every(kind))
 
 
 def test_each_verb_is_spelled_with_all_its_arguments() -> None:
@@ -179,6 +194,68 @@ def test_what_a_row_says_is_one_phrase_a_detail() -> None:
 
 
 @pytest.mark.words
+def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
+    part = trace_remarks.PartStepped(
+        instructions=6243,
+        first=True,
+        what=trace_remarks.OfOperator(op="aten::add"),
+        alone=trace_remarks.CallAlone(call=trace_remarks.CallNumber(ordinal=1234)),
+        cut=reasons.NotEndedInTime(2.0),
+    )
+    assert worded(part).startswith("6,243 instructions of aten::add (call 1234 of it alone), cut: ")
+    warm = trace_remarks.NativePassWarm(parts=(part,), few=3, threads=1)
+    assert (
+        worded(warm) == f"native pass: {worded(part)}; 3 warm-ups, 1 thread "
+        "(first calls and parallel paths are not shown)"
+    )
+    begins = trace_remarks.RunsBeginWith(first=("a", "b"), last=trace_remarks.More(few=2))
+    assert worded(begins).startswith("each run begins with a, b and 2 more as --setup left them: ")
+    assert worded(trace_remarks.RunsBeginWith(first=(), last="a")).startswith(
+        "each run begins with a as --setup left it: "
+    )
+    assert (
+        worded(trace_remarks.HelpersLeftOut(few=1234)) == "1234 Python helper calls that ran no operator are not shown"
+    )
+    functions = trace_remarks.AllFunctionCalls(count=1234, of=("add", trace_remarks.OneOperator()), cut=True)
+    assert worded(functions) == "all 1,234 function calls in add and one operator until the cut"
+    told = worded(trace_remarks.OneRun(time="2 s", threads=2, apart=(trace_remarks.ImportsBeside(),), recording=""))
+    assert told == "one run of 2 s on 2 threads; not in it: imports"
+    told = worded(trace_remarks.OneRun(time="2 s", threads=0, apart=(), recording="1 ms"))
+    assert told == "one run of 2 s; about 1 ms of it recording"
+    saved = trace_remarks.SavedForBackward(
+        size="4 kB", at_least=True, backwards=trace_remarks.FirstBackwards(seen="3", of="1000")
+    )
+    assert worded(saved) == "at least 4 kB saved for backward in the first 3 of 1000 calls of backward"
+    none = trace_remarks.OperatorsCalled(calls=trace_remarks.CallsOfOperator(count=0), inner=False, saved=saved)
+    assert worded(none) == f"0 operator calls; {worded(saved)}"
+    modules = trace_remarks.ModuleCalls(few=0, backward=trace_remarks.More(few=2))
+    assert worded(modules) == "0 module calls and 2 more in backward"
+    assert worded(trace_remarks.Found(kind="cut", told="x", few=2)) == "cut: x (2 times)"
+    assert worded(trace_remarks.Found(kind="cut", told="x")) == "cut: x"
+
+
+@pytest.mark.words
+def test_what_is_said_of_an_ending_stands_behind_a_margin() -> None:
+    freed = ending_remarks.FreedBy(ordinal=1, few=2)
+    assert ending_in_words(freed) == "freed by      backward 1 of 2"
+    written = ending_remarks.WrittenAt(of=freed, text="loss.backward()", function="step()")
+    assert ending_in_words(written) == "freed by      backward 1 of 2: loss.backward(), in step()"
+    unknown = ending_remarks.FreedBy(ordinal=None, few=None)
+    assert ending_in_words(unknown) == "freed by     "
+    assert ending_in_words(ending_remarks.OwnKernels(keys=("CPU", "CUDA"))) == "kernels of its own for  CPU, CUDA"
+    assert ending_in_words(ending_remarks.MoreAround(few=1234)) == f"{'':12}  … 1234 more"
+    missing = ending_remarks.KernelMissing(op="aten::f", key="MPS", arguments=())
+    assert ending_in_words(missing).endswith("for MPS; which argument brought that key is not told")
+    versions = ending_remarks.VersionsPassed(before="999", after="1000")
+    writer = ending_remarks.FurtherWriter(operators=("add_",), versions=versions)
+    assert ending_in_words(writer) == f"{'':12}  add_, version 999 to 1000"
+    unproven = ending_remarks.SomewhereIn(
+        of=ending_remarks.FurtherWriter(operators=(), versions=None), function="step()"
+    )
+    assert ending_in_words(unproven) == f"{'':13}, somewhere in step(), which begins at"
+
+
+@pytest.mark.words
 def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
@@ -202,9 +279,9 @@ def test_what_libraries_told_is_one_list() -> None:
     assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
 
 
-@pytest.mark.parametrize("code", [*ALL, *details.ENGLISH], ids=lambda code: code.__name__)
+@pytest.mark.parametrize("code", WORDED, ids=lambda code: code.__name__)
 def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     """As where a long text was wrapped."""
-    template = ALL.get(code) or details.ENGLISH[code]
+    template = WORDED[code].removeprefix("{command}  ")  # which stands apart from what is said of it
     assert "  " not in template
     assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))

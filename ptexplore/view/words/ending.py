@@ -1,0 +1,178 @@
+"""The sentences of how a run ended, each with what stands before it in the margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptexplore.model import ending_remarks as says
+from ptexplore.model.ending_remarks import EndingRemark
+from ptexplore.view.words.templates import Catalogue, filled
+
+MARGIN = 13  # characters; a blank follows
+_THAN_MARGIN = " "  # behind what is longer
+
+ENGLISH: Catalogue = {
+    # --- what ended, and how ---
+    says.TheExpression: "the expression",
+    says.ItsBackward: "its backward",
+    says.TheScript: "the script",
+    says.TheBlock: "what was recorded",
+    says.RaisedAtEnd: "{stage} raised {exception}[, {where}][: {words}]",
+    says.RaisedElsewhere: "which was raised in {where}",
+    says.CameFrom: "in {where}",
+    says.Killed: "{stage} was killed by {signal}[: {words}]",
+    says.Exited: "{stage} ended its own process by {by}[: {words}]",
+    says.TimedOut: "{stage} was ended by --timeout[: {words}]",
+    # --- where it was ---
+    says.DidYouMean: "{names: or }?",
+    says.InTheCall: "{call}",
+    says.YourLine: "{function}",
+    says.InModule: "{module}",
+    says.RaisedIn: "{function}, {how}",
+    says.ThrownBy: "{function}",
+    says.NotKnown: "not known",
+    says.InCpp: "{function}",
+    says.PythonLeft: "{function}",
+    says.WasInPython: "{function}",
+    says.RaisedThere: "{function}",
+    says.YourCode: "{function}",
+    says.FurtherOut: "{function}",
+    says.MoreAround: "… {few} more{explained#: --explain error|}",
+    says.WrittenAt: "{of}: {text}[, in {function}]",
+    says.SomewhereIn: "{of}, somewhere in {function}, which begins at",
+    # --- which step, and what it was given ---
+    says.LeftStep: "{step} {title}[, in it {inner}]",
+    says.StepInside: "{step}{step# |}{name}",
+    says.ItWasGiven: "{arguments}",
+    says.GivenTo: "{op}: {arguments}",
+    says.ArgumentGiven: "{name}: {what}",
+    says.WhatFailed: "{check}",
+    says.ComparedAtEnd: "{values:; }",
+    says.ValueCompared: "{text}, {what}[ of {argument}]",
+    # --- other errors ---
+    says.RaisedFrom: "{error}[, raised in {function}]",
+    says.InHandling: "{error}[, raised in {function}]",
+    says.ErrorSays: "{exception}[: {message}]",
+    # --- why, and what mends it ---
+    says.TorchsHint: "{hint}",
+    says.Why: "{words}",
+    says.ToMend: "{words}",
+    says.CaseIs: "{sign}",
+    says.ToMendCase: "{words}",
+    # --- a missing kernel ---
+    says.KernelIsThere: (
+        "this torch has a kernel of {op} for {key}: the message is of another torch, or of another build"
+    ),
+    says.KernelMissing: (
+        "{op} has no kernel for {key};[ {arguments} brought that key]"
+        "{arguments#| which argument brought that key is not told}"
+    ),
+    says.OwnKernels: "{keys}",
+    says.DefaultKernel: "a default kernel for {few} other keys[, {cpu: and } among them]",
+    says.ToMakeItRun: "{ways:, or }",
+    says.ConvertFirst: ".{conversion} first",
+    says.RegisterKernel: 'a kernel of your own: m.impl("{base}", …) in a TORCH_LIBRARY_IMPL of {key}',
+    says.NeighbourRegistered: "as {op} has one, registered at",
+    # --- a tensor that was written to ---
+    says.TheTensor: "{tensor}: {made}[, {recorded}]",
+    says.ALeaf: "a leaf",
+    says.ResultOf: "result {ordinal} of {node}",
+    says.ViewRecordedAnew: "or a view that autograd recorded anew after its base was changed in place",
+    says.WhichRecord: "which {operators: or }, or a form of it (in place, foreach), records",
+    says.ChangedInPlace: "in place {times} since: {since}",
+    says.Once: "once",
+    says.Times: "{few} times",
+    says.NoSuchVersions: "{since}: no program counts so, is the message whole?",
+    says.Versions: "version {saved} was saved for backward, it is at version {now}",
+    says.ChangedBy: "{operators}",
+    says.MayHaveChanged: "changed by one or more of {operators}",
+    says.SavedBy: "{node}[, {recorded}]",
+    says.ANode: "a node",
+    says.NodeInsideOf: "the node inside of {node}",
+    says.MayBeFrom: "operators that wrote to its memory since: {operators}; writes that it counts: {writes}",
+    says.FirstWriter: "{operators: and }[{operators#, |}{versions}]",
+    says.FurtherWriter: "{operators: and }[{operators#, |}{versions}]",
+    says.VersionsPassed: "version {before} to {after}",
+    says.MoreWriters: "and {few} more",
+    says.WritersDerived: "derived: the operators that wrote to its memory since, and it counts as many writes",
+    says.WhoWrote: "{command}  runs it once more, and watches the tensor",
+    says.ToSeeWriters: "{command}  runs it once more, and watches the tensor",
+    # --- a graph that was freed ---
+    says.TheNode: "{node}, recorded by {operator}[ before backward {ordinal}]",
+    says.FreedBy: "[backward {ordinal} of {few}]",
+    says.UsedSinceBy: "{operator}",
+    says.UsedFurtherBy: "{operator}",
+    says.HeldBy: "{names}",
+    says.LedToBy: "{names}",
+    # --- what the text of an error tells by itself ---
+    says.NoSuchOperatorAtEnd: "{op}: this torch has no operator of that name, so its table cannot be told",
+    says.ItNames: "",
+    says.ItsText: "{text}",
+    says.OperatorsNamed: "{names}",
+    says.PythonLeftAt: "{function} {path}:{line} (as the text has it)",
+    says.NoExplanation: "no explanation of these words is written down here",
+}
+# What stands before a remark, in a margin; of one that goes on with what the line before has, nothing.
+LABELS: Mapping[type[EndingRemark], str] = {
+    says.DidYouMean: "did you mean",
+    says.InTheCall: "in the call",
+    says.YourLine: "your line",
+    says.InModule: "in module",
+    says.RaisedIn: "raised in",
+    says.ThrownBy: "thrown by",
+    says.InCpp: "in C++",
+    says.PythonLeft: "Python left",
+    says.WasInPython: "in Python",
+    says.RaisedThere: "raised there",
+    says.YourCode: "your code",
+    says.FurtherOut: "",
+    says.MoreAround: "",
+    says.LeftStep: "left step",
+    says.ItWasGiven: "it was given",
+    says.GivenTo: "given to",
+    says.WhatFailed: "what failed",
+    says.ComparedAtEnd: "compared",
+    says.RaisedFrom: "raised from",
+    says.InHandling: "in handling",
+    says.TorchsHint: "torch's hint",
+    says.Why: "why",
+    says.ToMend: "to mend it",
+    says.CaseIs: "if",
+    says.ToMendCase: "  to mend it",
+    says.KernelIsThere: "why",
+    says.KernelMissing: "why",
+    says.OwnKernels: f"kernels of its own for{_THAN_MARGIN}",
+    says.ToMakeItRun: f"to make it run{_THAN_MARGIN}",
+    says.TheTensor: "the tensor",
+    says.ChangedInPlace: "changed",
+    says.NoSuchVersions: "versions",
+    says.ChangedBy: "changed by",
+    says.SavedBy: "saved by",
+    says.MayBeFrom: "may be from",
+    says.FirstWriter: "changed by",
+    says.FurtherWriter: "",
+    says.MoreWriters: "",
+    says.WritersDerived: "",
+    says.WhoWrote: "who wrote?",
+    says.ToSeeWriters: "to see it",
+    says.TheNode: "the node",
+    says.FreedBy: "freed by",
+    says.UsedSinceBy: "used since by",
+    says.UsedFurtherBy: "",
+    says.HeldBy: "held by",
+    says.LedToBy: "led to by",
+    says.ItNames: "it names",
+    says.ItsText: "its text is",
+    says.OperatorsNamed: "operators",
+    says.PythonLeftAt: "Python left",
+    says.NoExplanation: "why",
+}
+
+
+def ending_in_words(told: EndingRemark) -> str:
+    """A remark in words, behind what stands in the margin before it."""
+    text = filled(ENGLISH[type(told)], told, ending_in_words)
+    label = LABELS.get(type(told))
+    if label is None:
+        return text
+    return f"{label:{MARGIN}}{f' {text}' if text else ''}"

@@ -1,0 +1,224 @@
+"""The sentences of what stands above and below the rows of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ptexplore.model import trace_remarks as says
+from ptexplore.model.codes import Reason
+from ptexplore.model.trace_remarks import ToldBeside
+from ptexplore.view.words.reasons import sentence
+from ptexplore.view.words.templates import Catalogue, filled
+
+_WARM = "(first calls and parallel paths are not shown)"
+_COLD = (
+    "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
+    "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
+)
+_LATER = "to trace a later call, put the calls before it into --setup"
+
+ENGLISH: Catalogue = {
+    says.InOneLine: "{told:; }",
+    # --- what ran ---
+    says.TorchRan: "torch {version}[; {told:; }]",
+    says.TorchBuildBeside: "torch {version} (git {commit}, {build})",
+    says.AtlasIs: (
+        "atlas ({version}[, git {commit}]): {relation}, names and lines alone, shipped with ptexplore; "
+        "ptexplore fetch brings the text"
+    ),
+    says.TreeIs: "source {name} ({version}[, git {commit}]): {relation}, {meaning}",
+    says.TreeMatches: "it is the source of the torch that ran",
+    says.TreeConsistent: "nobody knows it, but it agrees with the torch that ran wherever both have a file",
+    says.TreeSkewed: "it is not the source of torch {torch}: its lines are found by name",
+    says.NamesBound: "{names}: {random#random |}{description}",
+    says.Gives: "gives {description}",
+    says.ResultIs: "result: {description}[; backward {backward}]",
+    # --- how it was stepped ---
+    says.OneCall: "one call",
+    says.CallNumber: "call {ordinal}",
+    says.CallsOfKinds: "{few} calls of operators and nodes",
+    says.WholeStepped: (
+        "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: "
+        "{cold#the very first call|warm call} on {threads} thread{threads#|s}, single-stepped"
+        "[, since the second {because}]"
+    ),
+    says.OneCallStepped: "one call was stepped: {instructions} instructions",
+    says.CallsStepped: "{few} calls of operators and nodes were stepped: {instructions} instructions",
+    says.OnlyCallStepped: (
+        "only {call} of {op} was stepped, {instructions} instructions{cut# before it was cut|}[: {why}]; "
+        "--native-op NAME#N steps another"
+    ),
+    # The limit is of all that is stepped; the expression's own instructions may be half of it.
+    says.BeyondLimit: (
+        "all of it runs more than {count} instructions"
+        "{singly# that must be stepped one by one|, with those by which Python's calls are seen}"
+    ),
+    says.InstructionsAreOf: "instructions are those of {cold#the very first call|a warm call}",
+    says.NothingStepped: "nothing was stepped, so there are no shares: {why}",
+    says.NotAskedFor: "not asked for",
+    says.NativePassWarm: f"native pass: {{parts}}; {{few}} warm-ups, {{threads}} thread{{threads#|s}} {_WARM}",
+    says.NativePassCold: f"native pass: {{parts}}; no warm-ups, {{threads}} thread{{threads#|s}} {_COLD}",
+    says.NativePassOfProgram: f"native pass: {{instructions}} instructions of {{calls}}; 1 thread {_WARM}",
+    says.PartStepped: "{instructions} {first#instructions |}{what}[ ({alone})][, cut: {cut}]",
+    says.ForwardStepped: "stepped",
+    says.OfBackward: "of backward",
+    says.OfOperator: "of {op}",
+    says.CallAlone: "{call} of it alone[: {why}]",
+    says.FramesStepped: (
+        f"native pass: {{cold#the first call was stepped, {_COLD}|frames were stepped warm, {_WARM}}}"
+    ),
+    says.AlsoRan: "also ran, not opened, in instructions: {libraries}",
+    says.LibraryRan: "{library} {instructions}",
+    says.LibraryNameless: "{library}: {why}",
+    says.NoNativePass: "no native pass: {why}",
+    # --- which run is shown ---
+    says.FirstRunImports: "the first run imports {modules}; {shown}",
+    says.OneModule: "a module",
+    says.Modules: "{count} module{count#|s}",
+    says.OfTheRuns: "of the runs in one process {shown}",
+    says.FirstShown: "what is shown is the first, since the second {why}",
+    says.LaterShown: "what is shown is a later one",
+    says.SetupRunsAnew: f"--setup runs anew before each run: {_LATER}",
+    says.RunsBeginWith: f"each run begins with[ {{first}} and] {{last}} as --setup left {{first#them|it}}: {_LATER}",
+    says.More: "{few} more",
+    # --- what a tree leaves out ---
+    says.FramesLeftOut: "{hidden} of {frames} native frames are not shown (+n: inside a row)",
+    says.HelpersLeftOut: "{few} Python helper call{few#|s} that ran no operator {few#is|are} not shown",
+    says.GeneratorsWrote: "written by PyTorch's generators: {listed}",
+    says.GeneratorWrote: "{generator} ({file})",
+    # --- what a row of a tree stands for ---
+    says.CallsInTurn: "{few} calls, each made inside the one before: what they called is listed together",
+    says.OrderUnknownAmong: "order unknown among the steps of its caller that no recorder saw",
+    says.RanInThread: (
+        "ran in thread {ordinal}, not in the one that ran the expression: inside which call of that is not told"
+    ),
+    # --- what stands below the rows of modules ---
+    says.PartsHidden: "{few} more part{few#|s}, {costs#which cost least|the innermost}, {few#is|are} not shown",
+    says.RowsOrdered: (
+        "rows: by the first operator that ran in each"
+        "{rest#, but for the rest: what a row did outside of the rows inside it|}{threads#; other threads stand last|}"
+    ),
+    says.FurtherCalls: "{sign}: further calls, with all that they did, are counted for what called them",
+    says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
+    says.ShareOf: "{name} {share}",
+    says.BackwardMeans: (
+        "backward: of the nodes that a row's operators recorded; "
+        "{own#in its time too, if it ran them itself|no part of its time and share}"
+    ),
+    says.SavedMeans: (
+        "saved: bytes kept for backward (not what leaves that require grad hold), each once, at the row that kept it "
+        "first"
+    ),
+    says.SavedNotTold: "saved: not told, since this torch would run hooks for it, as those of a checkpoint",
+    says.SavedInFirst: "saved: {backwards} alone",
+    says.FirstBackwards: "in the first {seen} of {of} calls of backward",
+    says.SavedElsewhere: (
+        "saved: in no row {size}, kept first by nodes of which no operator call is known: a Function's, a thread's"
+    ),
+    says.SavedInSlices: "saved: without what the node inside of CopySlices keeps (a write in place through a view)",
+    says.SavedPacked: "saved: without {tensors} that a hook packed, as a checkpoint's does",
+    says.SavedUnread: "saved: without {tensors} whose layout or class does not tell its memory",
+    says.SavedTensors: "{count} saved tensor{count#|s}",
+    says.SavedSilent: "saved: without what nodes keep that do not tell it ({count}, as torch._foreach_*'s)",
+    says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
+    says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
+    says.RestOfBackward: "the rest: the engine, Python",
+    says.RestIs: "the rest: {names}",
+    # --- what was called, and what its costs are of ---
+    says.OperatorCallsBeside: (
+        "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without those that "
+        "operators make[, {modules}]"
+    ),
+    says.ModuleCalls: "{few} module call{few#|s}[ and {backward} in backward]",
+    says.InstructionsMean: (
+        "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
+    ),
+    says.OperatorsTimed: "operators were timed",
+    says.OpenSteps: "--open NAME steps the costliest operator in NAME",
+    says.HowTimed: (
+        "share, time: operator calls{nodes# and nodes of backward|} alone, "
+        "{python#with the Python that these call, and no other|no Python}; {runs}; {threads} thread{threads#|s}"
+    ),
+    says.FastestOf: "of each the fastest of {few} runs, added up",
+    says.OneRunAfterOthers: "in one run, after others",
+    says.HowProgramTimed: (
+        "share, time: of this one run by the clock, with all that a row called"
+        "{python# (an operator's without the Python that it called)|}, "
+        "{samples#less recording (by samples)|recording included}"
+    ),
+    says.TimesElsewhereBeside: (
+        "times are of another run, from {file}: those of operators alone; {matched} of its {calls} outermost operator "
+        "calls are calls of this program"
+    ),
+    says.NotMatched: "not matched: {names}, …",
+    says.CallsOf: "{name} {count}",
+    says.NodesUnlike: "{count} nodes of backward have a sequence number of another call there than here",
+    says.DeviceEventsLeft: "{count} kernels and copies of devices in it are not counted",
+    says.OneRun: (
+        "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }]"
+        "[; about {recording} of it recording]"
+    ),
+    says.ImportsBeside: "imports",
+    says.RecordingTook: "about {time} of recording",
+    says.Waited: (
+        "it waited, for other programs or a disk, which is in the times: no thread of it ran for {waited} of {of}, "
+        "imports and recording included"
+    ),
+    says.OperatorsCalled: "{calls}{inner#, without those that operators make|}[; {saved}]",
+    says.CallsOfDifferent: "{count} calls of {few} different operators",
+    says.CallsOfOperator: "{count} operator call{count#|s}",
+    says.ConcludedBeside: "{told}",
+    says.TransformsInForce: "function transforms in force: {kinds}",
+    says.DeviceMeans: (
+        "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
+    ),
+    says.OnDevices: "on the device: {time} in {count} launch{count#|es}[ of {few} kinds]: {first}",
+    says.RunCut: "cut: {why}",
+    says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kinds; {why}",
+    says.MoreWith: "{option} for more",
+    says.OfOthersNone: "of others none: {why}",
+    says.RunWithoutImports: "one run, {time} without imports",
+    says.TimesWithCalled: "times are with what was called{python#, but for Python|}",
+    # --- what stands below other views ---
+    says.CallsAreRecorded: "calls are those that torch's profiler records (--explain legend says which it does not)",
+    says.CountedTwice: "what one operator called is counted in it too, once in a row",
+    says.SharesOfStepped: "shares are of all that was stepped[ ({nested})]",
+    says.SharesOfPath: (
+        "share: of {cut#the instructions before the cut|all instructions}, with callees; self: without the rows "
+        "inside; no row: most under {least}{kernels#; a kernel, if no kernel calls it, is named or counted in one|}"
+    ),
+    says.PythonIn: "Python functions: without the interpreter's loop, which is in self of {rows: and }",
+    says.CallsWithoutRow: "no row: {left} of {calls} operator calls[ ({share})]; the view operators lists them",
+    says.ShareOfAll: "{share} of {cut#the instructions before the cut|all instructions}",
+    says.KeysNotNamed: "{operators}{more#, …|}: {why}",
+    says.RanAgain: (
+        "run again in backward: {modules}, by {function} of {path} inside of {node}: {few} operator call{few#|s}"
+        "{cost#, in its cost|}"
+    ),
+    says.NotKept: "what a checkpoint did not keep",
+    says.MoreRanAgain: "run again in backward: in {few} more node{few#|s}",
+    says.Found: "{kind}: {told}[ ({few} times)]",
+    says.FoundByNameIn: "found by name in {versions: or } (others: exact); `ptexplore fetch` brings {own}'s",
+    says.AnotherVersion: "another version",
+    # --- what a next command shows ---
+    says.AllSteps: "all {count} steps",
+    says.AllFunctionCalls: "all {count} function calls[ in {of: and }]{cut# until the cut|}",
+    says.OneOperator: "one operator",
+    says.InsideOf: "inside {name}",
+    says.OperatorsBy: "operators by {cost#cost|count}",
+    says.FirstRowOpened: "the first row, opened",
+    says.EverythingInIt: "everything in it",
+    says.HowThatIsKnown: "how that is known",
+    says.WhyTheseKeys: "why these dispatch keys",
+    says.ByOperator: "by operator",
+}
+
+
+def worded(told: ToldBeside) -> str:
+    """A remark in words; a reason that stands within one, too."""
+    return filled(ENGLISH[type(told)], told, worded) if not isinstance(told, Reason) else sentence(told)
+
+
+def all_in_words(told: Iterable[ToldBeside]) -> tuple[str, ...]:
+    """Remarks in words, a line each."""
+    return tuple(map(worded, told))
