@@ -9,7 +9,7 @@ import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from ptexplore.capture.failures import failure
 from ptexplore.capture.not_captured import NotCaptured
@@ -58,14 +58,19 @@ class Surveyed(SurveyedFacts):
     @property
     def facts(self) -> SurveyedFacts:
         """The same without sessions."""
-        own = {known.name: getattr(self, known.name) for known in fields(SurveyedFacts)}
-        return SurveyedFacts(**own | {"inside": tuple(each.facts for each in self.inside)})
+        alone, *inside = (SurveyedFacts(**_own(run)) for run in (self, *self.inside))
+        return replace(alone, inside=tuple(inside))
 
 
 def run_of_facts(facts: SurveyedFacts) -> Surveyed:
     """The run of these facts, and those inside of it, without sessions."""
-    own = {known.name: getattr(facts, known.name) for known in fields(SurveyedFacts)}
-    return Surveyed(**own | {"inside": tuple(map(run_of_facts, facts.inside))})
+    alone, *inside = (Surveyed(**_own(run)) for run in (facts, *facts.inside))
+    return replace(alone, inside=tuple(inside))
+
+
+def _own(run: SurveyedFacts) -> dict[str, Any]:
+    """A run's own facts by name. What is put into something has nothing inside."""
+    return {known.name: getattr(run, known.name) for known in fields(SurveyedFacts) if known.name != "inside"}
 
 
 class Surveyor:

@@ -386,11 +386,11 @@ class _Heard:
         before = self.observations
         self.program, self.observations = observed(convert(message["program"], Program))
         in_routes = tuple(self.observations)
-        for one in before:
-            self.add(one.recorder, one.kind, one.data)
+        for read in before:
+            self.add(read.recorder, read.kind, read.data)
         if self.late:
             self.say(PROGRAM, "stopped", why.ScriptInterrupted(self.request.timeout, GiveLonger()))
-        steps = [one for one in seen if one.recorder == NATIVE]
+        steps = [read for read in seen if read.recorder == NATIVE]
         if steps:
             self._stepped(stepped(self.program, in_routes, steps))
         elif self.program.stepping is not None:
@@ -408,7 +408,7 @@ class _Heard:
         from ptexplore.capture.native.record import calls  # numpy, only where it is needed
 
         read = calls(list(seen), symbols_dir())
-        _keep(self.observations, (one._replace(data=self._placed(one.data)) for one in read))
+        _keep(self.observations, (told._replace(data=self._placed(told.data)) for told in read))
 
     def _native_stopped(self, error: Stopped) -> None:
         self.no_native = error.because

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ptexplore.view.documents.parts import FORMAT
 from ptexplore.view.survey import OperatorFacts, Report, operator_facts
@@ -30,7 +30,7 @@ class ExceptionsOfSort(Struct, frozen=True):
     """The exceptions of one sort."""
 
     title: str  # the sort
-    found: tuple[ExceptionEntry, ...]  # each operator or function
+    entries: tuple[ExceptionEntry, ...] = field(name="found")  # each operator or function
 
 
 class SurveyDocument(Struct, frozen=True):
