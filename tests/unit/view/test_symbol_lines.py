@@ -25,13 +25,13 @@ DOCUMENTED = {
     "aten/src/ATen/native/Said.h": """namespace at::native {
 // Says how it is.
 // In two lines.
-int worded(int a);
+int said(int a);
 int unsaid(int a);
 }
 """,
     "aten/src/ATen/native/Said.cpp": """#include <ATen/native/Said.h>
 namespace at::native {
-int worded(int a) {
+int said(int a) {
   return unsaid(a) + unsaid(2);
 }
 int unsaid(int a) { return a; }
@@ -113,7 +113,7 @@ def test_hops_are_those_inside_of_it_in_the_very_tree(tree):
         info = TreeInfo("mini", version, ("checkout",), None, "version-skew")
         inner = (hop(2, begin), hop(3, begin + 1), hop(4, facts.symbol.end_line + 1), hop(5, begin, "other"))
         outer = Hop(1, "python", "torch.said", "observed", SourceRef(None, None, None, "unknown"), children=inner)
-        return Trail("worded(a)", (), TorchInfo("2.99.0"), (info,), Captured(), ResultInfo(), (), (outer,))
+        return Trail("said(a)", (), TorchInfo("2.99.0"), (info,), Captured(), ResultInfo(), (), (outer,))
 
     assert [one.id for one in seen_in(trail("2.99.0"), facts)] == [2, 3]
     assert seen_in(trail("2.98.0"), facts) == [], "the lines of another version are other lines"
