@@ -101,7 +101,7 @@ class FactsReader:
         """Have calls read by a new reader once the old one keeps a lot: whoever reads a hundred files asks after all
         names in them.
         """
-        if self._call_reader.names.kept > _READ:
+        if "_call_reader" in vars(self) and self._call_reader.names.kept > _READ:  # none is made only to be asked
             del self._call_reader
 
     def _rests(self) -> bool:
