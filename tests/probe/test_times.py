@@ -16,7 +16,7 @@ from ptexplore.capture.chrome_trace import TimedOperator, TimedTrace, read_chrom
 from ptexplore.errors import PtexploreError
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units
-from ptexplore.model.trace_remarks import TimesElsewhere
+from ptexplore.model.trace_remarks import TimesElsewhereBeside
 from ptexplore.resolve.times import with_times
 from ptexplore.saved.program import flaw_of
 from ptexplore.view.trace.program_parts import run_of, times_elsewhere
@@ -115,7 +115,7 @@ def test_every_call_is_matched_and_its_time_counted_once(which: int, files: tupl
     assert flaw_of(timed) is None
     part = run_of(timed, "train.py").whole
     assert part.cost == timed.wall
-    (matched,) = (told for told in times_elsewhere(timed) if isinstance(told, TimesElsewhere))
+    (matched,) = (told for told in times_elsewhere(timed) if isinstance(told, TimesElsewhereBeside))
     assert (matched.matched, matched.calls) == (count, count)
 
 
