@@ -87,7 +87,7 @@ class SentMap(Struct, frozen=True):
 class RaiserNoted(Struct, frozen=True):
     """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack.
 
-    The last throw of C++ before it, if there was one, is told too.
+    `type` and `thrown` are of the last throw of C++ before it, if there was one.
     """
 
     by: str

@@ -159,7 +159,7 @@ class BeyondLimit(TraceRemark, frozen=True):
 
 
 class InstructionsAreOf(TraceRemark, frozen=True):
-    """Which call the instructions are of, where no more is known of it."""
+    """Which call the instructions are of, where only that is known."""
 
     cold: bool
 
@@ -228,7 +228,7 @@ class CallAlone(TraceRemark, frozen=True):
 
 
 class FramesStepped(TraceRemark, frozen=True):
-    """Functions of C++ were seen, and no more is known of how."""
+    """Functions of C++ were stepped, of one call or of several."""
 
     cold: bool
 
@@ -409,7 +409,7 @@ class SavedMeans(TraceRemark, frozen=True):
 
 
 class SavedNotTold(TraceRemark, frozen=True):
-    """Why no bytes are told."""
+    """Why the bytes are not known."""
 
 
 class SavedInFirst(TraceRemark, frozen=True):
@@ -651,7 +651,7 @@ class RunCut(TraceRemark, frozen=True):
 
 
 class KindsSteppedOf(TraceRemark, frozen=True):
-    """How many kinds of calls were stepped, and what steps more, or why no more were."""
+    """How many kinds of calls were stepped, and what steps the others, or why they were not stepped."""
 
     kinds: int
     of: int

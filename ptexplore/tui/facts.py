@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _KEPT = 300  # symbols whose facts are kept
 _RESTS = 0.5  # seconds that the cursor rests before calls are looked up
-_READ = 20_000  # definitions that a reader of uses keeps, with all that it knows of them: some 20 MB
+_READ = 20_000  # definitions that a reader of uses keeps, with all that it knows of them
 _MOST = 5  # functions of the first level that are named, each way
 _Key = tuple[str, str, int, str]  # tree, path, line, qualified name
 Known = TypeVar("Known")
