@@ -228,7 +228,7 @@ class CallAlone(TraceRemark, frozen=True):
 
 
 class FramesStepped(TraceRemark, frozen=True):
-    """Functions of C++ were stepped, of one call or of several."""
+    """C++ functions were stepped; the trace says only whether that was the first call."""
 
     cold: bool
 
