@@ -20,20 +20,20 @@ from ptexplore.cli.typer_commands import WIDTH, Command, converting, verbatim
 from ptexplore.errors import BAD_DISK, MISSING, USAGE, PtexploreError
 
 COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
-    "trace": "what runs when I write this, and where is it?",
-    "explain-error": "what does this message of torch's mean, and where is it from?",
-    "op": "what is this operator: schema, keys, kernels, derivative?",
+    "trace": "what runs when I write this line, and where is it?",
+    "explain-error": "what does this error message mean, and what raised it?",
+    "op": "what is this operator? schema, kernels, derivative",
     "find": "where is this name? symbols, operators, files, notes, text",
-    "show": "show me: the source of a symbol, an operator, a file, a line",
-    "refs": "who uses this name: calls, registrations, stubs, tests, YAML",
-    "browse": "read it: the tree, the source and the notes side by side",
-    "tour": "walk me through it, the source beside the words",
-    "notes": "do notes and tours still point at the right lines?",
-    "html": "give my study group a site",
-    "fetch": "bring PyTorch's own source: the text of hand-written C++",
-    "index": "read the source: every definition, use and registration",
-    "survey": "trace PyTorch's own sample of every operator, and report",
-    "doctor": "is all that ptexplore needs there, and is it true?",
+    "show": "the source of a symbol, an operator, a file or a line",
+    "refs": "who uses this name? calls, registrations, stubs, tests",
+    "browse": "read the source, with notes beside it",
+    "tour": "follow a tour through the source",
+    "notes": "write notes and tours, and check where they point",
+    "html": "write a static site for a study group",
+    "fetch": "download PyTorch's source, which has the hand-written C++",
+    "index": "index the source: definitions, uses, registrations",
+    "survey": "trace PyTorch's own sample of every operator",
+    "doctor": "does ptexplore fit the torch that is installed here?",
 }
 
 FAULT = "ptexplore itself failed"
@@ -47,11 +47,13 @@ LONGEST = 2000  # characters of an error's message, and of its reason
 LONGEST_HINT = 8000  # of the command to type, which is of no use in parts
 _FURTHER = f"\n{'':7}| "  # between the lines of a reason: what it quotes looks like no part of ours
 EPILOG = """\
-exit codes: 0 ok, 1 failed, 2 usage, 3 something needed is missing, stale or mismatched
+exit codes: 0 success, 1 failure, 2 wrong usage, 3 something needed is missing, out of date or does not match
 
-environment: PTEXPLORE_CACHE the cache folder, PTEXPLORE_DATA the folder of what you have read,
-             PTEXPLORE_CONFIG the folder of what you allowed to run, PTEXPLORE_DEBUG=1 shows tracebacks,
-             NO_COLOR no colour
+environment: PTEXPLORE_CACHE   the cache folder
+             PTEXPLORE_DATA    the folder of your reading progress
+             PTEXPLORE_CONFIG  the folder of the code that you trusted
+             PTEXPLORE_DEBUG=1 shows tracebacks
+             NO_COLOR          turns colours off
 """
 
 

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  ptexplore browse                      what to read: tours, the path of concepts, recent places
-  ptexplore browse aten                 the files below aten/src/ATen; c10, csrc and torch, too
+  ptexplore browse                      the home screen: tours, concepts, recent places
+  ptexplore browse aten                 the folder aten/src/ATen; also c10, csrc and torch
   ptexplore browse BinaryOps.cpp:120    a file, at a line
   ptexplore browse at::native::add_kernel
   ptexplore browse dispatcher           a tour
-  ptexplore browse --load trace.json    what `ptexplore trace --save` kept
+  ptexplore browse --load trace.json    a trace that `ptexplore trace --save` wrote
 
 keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, w wrap, n note, q quit
 """
@@ -54,12 +54,15 @@ def browse(
     target: Annotated[
         str | None, Argument(metavar="[TARGET]", help="what to open", autocompletion=complete_name)
     ] = None,
-    load: Annotated[str | None, Option(metavar="FILE", help="walk a saved trace")] = None,
+    load: Annotated[str | None, Option(metavar="FILE", help="open a saved trace")] = None,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
 ) -> int:
-    """TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour; none: home."""
+    """Read source, notes and tours in the terminal.
+
+    TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour. Without it the home screen opens.
+    """
     _check(target, load)
     library, missing = _library(open_workspace(python, tree, notes))
     start = None if missing else _start(target, load, library)

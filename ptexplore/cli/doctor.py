@@ -13,9 +13,9 @@ from ptexplore.errors import MISSING
 def doctor(
     as_json: Annotated[bool, Option("--json", help="the report as JSON (format 1)")] = False,
     python: Python = None,
-    unconfirmed: Annotated[bool, Option("--unconfirmed", help="list every registration that is not confirmed")] = False,
+    unconfirmed: Annotated[bool, Option("--unconfirmed", help="list the registrations that are not confirmed")] = False,
 ) -> int:
-    """Check the installed torch, its regenerated C++ and the catalogue; count what is confirmed."""
+    """Check the installed torch, its generated C++ and the catalogue of registrations."""
     with open_workspace(python) as workspace:
         report = workspace.health()
     if as_json:

@@ -18,11 +18,13 @@ PASTE = "python train.py 2>&1 | ptexplore explain-error -"
 
 
 def explain_error(
-    file: Annotated[str, Argument(metavar="FILE|-", help="the message, or a whole traceback; - for standard input")],
+    file: Annotated[
+        str, Argument(metavar="FILE|-", help="a file with the message or the whole traceback; - reads standard input")
+    ],
     as_json: Annotated[bool, Option("--json", help="as JSON (format 1)")] = False,
     python: Python = None,
 ) -> int:
-    """What a message of torch's tells: the missing kernel, the tensor that was written to, the line that threw."""
+    """Explain an error message of torch: its cause, the line that raised it, and what to do."""
     text = _read(file)
     with open_workspace(python) as workspace:
         message = workspace.explain_error(text)

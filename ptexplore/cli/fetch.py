@@ -14,35 +14,41 @@ from ptexplore.render.terminal.progress import progress_bar
 from ptexplore.source.fetch import checkouts
 
 EPILOG = """\
-Without --ref and --from: the commit that the installed torch was built from, or what ptexplore.toml pins.
-Nothing that comes is executed; a folder given by --from is used in place and never written to.
+Without --ref and --from it fetches the commit that ptexplore.toml pins, or the one that the installed torch was built
+from. Nothing in the source is executed. A folder given by --from is used in place and never written to.
 """
 
 
 def fetch(
-    ref: Annotated[str | None, Option(metavar="TAG|SHA", help="this tag or commit")] = None,
+    ref: Annotated[str | None, Option(metavar="TAG|SHA", help="a tag, a branch or a commit")] = None,
     source: Annotated[
         str | None,
-        Option("--from", metavar="DIR|FILE|URL", help="a folder, an archive (tar.xz, tar.gz, zip) or a remote"),
+        Option("--from", metavar="DIR|FILE|URL", help="a folder, an archive (tar.xz, tar.gz, zip) or a git remote"),
     ] = None,
     name: Annotated[
-        str | None, Option(metavar="NAME", help="it is the source of an extension, read beside PyTorch's")
+        str | None, Option(metavar="NAME", help="this is the source of an extension, under this name")
     ] = None,
-    listing: Annotated[bool, Option("--list", help="what was fetched, and which is in use")] = False,
+    listing: Annotated[bool, Option("--list", help="list the checkouts, and which one is in use")] = False,
     use: Annotated[
         str | None,
-        Option(metavar="NAME", help='always read this one; "auto" takes that back', autocompletion=complete_checkout),
+        Option(
+            metavar="NAME",
+            help='always use this checkout; "auto" chooses automatically again',
+            autocompletion=complete_checkout,
+        ),
     ] = None,
     remove: Annotated[
         str | None,
         Option(
-            metavar="NAME", help="delete a checkout; a folder used in place stays", autocompletion=complete_checkout
+            metavar="NAME",
+            help="delete a checkout; a folder used in place is not deleted",
+            autocompletion=complete_checkout,
         ),
     ] = None,
     as_json: Annotated[bool, Option("--json", help="with --list: as JSON (format 1)")] = False,
     python: Python = None,
 ) -> int:
-    """Fetch the source of PyTorch, or of an extension of it, and choose which is read."""
+    """Download the source of PyTorch or of an extension, and choose which one is used."""
     actions = {"--list": listing or None, "--use": use, "--remove": remove}
     given = [option for option, value in actions.items() if value is not None]
     asked = [option for option, value in {"--ref": ref, "--from": source, "--name": name}.items() if value is not None]

@@ -12,25 +12,26 @@ from ptexplore.errors import USAGE, PtexploreError
 
 
 def find(
-    query: Annotated[list[str], Argument(metavar="QUERY ...", help="its words", autocompletion=complete_name)],
+    query: Annotated[list[str], Argument(metavar="QUERY ...", help="what to search for", autocompletion=complete_name)],
     kind: Annotated[
         str | None,
         Option(
             metavar="KIND",
-            help="only this: symbol, operator, folder, file, note, text; or function, class, …",
+            help="only this kind: symbol, operator, folder, file, note, text; or function, class, …",
             autocompletion=complete_kind,
         ),
     ] = None,
-    text: Annotated[bool, Option("--text", help="also the lines that hold QUERY as it stands")] = False,
-    declarations: Annotated[
-        bool, Option("--declarations", help="also declarations of what is defined, constructors of classes")
-    ] = False,
-    limit: Annotated[int, Option(min=0, metavar="N", help="at most N of each sort (default 20; 0: all)")] = 20,
+    text: Annotated[bool, Option("--text", help="also lines that contain QUERY literally")] = False,
+    declarations: Annotated[bool, Option("--declarations", help="also declarations and constructors")] = False,
+    limit: Annotated[int, Option(min=0, metavar="N", help="at most N results of each kind (default 20; 0: all)")] = 20,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
 ) -> int:
-    """QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, plain words, a text."""
+    """Search symbols, operators, files, notes and text.
+
+    QUERY: a name or a part of it (add_kernel, at::native::add, TensIt), a file, a folder, a question, a text.
+    """
     from ptexplore.lookup.gathering import GROUPS
     from ptexplore.model.symbols import SymbolKind
 

@@ -28,30 +28,38 @@ scopes: tours  what tours, notes and traces touch, and one step around it (the d
 
 def html(
     out: Annotated[str, Argument(metavar="OUT", help="the folder to write into")],
-    scope: Annotated[Literal["tours", "core", "all"], Option(help="how much source (tours)")] = "tours",
+    scope: Annotated[
+        Literal["tours", "core", "all"], Option(help="how much source to include (default: tours)")
+    ] = "tours",
     trace: Annotated[
-        list[str] | None, Option(metavar="FILE ...", help="traces that `ptexplore trace --save` wrote")
+        list[str] | None, Option(metavar="FILE ...", help="add traces that `ptexplore trace --save` wrote")
     ] = None,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
     title: Annotated[str | None, Option(metavar="TEXT", help="the site's name")] = None,
     base_url: Annotated[
-        str | None, Option(metavar="URL", help="where the site will be, for its canonical links")
+        str | None, Option(metavar="URL", help="the site's public address, for canonical links")
     ] = None,
-    repo_url: Annotated[str | None, Option(metavar="URL", help="where the source can be read: …/blob/TAG")] = None,
-    jobs: Annotated[int | None, Option(metavar="N", help="processes (default: one a core, eight at most)")] = None,
-    force: Annotated[bool, Option("--force", help="write into a folder that holds something else")] = False,
-    strict: Annotated[bool, Option("--strict", help="fail (exit 3) where a stop of a tour is lost")] = False,
-    fetch: Annotated[bool, Option("--fetch", help="first fetch the installed torch's source, if none is here")] = False,
-    check: Annotated[bool, Option("--check", help="then follow every link and anchor of the site")] = False,
+    repo_url: Annotated[
+        str | None, Option(metavar="URL", help="where the source can be read online: …/blob/TAG")
+    ] = None,
+    jobs: Annotated[
+        int | None, Option(metavar="N", help="number of processes (default: one per core, at most eight)")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="write into a folder that is not empty")] = False,
+    strict: Annotated[bool, Option("--strict", help="fail (exit code 3) if a stop of a tour has no place")] = False,
+    fetch: Annotated[
+        bool, Option("--fetch", help="first download the source of the installed torch, if there is none")
+    ] = False,
+    check: Annotated[bool, Option("--check", help="afterwards check every link and anchor")] = False,
     serve: Annotated[
-        str | None, Option(metavar="[PORT]", help="then show it on this machine alone (port 8000)")
+        str | None, Option(metavar="[PORT]", help="afterwards serve the site on this machine only (port 8000)")
     ] = None,
 ) -> int:
     """
-    Write a site of the source with its tours, notes, operators and traces, and a search that needs no server.
-    What is there already and has not changed is kept.
+    Write a static site with tours, annotated source, operators, traces and a search. It needs no server.
+    Pages that have not changed are kept.
     """
     from ptexplore.render.html.build import build_site
     from ptexplore.render.html.check import broken

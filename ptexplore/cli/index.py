@@ -14,22 +14,27 @@ from ptexplore.errors import USAGE, PtexploreError
 
 def index(
     checkout: Annotated[
-        str | None, Option(metavar="NAME", help="this checkout only", autocompletion=complete_checkout)
+        str | None, Option(metavar="NAME", help="only this checkout", autocompletion=complete_checkout)
     ] = None,
     python: Python = None,
-    jobs: Annotated[int | None, Option(min=1, max=256, metavar="N", help="how many processes read (all cores)")] = None,
-    problems: Annotated[bool, Option("--problems", help="list every file that could not be read or followed")] = False,
+    jobs: Annotated[
+        int | None, Option(min=1, max=256, metavar="N", help="number of processes (default: all cores)")
+    ] = None,
+    problems: Annotated[
+        bool, Option("--problems", help="list every file that could not be read, with the reason")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="the summary as JSON (format 1)")] = False,
     export: Annotated[
         tuple[str, str] | None,
-        Option(metavar="ctags FILE", help="write the checkout's index as a tags file for editors"),
+        Option(metavar="ctags FILE", help="write a tags file for editors"),
     ] = None,
     semantic: Annotated[
-        list[str] | None, Option(metavar="[PATH ...]", help="then resolve uses with libclang: of these, or of `core`")
+        list[str] | None,
+        Option(metavar="[PATH ...]", help="also resolve uses with libclang, in these files or folders (default: core)"),
     ] = None,
-    force: Annotated[bool, Option("--force", help="let --export write over another tags file")] = False,
+    force: Annotated[bool, Option("--force", help="let --export replace a tags file")] = False,
 ) -> int:
-    """Read what changed in the checkout in use, in extensions and in the installed torch's own text."""
+    """Index the checkout in use, extensions and the installed torch. Files that have not changed are not read again."""
     if export and export[0] != "ctags":
         raise PtexploreError(f"{export[0]} is no format to export to", "ctags is", "--export ctags FILE", USAGE)
     if semantic:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ptexplore.workspace.anchor_pins import LockChange
 
 EPILOG = """\
-folders: those that came with ptexplore, then what ptexplore.toml names (else ./notes), or --notes DIR instead
+folders: the shipped notes, then the folders named in ptexplore.toml (else ./notes), or --notes DIR instead
 """
 
 
@@ -41,7 +41,7 @@ def make_notes() -> Typer:
 
 
 def notes(ctx: Context) -> None:
-    """Check, begin, pin, trust and export notes on PyTorch's source (docs/annotations.md)."""
+    """Write notes and tours on PyTorch's source, and check where they point (docs/annotations.md)."""
     if ctx.invoked_subcommand is None:
         why = f"actions are {', '.join(ACTIONS)}"
         raise PtexploreError("an action is needed", why, "ptexplore notes check", USAGE)
@@ -49,19 +49,20 @@ def notes(ctx: Context) -> None:
 
 def check_notes(
     only: Annotated[
-        list[str] | None, Argument(metavar="[TOUR[#STOP] ...]", help="only these", autocompletion=complete_tour)
+        list[str] | None,
+        Argument(metavar="[TOUR[#STOP] ...]", help="only these tours or stops", autocompletion=complete_tour),
     ] = None,
-    run_labs: Annotated[bool, Option("--run", help="run every lab that is shipped or trusted, too")] = False,
-    timeout: Annotated[float, Option(metavar="S", help="seconds that a run of a lab may take (60)")] = 60.0,
-    everything: Annotated[bool, Option("--all", help="list the anchors that are exact, too")] = False,
+    run_labs: Annotated[bool, Option("--run", help="also run the labs that are shipped or that you trusted")] = False,
+    timeout: Annotated[float, Option(metavar="S", help="time limit for each lab, in seconds (60)")] = 60.0,
+    everything: Annotated[bool, Option("--all", help="also list exact anchors")] = False,
     as_json: AsJson = False,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
 ) -> int:
     """
-    Place every anchor: exact, moved, changed, ambiguous or lost.
-    Exit code 3 where one is lost or ambiguous, 1 where a file or a lab is wrong.
+    Find the place of every anchor: exact, moved, changed, ambiguous or lost.
+    Exit code 3: an anchor is lost or ambiguous. Exit code 1: a file or a lab is wrong.
     """
     from ptexplore.render.terminal.notes import lab_line, print_check
 
@@ -80,19 +81,26 @@ def check_notes(
 
 
 def new_notes(
-    target: Annotated[str, Argument(metavar="SYMBOL|FILE:LINE", help="what it is about", autocompletion=complete_name)],
+    target: Annotated[
+        str,
+        Argument(
+            metavar="SYMBOL|FILE:LINE", help="the symbol or line that the note is about", autocompletion=complete_name
+        ),
+    ],
     folder: Annotated[
         str | None,
-        Option("--notes", metavar="DIR", help="the folder it goes into (ptexplore.toml's first, else ./notes)"),
+        Option(
+            "--notes", metavar="DIR", help="the note's folder (default: the first one in ptexplore.toml, else ./notes)"
+        ),
     ] = None,
     note_id: Annotated[
-        str | None, Option("--id", metavar="ID", help="the note's id and file name (made of the symbol's name)")
+        str | None, Option("--id", metavar="ID", help="the note's id and file name (default: the symbol's name)")
     ] = None,
-    only_print: Annotated[bool, Option("--print", help="print it, and write nothing")] = False,
+    only_print: Annotated[bool, Option("--print", help="print the note instead of writing a file")] = False,
     tree: Tree = None,
     python: Python = None,
 ) -> int:
-    """Write a file with the anchor filled in, and open it in $VISUAL or $EDITOR."""
+    """Write a note file with its anchor, and open it in $VISUAL or $EDITOR."""
     about = target.strip()
     if not about:
         hint = "ptexplore notes new at::native::add_kernel"
@@ -137,7 +145,8 @@ def _own_folder() -> Path:
 
 def pin_notes(
     only: Annotated[
-        list[str] | None, Argument(metavar="[TOUR[#STOP] ...]", help="only these", autocompletion=complete_tour)
+        list[str] | None,
+        Argument(metavar="[TOUR[#STOP] ...]", help="only these tours or stops", autocompletion=complete_tour),
     ] = None,
     yes: Annotated[bool, Option("--yes", help="write without asking")] = False,
     notes: Notes = None,
@@ -146,7 +155,7 @@ def pin_notes(
 ) -> int:
     """
     Show how anchors.lock would change, ask, and write it.
-    Only what is on the baseline's own tree (`baseline:` in the front matter) is pinned.
+    Only anchors on the baseline's own tree (`baseline:` in the front matter) are pinned.
     """
     with open_workspace(python, tree, notes) as workspace:
         for problem in workspace.library.problems:
@@ -190,11 +199,11 @@ def _agreed(shown: str) -> bool:
 
 def trust_notes(
     path: Annotated[str, Argument(metavar="DIR|FILE", help="a folder of notes, or one file")],
-    revoke: Annotated[bool, Option("--revoke", help="trust them no longer")] = False,
+    revoke: Annotated[bool, Option("--revoke", help="take the trust back")] = False,
 ) -> int:
     """
-    Labs, and the expressions of folders' pages, run code with your rights. Trust is in a file's content: a changed file
-    is trusted anew. All of the code is shown; in a terminal you are asked.
+    Allow the labs and expressions of notes to run. They are code that runs with your rights, so the command shows all
+    of it and asks. If a trusted file changes, you are asked again.
     """
     from ptexplore.annotations.trust import forget_files, trust_files
     from ptexplore.render.terminal.consent import agreed, can_ask
@@ -249,18 +258,18 @@ def _written(path: Path, shown: str) -> tuple[list[Tour], list[FolderPage], list
 
 
 def export_notes(
-    codetour: Annotated[str, Option(metavar="DIR", help="the folder that the files go into (required)")],
+    codetour: Annotated[str, Option(metavar="DIR", help="the folder for the files (required)")],
     only: Annotated[
-        list[str] | None, Argument(metavar="[TOUR ...]", help="only these", autocompletion=complete_tour)
+        list[str] | None, Argument(metavar="[TOUR ...]", help="only these tours or stops", autocompletion=complete_tour)
     ] = None,
-    force: Annotated[bool, Option("--force", help="write over files that are there")] = False,
+    force: Annotated[bool, Option("--force", help="replace existing files")] = False,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
 ) -> int:
     """
-    Write each tour twice: TOUR.tour finds its lines by patterns, made now of your own checkout's text; TOUR-REF.tour
-    has the lines of one revision. CodeTour looks in the checkout's folder .tours.
+    Write tours as files for VS Code's CodeTour, two for each tour. TOUR.tour finds its lines by patterns made from your
+    checkout's text. TOUR-REF.tour has the lines of one revision. CodeTour reads the folder .tours of the checkout.
     """
     with open_workspace(python, tree, notes) as workspace:
         files = workspace.codetour_files(only or ())

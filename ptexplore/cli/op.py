@@ -11,14 +11,15 @@ from ptexplore.cli.options import Python, linking, open_console, open_workspace,
 
 
 def op(
-    name: Annotated[
-        str, Argument(metavar="NAME", help="as in add, torch.add or aten::add.Tensor", autocompletion=complete_operator)
-    ],
-    as_json: Annotated[bool, Option("--json", help="the card as JSON (format 1)")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="the operator's name", autocompletion=complete_operator)],
+    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)")] = False,
     full: Annotated[bool, Option("--full", help="every dispatch key, not only the common ones")] = False,
     python: Python = None,
 ) -> int:
-    """An operator's card. NAME: add, add.Tensor, aten::add.Tensor, torch.add, Tensor.add_ or F.conv2d."""
+    """Show an operator: schema, kernels of each dispatch key, derivative, Python names.
+
+    NAME: add, add.Tensor, aten::add.Tensor, torch.add, Tensor.add_ or F.conv2d.
+    """
     with open_workspace(python) as workspace:
         card = workspace.operator(name)
         if as_json:

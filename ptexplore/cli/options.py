@@ -20,22 +20,30 @@ if TYPE_CHECKING:
     from ptexplore.workspace.workspace import Workspace
 
 Place = TypeVar("Place")
-Python = Annotated[str | None, typer.Option("--python", metavar="PATH", help="the torch of another Python")]
+Python = Annotated[
+    str | None, typer.Option("--python", metavar="PATH", help="use the torch of another Python environment")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON (format 1)")]
 OnlyTree = Annotated[
     str | None,
     typer.Option(
-        "--tree", metavar="NAME", help="only this tree: a checkout's name, or runtime", autocompletion=complete_tree
+        "--tree",
+        metavar="NAME",
+        help="only this tree: the name of a checkout, or `runtime`",
+        autocompletion=complete_tree,
     ),
 ]
 Tree = Annotated[
     str | None,
     typer.Option(
-        "--tree", metavar="NAME", help="this tree: a checkout's name, or runtime", autocompletion=complete_tree
+        "--tree",
+        metavar="NAME",
+        help="use this tree: the name of a checkout, or `runtime`",
+        autocompletion=complete_tree,
     ),
 ]
 Notes = Annotated[
-    list[str] | None, typer.Option("--notes", metavar="DIR", help="these notes, over the shipped ones; again for more")
+    list[str] | None, typer.Option("--notes", metavar="DIR", help="also use the notes in this folder; can be repeated")
 ]
 
 

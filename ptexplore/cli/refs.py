@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def refs(
     symbol: Annotated[
-        str, Argument(metavar="SYMBOL", help="its name, whole or from the last :: on", autocompletion=complete_symbol)
+        str, Argument(metavar="SYMBOL", help="the qualified name, or its last part", autocompletion=complete_symbol)
     ],
     kind: Annotated[
         str | None,
@@ -27,21 +27,24 @@ def refs(
             autocompletion=complete_use,
         ),
     ] = None,
-    callers: Annotated[
-        bool, Option("--callers", help="who calls it, who calls those, and so on, as a tree that fits a screen")
-    ] = False,
+    callers: Annotated[bool, Option("--callers", help="show callers, and their callers, as a tree")] = False,
     depth: Annotated[
-        int | None, Option(min=1, max=20, metavar="N", help="with --callers: N levels of callers (default 3)")
+        int | None, Option(min=1, max=20, metavar="N", help="with --callers: how many levels (default 3)")
     ] = None,
     limit: Annotated[
         int | None,
-        Option(min=0, metavar="N", help="at most N of each group (default 20; 0: all), or callers of each function"),
+        Option(
+            min=0, metavar="N", help="at most N of each group (default 20; 0: all); with --callers: of each function"
+        ),
     ] = None,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
 ) -> int:
-    """SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator."""
+    """List the uses of a name.
+
+    SYMBOL: add_kernel, at::native::add_kernel, add_stub, aten::add.Tensor, TensorIterator.
+    """
     from ptexplore.lookup.callers import DEPTH
     from ptexplore.lookup.refs import GROUPS
 

@@ -18,25 +18,27 @@ if TYPE_CHECKING:
 
 def show(
     target: Annotated[str, Argument(metavar="TARGET", help="what to show", autocompletion=complete_name)],
-    every: Annotated[bool, Option("--all", help="everything that TARGET names, one after the other")] = False,
+    every: Annotated[bool, Option("--all", help="show everything that TARGET may mean")] = False,
     kind: Annotated[
         str | None,
-        Option(
-            metavar="KIND", help="only this kind of thing: function, class, operator, …", autocompletion=complete_kind
-        ),
+        Option(metavar="KIND", help="only this kind: function, class, operator, …", autocompletion=complete_kind),
     ] = None,
-    full: Annotated[bool, Option("--full", help="of an operator: every dispatch key, not only common ones")] = False,
-    in_editor: Annotated[bool, Option("--open", help="open it in $VISUAL or $EDITOR, at the line")] = False,
-    no_notes: Annotated[bool, Option("--no-notes", help="without the notes on these lines")] = False,
-    no_pager: Annotated[bool, Option("--no-pager", help="never through the pager")] = False,
+    full: Annotated[
+        bool, Option("--full", help="for an operator: every dispatch key, not only the common ones")
+    ] = False,
+    in_editor: Annotated[bool, Option("--open", help="open the line in $VISUAL or $EDITOR")] = False,
+    no_notes: Annotated[bool, Option("--no-notes", help="hide notes on these lines")] = False,
+    no_pager: Annotated[bool, Option("--no-pager", help="do not use a pager")] = False,
     limit: Annotated[
-        int, Option(min=0, metavar="N", help="at most N things in a list of what TARGET may name (default 40; 0: all)")
+        int, Option(min=0, metavar="N", help="at most N entries in a list of candidates (default 40; 0: all)")
     ] = 40,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
 ) -> int:
     """
+    Show the source of a symbol, an operator, a file or a line.
+
     TARGET: add_kernel, at::native::add_kernel, torch.nn.functional.relu, aten::add.Tensor, BinaryOps.cpp,
     BinaryOps.cpp:120, BinaryOps.cpp:10-40, VariableType_2.cpp; a folder: aten, c10, csrc, torch, torch/optim, "."
     """

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  ptexplore survey                      every operator's smallest sample, forward; goes on where it was left
+  ptexplore survey                      every operator's smallest sample, forward; continues an interrupted survey
   ptexplore survey --only '^linalg' --backward
-  ptexplore survey --report --markdown  the tables, from what is saved
+  ptexplore survey --report --markdown  tables of saved results
   ptexplore trace --load FOLDER/traces/add.json.gz
 
 The samples are OpInfo's (torch.testing._internal), which needs the packages expecttest and numpy beside torch.
@@ -34,47 +34,51 @@ SHOWN = "What is shown"
 
 
 def survey(
-    backward: Annotated[bool, Option("--backward", help="run backward too", rich_help_panel=WHAT)] = False,
+    backward: Annotated[bool, Option("--backward", help="also run backward", rich_help_panel=WHAT)] = False,
     alone: Annotated[
         bool,
-        Option("--alone", help="each sample alone, not in vmap, jit.trace and a Function too", rich_help_panel=WHAT),
+        Option(
+            "--alone",
+            help="only the sample itself, not also under vmap, jit.trace and an autograd Function",
+            rich_help_panel=WHAT,
+        ),
     ] = False,
     only: Annotated[
         str | None,
-        Option(metavar="PATTERN", help="operators whose name this regular expression finds", rich_help_panel=WHAT),
+        Option(
+            metavar="PATTERN", help="only operators whose name matches this regular expression", rich_help_panel=WHAT
+        ),
     ] = None,
     limit: Annotated[
-        int | None, Option(metavar="N", help="at most N operators, spread over all", rich_help_panel=WHAT)
+        int | None, Option(metavar="N", help="at most N operators, evenly chosen", rich_help_panel=WHAT)
     ] = None,
     python: Annotated[
-        str | None, Option(metavar="PATH", help="survey the torch of another Python", rich_help_panel=WHAT)
+        str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=WHAT)
     ] = None,
     timeout: Annotated[
-        float, Option(metavar="S", help="seconds that each run may take (60)", rich_help_panel=WHAT)
+        float, Option(metavar="S", help="time limit for each run, in seconds (60)", rich_help_panel=WHAT)
     ] = 60.0,
     jobs: Annotated[
-        int | None, Option(metavar="N", help="workers (as many as processors)", rich_help_panel=HOW)
+        int | None, Option(metavar="N", help="number of workers (default: all cores)", rich_help_panel=HOW)
     ] = None,
     out: Annotated[
-        str | None, Option(metavar="DIR", help="keep it in this folder (the cache)", rich_help_panel=HOW)
+        str | None, Option(metavar="DIR", help="save results in this folder (default: the cache)", rich_help_panel=HOW)
     ] = None,
-    again: Annotated[
-        bool, Option("--again", help="survey what is saved already once more", rich_help_panel=HOW)
-    ] = False,
+    again: Annotated[bool, Option("--again", help="trace saved operators again", rich_help_panel=HOW)] = False,
     resolve: Annotated[
-        bool, Option("--resolve", help="conclude anew from the saved traces; run nothing", rich_help_panel=HOW)
+        bool, Option("--resolve", help="resolve the saved traces again; run nothing", rich_help_panel=HOW)
     ] = False,
     report_only: Annotated[
-        bool, Option("--report", help="report on what is saved; run nothing", rich_help_panel=SHOWN)
+        bool, Option("--report", help="only report on saved results; run nothing", rich_help_panel=SHOWN)
     ] = False,
     as_json: Annotated[
         bool, Option("--json", help="the report as JSON (format 1, docs/json.md)", rich_help_panel=SHOWN)
     ] = False,
     as_markdown: Annotated[
-        bool, Option("--markdown", help="the report as Markdown tables, every operator in them", rich_help_panel=SHOWN)
+        bool, Option("--markdown", help="the report as Markdown tables", rich_help_panel=SHOWN)
     ] = False,
 ) -> int:
-    """Trace the smallest OpInfo sample of every operator; report what was seen, and what was not."""
+    """Trace the smallest OpInfo sample of every operator, and report the results."""
     from ptexplore.workspace.survey import SurveyRequest
 
     if as_json and as_markdown:

@@ -74,22 +74,22 @@ _AROUND = 14  # lines of a stop over and under its prose: where it is, what it l
 def tour(
     name: Annotated[
         str | None,
-        Argument(metavar="[TOUR]", help="its id, as the list has it; TOUR#STOP, too", autocompletion=complete_tour),
+        Argument(metavar="[TOUR]", help="the tour's id, or TOUR#STOP", autocompletion=complete_tour),
     ] = None,
     stop: Annotated[
         str | None, Argument(metavar="[STOP]", help="a stop's id or number", autocompletion=complete_stop)
     ] = None,
-    everything: Annotated[bool, Option("--all", help="print the whole tour, or the one stop, without prompts")] = False,
-    path: Annotated[bool, Option("--path", help="the concepts in four stages, and what of them is done")] = False,
+    everything: Annotated[bool, Option("--all", help="print the whole tour, or one stop, without prompts")] = False,
+    path: Annotated[bool, Option("--path", help="show the concepts in four stages, and your progress")] = False,
     fetch: Annotated[
-        bool, Option("--fetch", help="fetch the installed torch's source first, where none is here")
+        bool, Option("--fetch", help="first download the source of the installed torch, if there is none")
     ] = False,
     as_json: AsJson = False,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
 ) -> int:
-    """List the tours; walk one, from STOP on or from where you left it; notes are read the same way."""
+    """List the tours, or follow one from STOP, or from the stop at which you left it."""
     if path and name:
         hint = "ptexplore tour --path"
         raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)

@@ -35,8 +35,8 @@ examples:
   ptexplore trace "torch.stack([a, b]).sum()" --backward
   ptexplore trace "m(x)" --setup "m = nn.LSTM(3, 4)" --var x="torch.randn(5, 1, 3)" --depth 4
 
-names: torch, F, nn, math and np are there; other names of one letter (or a letter and digits) that are used as
-values become seeded 3 x 3 float tensors; anything else must come from --var or --setup
+names: torch, F, nn, math and np are imported. Other names of one letter, or a letter and digits, become seeded
+3 x 3 float tensors. Bind any other name by --var or --setup.
 """
 
 
@@ -45,44 +45,46 @@ def trace(
     expression: Annotated[str | None, Argument(metavar="[EXPR]", help="one Python expression")] = None,
     *,
     python: Annotated[
-        str | None, Option(metavar="PATH", help="trace the torch of another Python", rich_help_panel=RUN)
+        str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
     ] = None,
     view: Annotated[
         str | None,
-        Option(metavar="path|modules|operators|tree", help="which view of what ran", rich_help_panel=SHOWN),
+        Option(
+            metavar="path|modules|operators|tree",
+            help="choose a view (default: path or modules, whichever fits)",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     verbose: Annotated[
         bool,
-        Option("-v", "--verbose", help="also key sets, whole paths, numbers of hops, precision", rich_help_panel=SHOWN),
+        Option(
+            "-v", "--verbose", help="also show key sets, whole paths, hop numbers and precision", rich_help_panel=SHOWN
+        ),
     ] = False,
     opened: Annotated[
         str | None,
         Option(
             "--open",
             metavar="NAME[#N]",
-            help="open what ran whose name holds NAME, with all it called; add.Tensor#2: the second call",
+            help="show the row whose name contains NAME, with everything that it called",
             rich_help_panel=SHOWN,
         ),
     ] = None,
-    full: Annotated[
-        bool, Option("--full", help="of the tree: every hop, with the reasons for each", rich_help_panel=SHOWN)
-    ] = False,
-    depth: Annotated[
-        int | None, Option(metavar="N", help="of the tree: at most N levels", rich_help_panel=SHOWN)
-    ] = None,
+    full: Annotated[bool, Option("--full", help="tree: every hop, with its reasons", rich_help_panel=SHOWN)] = False,
+    depth: Annotated[int | None, Option(metavar="N", help="tree: at most N levels", rich_help_panel=SHOWN)] = None,
     only: Annotated[
         str | None,
-        Option(metavar="TEXT", help="of the tree: what holds TEXT in name or path", rich_help_panel=SHOWN),
+        Option(metavar="TEXT", help="tree: only rows with TEXT in their name or path", rich_help_panel=SHOWN),
     ] = None,
     plain: Annotated[
         bool,
-        Option("--plain", help="no bars, no columns: a sentence a row, for a screen reader", rich_help_panel=SHOWN),
+        Option("--plain", help="one sentence per row, for screen readers", rich_help_panel=SHOWN),
     ] = False,
     explain: Annotated[
         str | None,
         Option(
             metavar="HOP|error|legend",
-            help="what that is concluded from; what signs mean",
+            help="explain one hop, the error, or the signs of the view",
             rich_help_panel=SHOWN,
         ),
     ] = None,
@@ -90,40 +92,48 @@ def trace(
         bool,
         Option(
             "--json",
-            help="the Trail (docs/json.md), or the view of --view, as JSON",
+            help="the whole trace as JSON, or the view chosen by --view",
             rich_help_panel=SHOWN,
         ),
     ] = False,
-    save: Annotated[str | None, Option(metavar="FILE", help="keep the trace", rich_help_panel=SHOWN)] = None,
+    save: Annotated[str | None, Option(metavar="FILE", help="save the trace in a file", rich_help_panel=SHOWN)] = None,
     svg: Annotated[
-        str | None, Option(metavar="FILE", help="keep what is shown as an SVG picture", rich_help_panel=SHOWN)
+        str | None, Option(metavar="FILE", help="save the view as an SVG picture", rich_help_panel=SHOWN)
     ] = None,
     export: Annotated[
         tuple[str, str] | None,
         Option(
             metavar="collapsed|speedscope|chrome FILE",
-            help="write what it weighs, by stack, for a viewer of profiles",
+            help="write a profile for other viewers",
             rich_help_panel=SHOWN,
         ),
     ] = None,
     times: Annotated[
         str | None,
-        Option(metavar="FILE", help="of a script: the times of a trace by torch.profiler", rich_help_panel=SHOWN),
+        Option(
+            metavar="FILE",
+            help="for a script: use the times of a trace that torch.profiler wrote",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
     rerun: Annotated[
         bool,
-        Option("--rerun", help="run what --load FILE holds once more: shows all of it, and asks", rich_help_panel=RUN),
+        Option(
+            "--rerun",
+            help="with --load: run the code of the saved trace again; shows it and asks first",
+            rich_help_panel=RUN,
+        ),
     ] = False,
     trust: Annotated[
         str | None,
-        Option(metavar="SHA256", help="with --rerun: yes to code of this hash, unasked", rich_help_panel=RUN),
+        Option(metavar="SHA256", help="with --rerun: allow code with this hash without asking", rich_help_panel=RUN),
     ] = None,
     **asked: object,
 ) -> int:
-    """Run a PyTorch expression; show the binding, operators, dispatch keys and kernels it went through."""
+    """Run a PyTorch expression; show its operators, dispatch keys, kernels and functions with their source lines."""
     _check_one({"expression": expression, "script": asked["script"], "load": load})
     _check_rerun(rerun=rerun, trust=trust, load=load, asked=given(asked))
     if depth is not None and depth < 1:

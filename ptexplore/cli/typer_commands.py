@@ -27,7 +27,7 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands behind the command's name in its usage line: an argument's metavar says how often it may come."""
-        arguments = [_metavar(p) for p in self.get_params(ctx) if not isinstance(p, TyperOption)]
+        arguments = [metavar_of(p) for p in self.get_params(ctx) if not isinstance(p, TyperOption)]
         return ["[OPTIONS]", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -38,7 +38,7 @@ class Command(TyperCommand):
             if not getattr(parameter, "hidden", False):
                 title = getattr(parameter, "rich_help_panel", None) or ("Options" if is_option else "Arguments")
                 names = ", ".join(sorted(parameter.opts, key=len)) if is_option else ""
-                metavar = "" if getattr(parameter, "is_flag", False) else _metavar(parameter)
+                metavar = "" if getattr(parameter, "is_flag", False) else metavar_of(parameter)
                 sections.setdefault(title, []).append(
                     (f"{names} {metavar}".strip(), getattr(parameter, "help", None) or "")
                 )
@@ -54,14 +54,15 @@ def converting(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def _metavar(parameter: Any) -> str:
+def metavar_of(parameter: Any) -> str:
+    """Returns the metavar of an option or argument; of a choice, its values."""
     choices = parameter.type_descriptor.choices
     return "|".join(choices) if choices else parameter.metavar or str(parameter.name).upper()
 
 
 def _spread(parameters: Sequence[Any], arguments: Sequence[str]) -> Iterator[str]:
     """`arguments` with an option's name before each of its several values, and "" where it has none."""
-    many = {name: _metavar(p) for p in parameters if isinstance(p, TyperOption) and not p.is_flag for name in p.opts}
+    many = {name: metavar_of(p) for p in parameters if isinstance(p, TyperOption) and not p.is_flag for name in p.opts}
     arity = {name: metavar for name, metavar in many.items() if metavar.endswith("...") or metavar[:1] == "["}
     position = 0
     while position < len(arguments):

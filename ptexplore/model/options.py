@@ -39,59 +39,62 @@ def option(asked: AskedFor, default: Any) -> Any:
 class TraceOptions:
     """What a trace was asked for."""
 
-    variables: tuple[tuple[str, str], ...] = option(AskedFor("--var", "bind a name", "NAME=EXPR"), ())
-    setup: tuple[str, ...] = option(AskedFor("--setup", "statements to run first", "CODE"), ())
+    variables: tuple[tuple[str, str], ...] = option(
+        AskedFor("--var", "bind a name to the value of an expression", "NAME=EXPR"), ()
+    )
+    setup: tuple[str, ...] = option(AskedFor("--setup", "statements to run first, once in each process", "CODE"), ())
     contexts: tuple[str, ...] = option(
-        AskedFor("--with", 'a context manager to run it in, as "torch.inference_mode()"', "CONTEXT"), ()
+        AskedFor("--with", 'run inside this context manager, for example "torch.inference_mode()"', "CONTEXT"), ()
     )
     script: str | None = option(AskedFor("--script", "trace a script instead of an expression", "FILE"), None)
-    grad: bool = option(AskedFor("--grad", "tensors that are bound require grad"), default=False)
+    grad: bool = option(AskedFor("--grad", "tensors bound to names require grad"), default=False)
     backward: bool = option(
-        AskedFor("--backward", "run backward too, with --grad (a non-scalar result is summed)"), default=False
+        AskedFor("--backward", "also run backward; implies --grad (a result with several elements is summed)"),
+        default=False,
     )
-    once: bool = option(AskedFor("--once", "run once only: for code with side effects"), default=False)
+    once: bool = option(
+        AskedFor("--once", "run only once, for code with side effects; nothing is stepped"), default=False
+    )
     timeout: float = option(
         AskedFor(
-            "--timeout", "seconds that all runs of it together may take (60); looking up its source comes on top", "S"
+            "--timeout", "time limit for all runs together, in seconds (60); looking up the source is not included", "S"
         ),
         60.0,
     )
     seed: int = 0  # of the random numbers
-    native: bool = option(AskedFor("--no-native", "don't step through its machine code", off=True), default=False)
+    native: bool = option(AskedFor("--no-native", "do not step through the machine code", off=True), default=False)
     native_op: str | None = option(
-        AskedFor("--native-op", "step this operator call of it alone: add.Tensor#2", "NAME[#N]"), None
+        AskedFor("--native-op", "step only this operator call; add.Tensor#2 is the second one", "NAME[#N]"), None
     )
     native_most: int = option(
         AskedFor(
-            "--native-budget", "of a script: instructions to step, of one call of each kind (10M; 0: none)", "N",
+            "--native-budget", "for a script: how many instructions to step (500k, 3M; default 10M; 0: none)", "N",
             python="native_budget",
-            only=("script", "an expression is stepped whole, or one call of it; a budget is for a script's many calls"),
+            only=("script", "an expression is stepped whole, or one call of it"),
         ),
         STEPPED_OF_A_SCRIPT,
     )  # fmt: skip
-    first: bool = option(
-        AskedFor("--first", "step the very first call, not a warm one: what only that does"), default=False
-    )
+    first: bool = option(AskedFor("--first", "step the very first call instead of a warm one"), default=False)
     twice: bool = option(
         AskedFor(
-            "--twice", "of a script: run it again, unrecorded, and say whether both did the same",
-            only=("script", "the passes of an expression are compared anyway: a finding says where they differ"),
+            "--twice", "for a script: run it again without recording, and compare",
+            only=("script", "the runs of an expression are always compared"),
         ),
         default=False,
     )  # fmt: skip
     again: bool = option(
         AskedFor(
-            "--again", "run a script that fails over a saved tensor twice: who wrote",
-            only=("script", "an expression that fails over a saved tensor is watched anyway"),
+            "--again", "for a script that fails because a saved tensor was modified: run it again to find the write",
+            only=("script", "for an expression the write is always searched"),
         ),
         default=False,
     )  # fmt: skip
     vary: bool = option(
         AskedFor(
-            "--vary", "draw addresses and Python's hashes at random: which counts depend on them",
+            "--vary", "use random addresses and hashes, to see which counts depend on them",
             only=(
                 "expression",
-                "a script runs as it would without ptexplore: its addresses and hashes are always drawn at random",
+                "a script always runs with random addresses and hashes, as it would without ptexplore",
             ),
         ),
         default=False,
@@ -107,11 +110,11 @@ class Excluded(NamedTuple):
 
 
 EXCLUDED = (
-    Excluded("first", "script", "the very first call is stepped whole, and a script never is"),
-    Excluded("first", "native_op", "the very first call is stepped whole, and one call alone after runs before it"),
-    Excluded("first", "once", "the very first call is stepped, and of a single run nothing is"),
-    Excluded("first", "native", "the very first call is to be stepped, and nothing is to be"),
-    Excluded("native", "native_op", "nothing is to be stepped, and one call is to be"),
+    Excluded("first", "script", "a script is never stepped whole"),
+    Excluded("first", "native_op", "a single operator call is stepped after warm runs"),
+    Excluded("first", "once", "a single run is not stepped"),
+    Excluded("first", "native", "--first steps, and --no-native forbids stepping"),
+    Excluded("native", "native_op", "--native-op steps a call, and --no-native forbids stepping"),
 )
 
 

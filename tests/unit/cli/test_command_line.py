@@ -45,6 +45,26 @@ def test_every_command_and_option_is_documented(name: str) -> None:
     assert all(option.help for option in options)
 
 
+def test_the_document_has_the_help_of_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS.parents[1] / "scripts"))
+    from lib import command_docs
+
+    text = DOCS.read_text(encoding="utf-8")
+    assert command_docs.with_tables(text) == text, "run scripts/command-docs"
+
+
+def test_a_table_of_options_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS.parents[1] / "scripts"))
+    from lib import command_docs
+
+    text = "## `ptexplore doctor`\n\nText.\n\n| option | what it does |\n| --- | --- |\n| `--old` | gone |\n\nMore.\n"
+    made = command_docs.with_tables(text)
+    assert "| `--python PATH` | use the torch of another Python environment |\n" in made
+    assert "--old" not in made
+    assert made.startswith("## `ptexplore doctor`\n\nText.")
+    assert made.endswith("\nMore.\n")
+
+
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_the_help_of_every_command_names_all_that_is_documented(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main([*name.split(), "--help"]) == 0
@@ -169,4 +189,4 @@ def test_zsh_shows_the_apostrophes_of_descriptions() -> None:
     shown = subprocess.run(
         ["sh", "-c", f'_arguments() {{ echo "$1"; }}; {script}'], capture_output=True, text=True, check=True
     )
-    assert "bring PyTorch's own source" in shown.stdout, shown
+    assert "download PyTorch's source" in shown.stdout, shown
