@@ -67,7 +67,7 @@ class FoldedSteps:
                 stepped.row, stepped.key = number, represents
 
     def look_for(self, event: Any, type_: str) -> None:
-        """Note an operator call or a node if it was stepped: it is the call with that number among those of its name."""
+        """Note an operator call or node if it was stepped: among the calls of its name, it has the stepped number."""
         for call in self.awaited:
             is_it = call.what == type_ and call.event is None and call.name == event.name
             if is_it and call.overload in (None, getattr(event, "overload_name", None)):
