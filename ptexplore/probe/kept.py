@@ -60,7 +60,7 @@ CACHES = {
 }
 
 
-# Global names that Dynamo adds next to a function that it compiles. The compiled code and its guards look them up there.
+# Global names that Dynamo adds beside a function that it compiles. The compiled code and its guards look them up there.
 # They are known by prefix, or in `_BY_ID` by suffix (install_global_by_id of torch/_dynamo/output_graph.py).
 DYNAMOS = {
     "__builtins_dict__": "the builtins that the function sees (output_graph.py)",

@@ -81,8 +81,8 @@ class RowTable:
 class Kind:
     """An operator, or a node of backward, with the operators that it called. `first`: the data of the first such call.
 
-    `inside`: for each operator inside, its kind, and its autograd sequence number minus that of the call around it (None
-    if it has no number); HOLE where Python ran.
+    `inside`: for each operator inside, its kind, and its autograd sequence number minus the number of the call around
+    it (None if it has no number); HOLE where Python ran.
     """
 
     first: OperatorKindData

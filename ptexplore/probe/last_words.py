@@ -161,7 +161,7 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool
     for number in _state.handlers:
         had = _Action()
         library.sigaction(number, None, byref(had))
-        # By default the process would die at once, or a C handler (None), such as faulthandler's, would run. That happens
+        # By default the process would die at once, or a C handler (None) such as faulthandler's would run. That happens
         # after the answer is given.
         if signal.getsignal(number) in (signal.SIG_DFL, None):
             handler = ctypes.cast(_state.handlers[number], ctypes.c_void_p).value
