@@ -26,7 +26,7 @@ from .generators import RESUMED
 from .taken import sys
 from .whose import OURS
 
-DEEPEST = 1 << 14  # at most so many C++ frames are looked at
+DEEPEST = 1 << 14  # the most C++ frames that are looked at
 LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # every call of an operator goes through one of them
 CALLS = ("CALL", "PRECALL")
 # Instructions that call no operator. `BEFORE_WITH` and `SETUP_` are here because a `with` may wait for a lock there.
@@ -69,7 +69,7 @@ def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_
     call instruction is taken for a call that leads to no operator.
     """
     if inner.f_code.co_filename.startswith(OURS):
-        return True  # the thread is inside the recorder, which is just hearing of a call
+        return True  # the recorder's profile function runs in that thread
     name = _instruction(inner)
     if name.startswith(CALLS):
         if is_told and waits != (inner.f_code, inner.f_lasti):

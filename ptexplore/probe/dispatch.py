@@ -5,7 +5,7 @@ recorder finds the callable as Python itself would. It reads what the dispatcher
 profiler's tree, and performs the step.
 
 A call is not moved: the recorder gets the function and the arguments, then the expression's own frame makes the call.
-So `locals()`, `eval()` and code that reads its caller's frame see what they always see. The order of evaluation and
+So `locals()`, `eval()` and code that reads its caller's frame work as usual. The order of evaluation and
 short circuits stay. Lambdas, generators and f-strings are not rewritten inside: lambdas run later or elsewhere,
 generators run later, and the parts of an f-string have column numbers of their own.
 
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     )
 
 HELPER = "__ptexplore__"
-ITEMS = 256  # at most so many tensors of one list argument are recorded
-CALLS = 10_000  # at most so many calls of one expression are recorded
-MOST_HELD = 20_000  # at most so many tensors that existed before are recorded
+ITEMS = 256  # the most tensors of one list argument that are recorded
+CALLS = 10_000  # the most calls of one expression that are recorded
+MOST_HELD = 20_000  # the most tensors that are recorded of those that existed before
 HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor gets the same address
 
 PERFORM: dict[str, Callable[..., Any]] = {
@@ -535,9 +535,9 @@ def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[CallT
 
     If the class of the right operand is derived from the left's and overrides the reflected method, the right one is
     called first. A left operand that is not a tensor, say a number, answers NotImplemented to a tensor, and then the
-    right one is called. A text that a tensor is formatted into (`"%f" % t`) does not answer so. What a Python class
-    answers is known only from its frame. A tensor answers NotImplemented to an operand of a class that it does not
-    take; then the other operand's method is called.
+    right one is called. A text that a tensor is formatted into (`"%f" % t`) does not answer so. The answer of
+    a Python class is known only from its frame. A tensor answers NotImplemented to an operand of a class that it does
+    not take; then the other operand's method is called.
     """
     mine, theirs = type(left), type(right)
     is_tensor = issubclass(mine, api.TENSOR_BASE)
@@ -555,7 +555,7 @@ def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[CallT
 
 
 def _is_operand(kind: type) -> bool:
-    """Returns whether tensor operators take values of a class: a tensor, a number, or with `__torch_function__`.
+    """Returns whether tensor operators take values of a class: tensors, numbers, a class with `__torch_function__`.
 
     Source: THPUtils_checkScalar of torch/csrc/utils/python_numbers.h, and check_has_torch_function.
     """
@@ -572,8 +572,8 @@ PLAIN = (object, type(None))
 def _of_class(name: str, kind: type, *, written: bool = False) -> CallTargetData | None:
     """Describe the operator method of a class that is not a tensor's; with `written`, only one written in Python.
 
-    A method written in Python may answer NotImplemented, too. It gets no name here, only the place that identifies its
-    frame.
+    A method written in Python may answer NotImplemented, too. So the method gets no name here, only the place that
+    identifies its frame.
     """
     base, value = _find(kind, name)
     if base is None or base in PLAIN or value is None:

@@ -114,7 +114,7 @@ class _Makers:
 def _is_one_chain(events: Sequence[EventData]) -> bool:
     """Returns whether each event lies inside the one before.
 
-    All of them ran at the same time, so this holds if they are of one thread and in order.
+    All these events ran at the same time. So they are nested if they ran in one thread and their numbers ascend.
     """
     return len({event["thread"] for event in events}) == 1 and all(
         inner["event"] > outer["event"] for outer, inner in pairwise(events)

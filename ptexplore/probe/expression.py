@@ -36,7 +36,7 @@ OURS = "__ptexplore__"  # the namespace's own name
 CLOSE = (3, 0.6)  # how many similar names are offered, and how similar they must be
 ALL_SETUP = "<--setup>"
 EXPRESSION, SCRIPT, SETUP = reason("given-expression"), reason("given-script"), reason("given-setup")
-LOST = 3  # at most so many things that an evaluation used up are named
+LOST = 3  # the most used-up things that are named
 OF_PYTHON = ("__warningregistry__", "__annotations__")  # names that Python adds to a namespace in which code runs
 UNREPEATABLE = "repeat"  # the kind of Refused for an evaluation that cannot be repeated
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
@@ -269,7 +269,7 @@ def _asks_no_gradient(node: ast.Call) -> bool:
 
 
 def _is_behind_autograd(node: ast.expr, values: Mapping[str, Any]) -> bool:
-    """Returns whether a function is one of torch's that write to a tensor without autograd's knowledge."""
+    """Returns whether a function belongs to torch and writes to a tensor without autograd's knowledge."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)

@@ -10,7 +10,7 @@ from . import torch_api as api
 from .paths import Path
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
-HELD = 1024  # at most so many tensors are read before one call
+HELD = 1024  # the most tensors that are read before one call
 
 
 def read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[Any] | None:
@@ -21,7 +21,7 @@ def read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[
     parameters of all modules that the program's functions hold. Returns None for torch's own helpers.
     """
     if not path.label.name:
-        return None  # a helper of torch's
+        return None  # a helper inside torch
     values = [getattr(builtin, "__self__", None), *_named_in(frame)]
     if path.label.is_backward:
         outer: FrameType | None = frame.f_back

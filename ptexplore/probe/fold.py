@@ -26,7 +26,7 @@ from .thread_trees import ThreadTrees, in_order
 if TYPE_CHECKING:
     from .messages import LibraryCallData, OperatorKindData, SentStepsData
 
-LEAVES = 50_000  # at most so many different calls of leaf operators are recognized by their key (`_met_before`)
+LEAVES = 50_000  # the most different calls of leaf operators that are recognized by key (`_met_before`)
 DEEP = 100_000  # recursion limit of a fold: calls nest as deeply as the program's own
 MARKED = api.MARK
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
@@ -372,7 +372,7 @@ class Fold:
                     yield self.kinds.launch(kernel, through), None
 
     def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
-        """Returns an inner operator's kind, and its sequence number minus that of the call around it, or None."""
+        """Returns an inner operator's kind, and how far its sequence number is above the enclosing call's, or None."""
         kind, sequence = self._kind(call, path, sets, [], around)
         if not self.kinds.by_number[kind].first.get("counted"):
             return kind, None

@@ -1,4 +1,4 @@
-"""Record Python frames inside torch and calls of torch's builtins, as markers in the profiler's event tree.
+"""Record Python frames inside torch, and calls of builtins of torch, as markers in the profiler's event tree.
 
 A marker is opened when a frame or builtin is entered, and closed when it is left. So operators nest in frames exactly,
 without a comparison of clocks. If the thread-local sets of dispatch keys differ from those read last, a further marker
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
 LIMIT = 20_000  # markers of one pass
-WRAPPED = 256  # at most so many tensors of one caller are examined while a transform is on or Python dispatches
+WRAPPED = 256  # the most tensors of one caller that are examined while a transform is on or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"
 PROCESSES = reason("processes-started")

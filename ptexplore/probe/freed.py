@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "freed"
 REASON = b"Trying to backward through the graph a second time"
-KEPT = 1 << 20  # at most so many nodes whose runs are remembered: the last ones
-NODES = 50_000  # at most so many nodes of a graph are looked at
-USES = 4  # at most so many calls that used a result of the freed part are reported
-NAMES = 4  # at most so many names that hold a result are reported
-VALUES = 20_000  # at most so many values of the program are searched for these names
+KEPT = 1 << 20  # the most nodes whose runs are remembered; beyond it, all are forgotten
+NODES = 50_000  # the most nodes of a graph that are looked at
+USES = 4  # the most calls reported that used a result of the freed part
+NAMES = 4  # the most names reported that hold such a result
+VALUES = 20_000  # the most values of the program that are searched for these names
 DEEP = 4  # how many levels of objects inside objects are searched
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SUBSCRIPT = re.compile(r"\[[^]]*\]")
@@ -201,8 +201,8 @@ def _holders(
 ) -> tuple[list[str], bool]:
     """Returns names of the program that hold exactly a result of the freed part, and True.
 
-    If there is none (a name may have been rebound since), returns other names and False: those that a line which used
-    the result reads, and whose tensors lead to the freed node.
+    If there is none (a name may have been rebound since), returns other names, and False. A line that used the result
+    reads these names, and their tensors lead to the freed node.
     """
     exact: dict[str, None] = {}
     read: dict[str, None] = {}

@@ -18,6 +18,6 @@ def goes_on(frame: FrameType) -> bool:
 
 @functools.cache
 def _beginning(code: CodeType) -> int:
-    """Returns the offset of the instruction where a generator or coroutine starts; a resumed one is further on."""
+    """Returns the instruction offset of a generator or coroutine that starts. A resumed one has a larger offset."""
     first = (each.offset for each in dis.get_instructions(code) if each.opname == "RESUME")
     return next(first, -1)

@@ -98,7 +98,7 @@ def _action(number: int) -> Any:
 def is_the_programs(error: BaseException) -> bool:
     """Returns whether an exception from a recorder's own code is the program's, raised by a handler of a signal.
 
-    Ctrl-C, an exit and the like always are. Any other exception is the program's if it came through a handler.
+    Ctrl-C, an exit and similar exceptions count as the program's. Any other exception does if it came through a handler.
     """
     if not isinstance(error, Exception):
         return True

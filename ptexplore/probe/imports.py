@@ -50,7 +50,7 @@ class Imports:
             BOOTSTRAP._find_and_load = self._find_and_load
 
     def _begins(self) -> tuple[Thread, Slot, int] | None:
-        """Stop recording calls, before a module is imported. Returns None if they are not recorded already."""
+        """Stop recording calls, before a module is imported. Returns None if calls are not being recorded anyway."""
         calls, thread = self._calls, self._threads.mine
         if thread is None or thread.importing or calls.is_over or sys.getprofile() is not calls.function:
             return None

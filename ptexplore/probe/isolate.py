@@ -1,4 +1,4 @@
-"""Run a piece of work in a forked child with limits and caught output. There is an outcome whatever happens to it."""
+"""Run a piece of work in a forked child with limits and caught output. The caller always gets an outcome."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
 from .whose import OURS
 
-OUTPUT_LIMIT = 64 * 1024  # at most so many bytes of the user's output are kept
+OUTPUT_LIMIT = 64 * 1024  # the most bytes that are kept of the user's output
 ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
 SMALLER = 4  # if the process cannot have so much memory for an answer, it is divided by this
 LEAST_LIMIT = 1 << 20
-LINE = 1 << 16  # at most so many bytes in a request to a child
+LINE = 1 << 16  # the most bytes in a request to a child
 NUMBER = struct.Struct("q")
 PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; how one begins that is kept as a reserve
 FIRST = 8  # bytes before the first answer: they hold where the answer begins and how long it is
@@ -184,7 +184,7 @@ def end_if_forked(error: BaseException | None = None) -> None:
 
 
 def _status(error: BaseException) -> int:
-    """Returns the exit status of a program that an error ends, and prints what Python prints then."""
+    """Returns the exit status of a program that an error ends, and prints the error as Python does."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0
@@ -257,8 +257,8 @@ def has_children() -> bool:
 def reaping(process: int) -> Iterator[None]:
     """Reap adopted processes as soon as they end, as the system's first process would; but not `process`.
 
-    Otherwise code that waits for the end of its daemon would wait forever. A process that adopts nothing leaves its
-    children and its handlers to the code that runs in it.
+    Otherwise code that waits for the end of its daemon would wait forever. A process that adopts nothing leaves
+    children and handlers alone: they belong to the code that runs there.
     """
     if os.getpid() not in _adopters:
         yield
@@ -361,7 +361,7 @@ class Forks:
         if self._process == 0:
             try:
                 self._control.close()
-                os.close(guard)  # its reader must notice when this process is gone
+                os.close(guard)  # the pipe's reader must notice when the parent is gone
                 self._serve(work, theirs)
             finally:
                 os._exit(1)
@@ -406,7 +406,10 @@ class Forks:
             return _outcome(waiting, self._answer, outputs, limit)
 
     def _number(self, otherwise: int | None = None) -> int:
-        """Read the next number from the forking process; if that is gone, return `otherwise`, or raise without it."""
+        """Read the next number from the forking process.
+
+        If that process is gone, returns `otherwise`, or raises ChildProcessError if `otherwise` is None.
+        """
         told = self._control.recv(NUMBER.size, socket.MSG_WAITALL)
         if not told and otherwise is None:
             raise ChildProcessError("the process that forks was killed")
@@ -587,7 +590,7 @@ def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private
     finally:
         _flush()
         _end_workers()
-        os._exit(status)  # without atexit handlers: they belong to the process that this one was forked from
+        os._exit(status)  # no atexit handler runs: the handlers belong to the process that forked this one
 
 
 def _flush() -> None:

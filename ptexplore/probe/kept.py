@@ -28,8 +28,8 @@ from . import torch_api as api
 from .reasons import Said, reason
 from .values import attributes
 
-MOST_OBJECTS = 200_000  # at most so many objects are read
-MOST_BYTES = 1 << 29  # at most so many bytes of tensors and arrays are kept
+MOST_OBJECTS = 200_000  # the most objects that are read
+MOST_BYTES = 1 << 29  # the most bytes of tensors and arrays that are kept
 OURS = "__ptexplore__"
 # Objects whose attributes stay as an evaluation leaves them, by the module of their class; and why.
 LEFT = {
@@ -204,7 +204,7 @@ def _led_to(value: Any) -> Iterable[Any]:
 
 
 def _is_left(value: Any) -> bool:
-    """Returns whether an object's attributes are not restored. Those of an nn.Module always are."""
+    """Returns whether an object's attributes are not restored. Attributes of an nn.Module always are restored."""
     kind = type(value)
     if issubclass(kind, (torch.nn.Module, api.TENSOR_BASE)):
         return False
@@ -222,7 +222,7 @@ def _slots(kind: type) -> Iterator[Any]:
 
 
 class _Container:
-    """The content of a dict, list, set, deque or bytearray, in order. Uses methods of the base class, not overrides."""
+    """The content of a dict, list, set, deque or bytearray, in order. A subclass's own methods are not called."""
 
     def __init__(self, value: Any, *, of_attributes: bool = False) -> None:
         self._of_attributes = of_attributes

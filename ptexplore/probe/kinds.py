@@ -1,4 +1,4 @@
-"""What calls are folded into: kinds of operators, and rows of calls that are alike.
+"""The tables that calls are folded into: kinds of operators, and rows of like calls.
 
 Each kind and row is found by a key, and has a number. A fold may be interrupted at any line. A kind or row that has a
 key by then is complete; one without a key is dropped (`drop_half`).
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 END = 0  # in the order of calls: the end of the calls that Python made inside an operator
 HOLE = (-1, None)  # among the operators of a kind: Python ran here
-SHAPES = 64  # at most so many sizes of one kind are distinguished
+SHAPES = 64  # the most sizes of one kind that are distinguished
 SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 
 # The key of a row: the numbers of path, thread-local sets, kind and sizes. For a node of backward also the row of the

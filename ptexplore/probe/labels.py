@@ -87,7 +87,7 @@ class Labels:
         return known
 
     def module(self, thread: Thread, frame: FrameType) -> Label:
-        """Returns the label of a module, named as in the outermost module that is running, which is ""."""
+        """Returns the label of a module. The label has the name in the outermost running module, which itself is ""."""
         module = frame.f_locals.get("self")
         kind = type(module)
         place, outermost = thread.outermost

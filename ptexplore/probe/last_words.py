@@ -36,7 +36,7 @@ STACK = 4 << 20  # bytes of stack for the handler, in case the process has used 
 ASKED_AFTER = 1.0  # seconds until a thread that waits for Python's lock asks for it, once the process dies
 PATIENCE = 15_000  # milliseconds that the fork may take
 AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: the sender of these signals limits the time itself
-DEEPEST = 64  # at most so many C++ functions are reported
+DEEPEST = 64  # the most C++ functions that are reported
 BELOW = "guarded"  # the function of ptexplore that calls the traced code
 
 EndedBy: TypeAlias = Literal["signal", "exit", "timeout"]
@@ -97,7 +97,7 @@ class _Stack(ctypes.Structure):
 
 
 class _State:
-    """Data that the handler needs, made early: it may not use the C heap, which may be what is broken."""
+    """Data that the handler needs, made early: it may not use the C heap, which may be damaged."""
 
     process = 0
     tell: Tell | None = None

@@ -1,7 +1,7 @@
 """Record what oneDNN and MKL print about their own calls, in one run with their verbose output on.
 
 The output says which primitive ran, in which implementation and for which problem. The calls are kept in order, by
-phase. The run is a pass of its own: what the expression prints in it is dropped, and other passes have no such output.
+phase. The run is a pass of its own: the expression's own output is dropped in it, and other passes have no such output.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from .messages import LibraryCallData, RunRequestData, RunToldData
 
 RECORDER: Final = "libraries"
-MOST = 10_000  # at most so many calls are kept
+MOST = 10_000  # the most calls that are kept
 UNBUFFERED = 2  # _IONBF of glibc
-BYTES = 16 * 1024 * 1024  # at most so many bytes of output are read
+BYTES = 16 * 1024 * 1024  # the most bytes of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
 _MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…

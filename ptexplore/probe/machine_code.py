@@ -1,11 +1,12 @@
-"""The probe's machine code. There are five programs: the SIGTRAP handler that logs jumps, the call of a function under
-that handler, a clock, the profile function that puts Python's own calls into the log, and the note of each C++ error.
+"""The probe's machine code. There are five programs. The SIGTRAP handler logs jumps; another program calls a function
+under that handler. There is a clock. A profile function puts Python's own calls into the log, and the last program
+notes each C++ error.
 
 The handler runs at each instruction that may not go straight on. It then sets a breakpoint (int3) on the next such
 instruction (`straight_code`), or the trap flag, which stops after every instruction (Intel 64 manual, volume 3,
 17.3.1.4). It also runs at breakpoints on functions, and begins to step at one of them. It stops before a system call
-that would start a thread or process, or that would block SIGTRAP, take it over or send it: the kernel kills a process
-that traps there.
+that would start a thread or process. It also stops before one that would block SIGTRAP, take it over or send it. The
+kernel kills a process that traps there.
 
 Programs are texts in Intel's syntax, one instruction a line, with labels and comments. `assemble` turns them into
 bytes; it knows only the few instructions that are used here. A test compares each text with a disassembler's output.
@@ -18,15 +19,15 @@ import struct
 
 from . import straight_code as straight
 
-# A row in bytes: rip, rsp, the two before the jump, the instructions so far, the first three argument registers (after
-# a return, rax first).
+# The size of a row in bytes. A row has rip, rsp, the two before the jump, the number of instructions so far, and the
+# first three argument registers (after a return, rax is the first).
 ROW = 64
 SEQUENTIAL = 15  # bytes of the longest instruction: a jump forward by no more looks like the next instruction
 TRAP = 0x100  # the trap flag
 BREAKPOINT = 0xCC
 
-# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h): its flags, the registers in
-# gregs, the address of the XSAVE area, and the signal mask.
+# A handler gets a ucontext_t as its third argument (sys/ucontext.h). These are offsets in it: its flags, the registers
+# in gregs, the address of the XSAVE area, and the signal mask.
 UC_FLAGS, R8, RDI, RSI, XSAVE, SIGNALS = 0, 40, 104, 112, 224, 296
 RDX, RAX, RCX, RSP, RIP, FLAGS, SEGMENTS = range(136, 192, 8)
 _CODE, _STACK = SEGMENTS, SEGMENTS + 6  # cs is the first 16 bits, ss the last; IRETQ reads only 16 bits of each
@@ -72,8 +73,8 @@ def handler(state: int, tables: int, alone: bool = True) -> str:
     return "\n".join([*step, returning(alone), _BRANCHING, straight.READING, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
 
 
-# From here on rsi is the ucontext_t, r9 and r10 are the present instruction and stack pointers, r11 and rdi are those
-# before the last instruction, rcx and r8 are for temporary values.
+# From here on rsi is the ucontext_t. r9 and r10 are the present instruction and stack pointers; r11 and rdi are those
+# before the last instruction. rcx and r8 are for temporary values.
 _COMING_IN = f"""
     mov rsi, rdx
     mov r9, [rsi + {RIP}]
@@ -292,7 +293,7 @@ def returning(alone: bool) -> str:
 
     Usually a handler returns by rt_sigreturn, which reads the whole signal frame: a step takes about 4% longer with it.
     The same can be done here. XRSTOR loads the vector registers from where the kernel saved them (a handler begins with
-    none of them set), loads restore the general registers, and IRETQ restores the rest and sets the trap flag again.
+    none of them set). Plain loads restore the general registers. IRETQ restores the rest, and sets the trap flag again.
     The signal mask is not restored. So the handler must run with SA_NODEFER and without a mask, which leaves the
     mask as it was. If the frame is of another kind, the kernel does the return.
     """
@@ -768,10 +769,10 @@ _REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "
 _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
 _MEMORY = re.compile(r"(?:(?:qword|dword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
 
-# How each instruction is encoded, by its name and the kinds of its operands (r: a register, m: eight bytes of memory,
-# b, d: one and four bytes of memory, n: a number, l: a label). In the notation of the Intel 64 manual, volume 2, "48"
-# is REX.W, "50+" an opcode that contains the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one,
-# four and eight bytes, and "cd" the distance to a label.
+# How each instruction is encoded, by its name and the kinds of its operands. Kinds: r is a register, m eight bytes of
+# memory, b and d one and four bytes of memory, n a number, l a label. The notation is that of the Intel 64 manual,
+# volume 2. "48" is REX.W, "50+" an opcode that contains the register, "/r" and "/5" a ModRM byte. "ib", "id" and "io"
+# are numbers of one, four and eight bytes, and "cd" is the distance to a label.
 _ENCODINGS = {
     "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
     "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "movsx rb": "48 0f be /r",

@@ -26,7 +26,7 @@ PACKAGE = "_ptexplore_probe"
 
 
 class _OwnBuiltins(importlib.machinery.SourceFileLoader):
-    """Loads a recorder with its own copy of the builtins: a program may replace `len` or `open`, and see their calls."""
+    """Loads a recorder with its own copy of the builtins: a program may replace `len` and see its calls."""
 
     TAKEN: ClassVar[dict[str, Any]] = dict(vars(builtins))
 
@@ -36,7 +36,7 @@ class _OwnBuiltins(importlib.machinery.SourceFileLoader):
 
 
 def load_siblings() -> None:
-    """Make the recorders importable under their own package name. So `import ops` in user code finds the user's `ops`."""
+    """Make the recorders importable under their own package name: `import ops` in user code finds the user's `ops`."""
     folder = os.path.dirname(os.path.abspath(__file__))
     loaders = _OwnBuiltins, importlib.machinery.SOURCE_SUFFIXES
     sys.path_importer_cache[folder] = importlib.machinery.FileFinder(folder, loaders)
@@ -84,7 +84,8 @@ def varies() -> list[str]:
 def end_with_parent(*, on: bool) -> None:
     """Let the system end this process when its parent is gone, or no longer if not `on`. Only Linux can.
 
-    ptexplore passes the parent's number. Without it, this process notices the loss when it next writes.
+    ptexplore passes the parent's number. Without the number, this process only notices at its next write that the
+    reader is gone.
     """
     parent = os.environ.get("PTEXPLORE_PARENT", "")
     if not parent.isdecimal() or not sys.platform.startswith("linux"):
@@ -97,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: the catalogue, the passes of one trace, those of a survey's many, or a C++ stack."""
+    """Do what the request asks: the catalogue, the passes of one trace or of a survey's many, or a C++ stack."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 

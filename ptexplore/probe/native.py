@@ -1,8 +1,8 @@
 """The native pass: step the expression, or one operator call of it, and record where its instructions jump.
 
-It runs in its own child, which may die of what it does. The stepped code is warm, because a first call runs the dynamic
-linker, fills caches and allocates: it has run twice before. If exactly that is asked for, the first call is stepped.
-Everything runs on one thread, and only that thread is seen.
+The pass runs in its own child process, because stepping may kill the process. The stepped code is warm: it has run
+twice before, because a first call runs the dynamic linker, fills caches and allocates. If exactly that is asked for,
+the first call is stepped. Everything runs on one thread, and only that thread is seen.
 
 Every operator overload of torch has its own entry point, which torchgen writes. C++ code and the Python bindings call
 the operator through it. Boxed calls (torch.ops, TorchScript) do not go through it.
@@ -165,7 +165,7 @@ class _Part:
 
 
 class _Once:
-    """One evaluation of the expression. It finds the same state as the one `before` it in this process."""
+    """One evaluation of the expression. It starts from the same state as the earlier evaluation, `before`."""
 
     def __init__(self, request: RunRequestData, before: passes.Pass | None = None) -> None:
         self.evaluation = passes.prepared(RECORDER, request, before)
@@ -181,7 +181,7 @@ class _Once:
         return {"type": type_name(self.value), "description": describe(self.value), "fingerprint": fingerprint}
 
     def run(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
-        """Evaluate at full speed, backward included. `how` calls the function that evaluates; returns `how`'s result."""
+        """Evaluate at full speed, with backward. `how` gets a function that evaluates; its result is returned."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
             given = how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
@@ -252,7 +252,7 @@ class _Runs:
         told: list[EventData] = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
         times = [(event["name"] or "", event["time"]) for event in told]
         if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
-            # For each call the fastest time. It is never below the sum of the fastest times of the calls inside it.
+            # For each call, the fastest time. A call's is never below the sum of those of the calls inside it.
             times = [(name, min(time, other)) for (name, time), (_, other) in zip(times, self.times, strict=True)]
         self.times, self.timed = times, self.timed + 1
         return [(event["name"] or "", event["overload"]) for event in told if event["type"] == "op"]
