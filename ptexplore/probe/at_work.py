@@ -26,7 +26,7 @@ from .generators import RESUMED
 from .taken import sys
 from .whose import OURS
 
-DEEPEST = 1 << 14  # the most C++ frames that are looked at
+DEEPEST = 1 << 14  # maximum number of C++ frames that are looked at
 LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # every call of an operator goes through one of them
 CALLS = ("CALL", "PRECALL")
 # Instructions that call no operator. `BEFORE_WITH` and `SETUP_` are here because a `with` may wait for a lock there.

@@ -19,8 +19,8 @@ from .values import describe, tensors
 if TYPE_CHECKING:
     from .messages import GraphNodeData, ResultInfoData
 
-GRAPH_LIMIT = 20_000  # the most autograd nodes that are sent for one result
-STARTS = 4  # the most tensors that are named as starts of backward
+GRAPH_LIMIT = 20_000  # maximum number of autograd nodes that are sent for one result
+STARTS = 4  # maximum number of tensors that are named as starts of backward
 # The code that says how backward began, by the text that was added to make a scalar of the tensor.
 _BEGUN = {"": "began-at", ".sum()": "began-at-sum", ".real": "began-at-real", ".real.sum()": "began-at-real-sum"}
 

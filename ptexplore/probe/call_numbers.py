@@ -8,7 +8,7 @@ from typing import Any
 from . import torch_api as api
 from .profiled import read
 
-MOST = 1 << 20  # the most numbers that are remembered for one thread
+MOST = 1 << 20  # a thread that has more numbers than this forgets them all
 
 # A call with a number: its row, its number within the row, and when it ended.
 NumberedCall = tuple[int, int, int]

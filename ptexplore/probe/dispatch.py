@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     )
 
 HELPER = "__ptexplore__"
-ITEMS = 256  # the most tensors of one list argument that are recorded
-CALLS = 10_000  # the most calls of one expression that are recorded
-MOST_HELD = 20_000  # the most tensors that are recorded of those that existed before
+ITEMS = 256  # maximum number of tensors of one list argument that are recorded
+CALLS = 10_000  # maximum number of calls of one expression that are recorded
+MOST_HELD = 20_000  # maximum number of earlier tensors that are recorded
 HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor gets the same address
 
 PERFORM: dict[str, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ from . import torch_api as api
 from .paths import Path
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
-HELD = 1024  # the most tensors that are read before one call
+HELD = 1024  # maximum number of tensors that are read before one call
 
 
 def read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[Any] | None:

@@ -26,7 +26,7 @@ from .thread_trees import ThreadTrees, in_order
 if TYPE_CHECKING:
     from .messages import LibraryCallData, OperatorKindData, SentStepsData
 
-LEAVES = 50_000  # the most different calls of leaf operators that are recognized by key (`_met_before`)
+LEAVES = 50_000  # maximum number of kinds of leaf calls that are recognized by key (`_met_before`)
 DEEP = 100_000  # recursion limit of a fold: calls nest as deeply as the program's own
 MARKED = api.MARK
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
@@ -51,7 +51,7 @@ class Fold:
         self._order, self._names, self._trees = Order(), MetNames(), ThreadTrees()
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._overloads = api.records_overloads()
-        self._route_of: list[int] = []  # by row
+        self._route_of: list[int] = []  # the number of the route, by row
         # Of the profile that is folded: its markers, the path of the program, and which events are a device's work.
         self._marks: dict[str, tuple[Path, int]] = {}
         self._root: Path | None = None

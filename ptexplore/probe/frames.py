@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .events import EventMark
     from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
-LIMIT = 20_000  # markers of one pass
-WRAPPED = 256  # the most tensors of one caller that are examined while a transform is on or Python dispatches
+LIMIT = 20_000  # maximum number of markers in one pass
+WRAPPED = 256  # maximum number of a caller's tensors that are examined if a transform is on or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"
 PROCESSES = reason("processes-started")

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "freed"
 REASON = b"Trying to backward through the graph a second time"
-KEPT = 1 << 20  # the most nodes whose runs are remembered; beyond it, all are forgotten
-NODES = 50_000  # the most nodes of a graph that are looked at
-USES = 4  # the most calls reported that used a result of the freed part
-NAMES = 4  # the most names reported that hold such a result
-VALUES = 20_000  # the most values of the program that are searched for these names
+KEPT = 1 << 20  # maximum number of nodes whose runs are remembered; with more, all are forgotten
+NODES = 50_000  # maximum number of nodes of a graph that are looked at
+USES = 4  # maximum number of calls reported that used a result of the freed part
+NAMES = 4  # maximum number of names reported that hold such a result
+VALUES = 20_000  # maximum number of values of the program that are searched for these names
 DEEP = 4  # how many levels of objects inside objects are searched
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SUBSCRIPT = re.compile(r"\[[^]]*\]")

@@ -1,4 +1,4 @@
-"""Tell the start of a Python function from its resumption: Python reports each resumption of a generator as a call."""
+"""Distinguish the start of a Python function from a resumption: Python reports both as calls."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A handler runs in the main thread between two instructions of Python, and may raise. If it raised inside the code of a
 recorder, only half of the hooks would be set. So the program's handlers are replaced by a C function that only notes
-which signal came. Afterwards the handlers are put back, and each is called for its signal if that came.
+which signal came. Afterwards the handlers are put back, and each handler whose signal came is called.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _action(number: int) -> Any:
 def is_the_programs(error: BaseException) -> bool:
     """Returns whether an exception from a recorder's own code is the program's, raised by a handler of a signal.
 
-    Ctrl-C, an exit and similar exceptions count as the program's. Any other exception does if it came through a handler.
+    Ctrl-C, an exit and similar exceptions count as the program's. Others count if they came through a handler.
     """
     if not isinstance(error, Exception):
         return True

@@ -26,11 +26,11 @@ from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
 from .whose import OURS
 
-OUTPUT_LIMIT = 64 * 1024  # the most bytes that are kept of the user's output
-ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
+OUTPUT_LIMIT = 64 * 1024  # maximum number of bytes that are kept of the user's output
+ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of memory for an answer; more than any honest pass needs
 SMALLER = 4  # if the process cannot have so much memory for an answer, it is divided by this
 LEAST_LIMIT = 1 << 20
-LINE = 1 << 16  # the most bytes in a request to a child
+LINE = 1 << 16  # maximum number of bytes in a request to a child
 NUMBER = struct.Struct("q")
 PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; how one begins that is kept as a reserve
 FIRST = 8  # bytes before the first answer: they hold where the answer begins and how long it is

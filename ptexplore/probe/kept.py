@@ -28,8 +28,8 @@ from . import torch_api as api
 from .reasons import Said, reason
 from .values import attributes
 
-MOST_OBJECTS = 200_000  # the most objects that are read
-MOST_BYTES = 1 << 29  # the most bytes of tensors and arrays that are kept
+MOST_OBJECTS = 200_000  # maximum number of objects that are read
+MOST_BYTES = 1 << 29  # maximum number of bytes of tensors and arrays that are kept
 OURS = "__ptexplore__"
 # Objects whose attributes stay as an evaluation leaves them, by the module of their class; and why.
 LEFT = {

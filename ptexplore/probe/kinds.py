@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 END = 0  # in the order of calls: the end of the calls that Python made inside an operator
 HOLE = (-1, None)  # among the operators of a kind: Python ran here
-SHAPES = 64  # the most sizes of one kind that are distinguished
+SHAPES = 64  # maximum number of sizes of one kind that are distinguished
 SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 
 # The key of a row: the numbers of path, thread-local sets, kind and sizes. For a node of backward also the row of the

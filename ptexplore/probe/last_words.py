@@ -36,11 +36,11 @@ STACK = 4 << 20  # bytes of stack for the handler, in case the process has used 
 ASKED_AFTER = 1.0  # seconds until a thread that waits for Python's lock asks for it, once the process dies
 PATIENCE = 15_000  # milliseconds that the fork may take
 AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: the sender of these signals limits the time itself
-DEEPEST = 64  # the most C++ functions that are reported
+DEEPEST = 64  # maximum number of C++ functions that are reported
 BELOW = "guarded"  # the function of ptexplore that calls the traced code
 
 EndedBy: TypeAlias = Literal["signal", "exit", "timeout"]
-KILLED: Final = "signal"  # what ends a process
+KILLED: Final = "signal"  # the three ways in which a process ends
 EXITING: Final = "exit"
 LATE: Final = "timeout"
 EXIT_NAME, LATE_NAME = "os._exit", "timeout"

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from .messages import LibraryCallData, RunRequestData, RunToldData
 
 RECORDER: Final = "libraries"
-MOST = 10_000  # the most calls that are kept
+MOST = 10_000  # maximum number of calls that are kept
 UNBUFFERED = 2  # _IONBF of glibc
-BYTES = 16 * 1024 * 1024  # the most bytes of output that are read
+BYTES = 16 * 1024 * 1024  # maximum number of bytes of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
 _MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…

@@ -19,7 +19,7 @@ class Order:
         self.count = 0  # how many numbers are packed
 
     def pack(self) -> None:
-        """Pack the numbers of the last profile. This is one assignment, so an exception leaves the state before."""
+        """Pack the numbers of the last profile. The last step is one assignment: an exception leaves the old state."""
         packer = self._packer.copy()
         packed = packer.compress(struct.pack(f"<{len(self.numbers)}I", *self.numbers))
         self._packer, self._packed, self.count, self.numbers = (
