@@ -31,9 +31,8 @@ OF_FRAMES, OF_CALLS = ("frame", "builtin", "callback", "sets", "cut"), ("call",)
 MARKERS = (*OF_FRAMES, *OF_CALLS)
 BEGAN_LATE = reason("device-began-inside")
 NOT_LOOKED_AT = reason("device-not-watched")
-LAUNCH: Final = (
-    "launch"  # work given to a device: how many there are may differ from pass to pass, so they do not count for LIMIT
-)
+# Work given to a device. It does not count for LIMIT, because passes may differ in how much there is.
+LAUNCH: Final = "launch"
 WORDS = 300  # characters kept of an error's first line
 MAIN = "main"  # a marker in the expression's own thread, which becomes thread number 0
 

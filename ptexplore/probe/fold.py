@@ -1,4 +1,4 @@
-"""Fold the trees of torch's profiler. The size of the result grows with different calls, not with repeated ones.
+"""Fold the trees of torch's profiler. The size of the result depends on how many calls differ, not on repetitions.
 
 An operator call becomes a kind of its path, a count and a time (`kinds.py`), and a place in the order (`order.py`).
 Then the tree is dropped. A fold that is interrupted at any line keeps its finished rows; no row is half there.
@@ -100,7 +100,7 @@ class Fold:
                 _put_back_limits(limit, collects=collects)
         finally:  # once more, in case something was raised in that call
             _put_back_limits(limit, collects=collects)
-            self._work = api.NO_WORK  # `_work` and `numbers` hold the profile
+            self._work = api.NO_WORK  # this and the next line drop the profile
             self.numbers.release()
         self.saved.place()
         self._names.add_latest()

@@ -98,7 +98,8 @@ def told(
     """Returns the data of an observation "freed"; None if the freed node is not known.
 
     `starts`: the nodes where the failing backward began. `made`: gives the call that recorded the node with a number.
-    `makers`: gives all known calls of that kind. `backwards`: how many backwards were called. `whole`: see `place_of`.
+    `makers`: gives all known calls that recorded nodes. `backwards`: how many backwards were called. `whole`: as for
+    `place_of`.
     """
 
     def at(maker: NodeMaker) -> PythonPlaceData | None:

@@ -36,9 +36,10 @@ PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; h
 FIRST = 8  # bytes before the first answer: they hold where the answer begins and how long it is
 POLL = 10  # milliseconds between looks at the child on a system without pidfd
 
-# Signals to a process: a part of its time is over; all of its time is over, so it says what it saw; the same, harder.
-# Programs do not use them. Python's own handlers get the first two: these run between two instructions of Python, where
-# nothing is half done. The last one also reaches C code that does not end. 0: the system has no such signals.
+# Signals about the time of a process. The first says that a part of the time is over. The second and third say that all
+# of it is over; the process then says what it saw. Programs do not use these signals. Python's own handlers get the
+# first two: they run between two instructions of Python, where nothing is half done. The third also reaches C code that
+# does not end. 0: the system has no such signals.
 TIME_GOES_BY, TIME_IS_OVER, HURRY = (
     (int(signal.SIGRTMAX) - n for n in (3, 2, 1)) if hasattr(signal, "SIGRTMAX") else (0, 0, 0)
 )
@@ -160,7 +161,7 @@ def put(data: bytes | bytearray) -> None:
 
 
 def adopt_answer(process: int) -> None:
-    """Let a fork that was made for it give the answer of `process`."""
+    """Make this fork the process that answers, instead of `process`, which it was forked from."""
     if _own.process == process:
         _own.process = os.getpid()
 
