@@ -1,1 +1,1 @@
-"""Recorders that run inside the target Python, started by file path: standard library and torch alone."""
+"""Recorders that run inside the target Python, started by file path. They use only the standard library and torch."""

@@ -1,11 +1,13 @@
-"""Whether torch's C++ is at work: the profiler must not be stopped inside of an operator.
+"""Find out whether torch's C++ is at work. The profiler must not be stopped inside an operator.
 
-The operator's end would write into the memory of a profile that is gone, its event would be lost, and what it calls
-later would stand in whatever is open. Python's profile function tells of builtins that Python calls, and of nothing
-else that leads to an operator: syntax (`a @ b`, `x.T`), what C calls in turn (`map(torch.tanh, xs)`), a class.
+If it is stopped there, the end of the operator writes into the memory of a freed profile and the operator's event is
+lost. Later calls of that operator then appear inside another open event.
 
-Of the thread that asks, C++'s stack tells it. Nobody can read that of another thread while it runs: of that one its
-functions of Python tell which instruction they are at.
+Python's profile function reports only the builtins that Python calls. Operators also begin in other ways: by syntax
+(`a @ b`, `x.T`), by C code that calls a builtin (`map(torch.tanh, xs)`), or by a call of a class.
+
+For the calling thread, the C++ stack gives the answer. The C++ stack of another thread cannot be read while that thread
+runs. For another thread, the instructions that its Python functions are at give the answer.
 """
 
 from __future__ import annotations
@@ -24,29 +26,34 @@ from .generators import RESUMED
 from .taken import sys
 from .whose import OURS
 
-DEEPEST = 1 << 14  # frames of C++'s stack that are looked at
-LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # a call of an operator goes through one of them
+DEEPEST = 1 << 14  # maximum number of C++ frames that are looked at
+LIBRARIES = ("libtorch_cpu.so", "libtorch_python.so")  # every call of an operator goes through one of them
 CALLS = ("CALL", "PRECALL")
-# Instructions that call no operator; a lock that `with` enters may wait in one of them. Any other may call one.
+# Instructions that call no operator. `BEFORE_WITH` and `SETUP_` are here because a `with` may wait for a lock there.
+# Any instruction that is not in this list may call an operator.
 HARMLESS = (
     "RESUME", "JUMP", "SEND", "YIELD", "RETURN", "NOP", "EXTENDED_ARG", "BEFORE_WITH", "SETUP_", "IMPORT_",
     "LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL", "LOAD_NAME", "STORE_FAST", "STORE_NAME", "PUSH_", "POP_TOP", "POP_BLOCK",
 )  # fmt: skip
-# Instructions by which a function of Python is called, and no operator stands between.
+# Instructions that call a Python function directly, with no operator in between.
 ENTERS = (*CALLS, "BEFORE_", "SETUP_", "WITH_", "IMPORT_")
-DISPATCHES = "__torch_dispatch__"  # what has such a name (`__getitem__`) is called by Python itself, but this
+DISPATCHES = "__torch_dispatch__"  # Python itself calls functions with such names (`__getitem__`), except this one
 WAITING = {"_thread", "_queue", "time", "select", "posix", "_socket", "_ssl", "_io", "_multiprocessing"}
 
 
 def in_this_thread() -> bool:
-    """Whether torch's C++ has called what runs now: something of it is on the stack of this thread."""
+    """Returns whether torch's C++ called the code that runs now: a frame of torch is on the C++ stack of this thread.
+
+    Returns True, too, if the stack is deeper than DEEPEST or the memory map cannot be read. Without glibc's
+    `backtrace`, the Python stack decides.
+    """
     reads = _backtrace()
     if reads is None:  # no glibc
         return _leads_to_python(_outwards(sys._getframe(1)))
     frames = (ctypes.c_void_p * DEEPEST)()
     count = reads(frames, DEEPEST)
     if count == DEEPEST:
-        return True  # who called it all is not known
+        return True  # the outermost frames are unknown
     try:
         spans = _spans()
     except OSError:
@@ -55,13 +62,14 @@ def in_this_thread() -> bool:
 
 
 def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_told: bool) -> bool:
-    """Whether an operator may be at work in another thread, whose innermost function is at `inner`.
+    """Returns whether an operator may be at work in another thread, whose innermost Python function is `inner`.
 
-    `waits`: where it called, last, a builtin of C that only waits. `is_told`: whether the profile function sees what it
-    calls, and no builtin of torch's is open; of a thread that nobody looks at, a call is taken for one of another kind.
+    `waits`: code and offset of the thread's last call of a C builtin that only waits. `is_told`: the profile function
+    sees the calls of this thread, and no builtin of torch is open. If the profile function does not see the thread, a
+    call instruction is taken for a call that leads to no operator.
     """
     if inner.f_code.co_filename.startswith(OURS):
-        return True  # it is just being told what it does
+        return True  # the recorder's profile function runs in that thread
     name = _instruction(inner)
     if name.startswith(CALLS):
         if is_told and waits != (inner.f_code, inner.f_lasti):
@@ -72,21 +80,21 @@ def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_
 
 
 def prepare() -> None:
-    """Ask for what is needed later: a program may have no file left that can be opened."""
+    """Load the stack reader and the memory map now: later, the program may be unable to open another file."""
     _backtrace()
     with suppress(OSError):
         _spans()
 
 
 def only_waits(builtin: Any) -> bool:
-    """Whether a builtin of C that is no one of torch's does nothing but wait: for a lock, a file, the clock."""
+    """Returns whether a C builtin that is not torch's only waits: for a lock, a file or the clock."""
     owner = getattr(builtin, "__self__", None)
     module = getattr(builtin, "__module__", None)
     return (module if module is not None else type(owner).__module__) in WAITING
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """The program's functions on a stack, innermost first."""
+    """Yields the program's functions on a stack, innermost first, without ptexplore's."""
     while frame is not None:
         if not frame.f_code.co_filename.startswith(OURS):
             yield frame
@@ -94,7 +102,7 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _leads_to_python(frames: Iterator[FrameType]) -> bool:
-    """Whether an operator may stand between two functions of a stack, and have called the inner one."""
+    """Returns whether an operator may be between two functions of a stack: the outer calls it, it calls the inner."""
     inner = next(frames, None)
     for outer in frames:
         assert inner is not None
@@ -107,7 +115,10 @@ def _leads_to_python(frames: Iterator[FrameType]) -> bool:
 
 
 def _instruction(frame: FrameType) -> str:
-    """The name of the instruction that a function is at; in Python 3.11 it may be at what is kept behind that."""
+    """Returns the name of the instruction that a function is at.
+
+    In Python 3.11, `f_lasti` may point to the cache entries behind the instruction.
+    """
     at, text = frame.f_lasti, _text(frame.f_code)
     while at > 0 and dis.opname[text[at]] == "CACHE":
         at -= 2
@@ -121,7 +132,7 @@ def _text(code: CodeType) -> bytes:
 
 @functools.cache
 def _backtrace() -> Any:
-    """The C library's own reader of stacks; None where it has none."""
+    """Returns `backtrace` of the C library, or None if the C library has no such function."""
     try:
         function: Any = ctypes.CDLL(None).backtrace
     except (OSError, AttributeError):
@@ -132,7 +143,7 @@ def _backtrace() -> Any:
 
 @functools.cache
 def _spans() -> list[int]:
-    """Where the libraries are in memory: begins and ends in turn, in order."""
+    """Returns where the LIBRARIES are in memory: begin and end addresses in turn, sorted."""
     spans: list[int] = []
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
         for line in lines:

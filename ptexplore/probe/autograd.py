@@ -1,4 +1,4 @@
-"""Run backward from whatever the expression gave, and tell the autograd graph that its tensors lead to."""
+"""Run backward from the result of the expression, and list the nodes of its autograd graph."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .values import describe, tensors
 if TYPE_CHECKING:
     from .messages import GraphNodeData, ResultInfoData
 
-GRAPH_LIMIT = 20_000  # autograd nodes told of one result
-STARTS = 4  # tensors that backward ran from which are told
-# How backward began at a tensor, by what was added to get a scalar of it.
+GRAPH_LIMIT = 20_000  # maximum number of autograd nodes that are sent for one result
+STARTS = 4  # maximum number of tensors that are named as starts of backward
+# The code that says how backward began, by the text that was added to make a scalar of the tensor.
 _BEGUN = {"": "began-at", ".sum()": "began-at-sum", ".real": "began-at-real", ".real.sum()": "began-at-real-sum"}
 
 
 @dataclass(frozen=True)
 class BackwardStart:
-    """A tensor that backward starts from, and what is written after it to get the scalar that autograd asks for."""
+    """A tensor that backward starts from, and the code that makes the scalar of it that autograd needs."""
 
     tensor: torch.Tensor
     added: str  # "", ".real", ".sum()" or ".real.sum()"
 
 
 def roots(result: Any) -> list[BackwardStart]:
-    """What backward starts from. Raises Refused where no tensor of the result requires grad.
+    """Returns the tensors of a result that backward starts from. Raises Refused if no tensor requires grad.
 
-    A tensor that is no scalar is summed. Of a complex one the real part is taken: autograd has no default gradient for
-    complex numbers.
+    A tensor with more than one element is summed. Of a complex tensor the real part is taken: autograd has no default
+    gradient for complex numbers.
     """
     starts = [BackwardStart(t, _added(t)) for t in tensors(result) if t.requires_grad]
     if not starts:
@@ -50,13 +50,13 @@ def _added(tensor: torch.Tensor) -> str:
 
 
 def backward(starts: list[BackwardStart], scalars: list[torch.Tensor] | None = None) -> None:
-    """Run backward from `starts`, marked for the profiler from the first call that is added on."""
+    """Run backward from `starts`. The profiler's marker encloses the calls that make scalars, too."""
     with api.marker(BACKWARD):
         run_backward(starts, scalars)
 
 
 def run_backward(starts: list[BackwardStart], scalars: list[torch.Tensor] | None = None) -> None:
-    """The same without a marker of ours in it. `scalars` gets the tensors that backward runs from, before it does."""
+    """Run backward without a marker. `scalars` is filled with the tensors that backward runs from, before it runs."""
     scalars = [] if scalars is None else scalars
     scalars += [_scalar(start) if start.added else start.tensor for start in starts]
     if len(scalars) == 1:
@@ -69,14 +69,14 @@ def _scalar(start: BackwardStart) -> torch.Tensor:
     return eval(_ADDED[start.added], {"start": start.tensor})
 
 
-# Texts of their own, since the recorders pass over what a file of ours calls.
+# Compiled under a file name of their own: the recorders ignore calls from ptexplore's files.
 _ADDED = {
     added: compile(f"start{added}", "<added for backward>", "eval") for added in (".real", ".sum()", ".real.sum()")
 }
 
 
 def told(starts: list[BackwardStart]) -> ResultInfoData:
-    """What backward ran from; {} where it did not run."""
+    """Returns the tensors that backward ran from, as data of the result; {} if backward did not run."""
     if not starts:
         return {}
     first = [reason(_BEGUN[start.added], tensor=describe(start.tensor)) for start in starts[:STARTS]]
@@ -84,9 +84,9 @@ def told(starts: list[BackwardStart]) -> ResultInfoData:
 
 
 def _node_of(tensor: Any) -> Any:
-    """The node that a tensor comes from; None for a leaf, and where torch refuses to tell.
+    """Returns the autograd node of a tensor; None for a leaf, and if torch raises.
 
-    It does of a view made under no_grad that was written to since: reading the node is what raises
+    torch raises for a view that was made under no_grad and written to since. Reading the node is what raises
     (VariableHooks::grad_fn of torch/csrc/autograd/variable.cpp).
     """
     try:
@@ -96,9 +96,9 @@ def _node_of(tensor: Any) -> Any:
 
 
 def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[GraphNodeData], bool]:
-    """The nodes that the result's tensors lead to, with the sequence numbers of the calls that made them; if cut.
+    """Returns the nodes of the result's graph, each with its sequence number, and whether GRAPH_LIMIT cut the list.
 
-    `scalars`: what backward ran from, whose nodes are told too: those of the calls that were added.
+    `scalars`: the tensors that backward ran from. Their nodes are included: they belong to the calls that were added.
     """
     numbers: dict[Any, int] = {}
     with api.without_overrides():
@@ -123,10 +123,10 @@ def graph(result: Any, scalars: Sequence[torch.Tensor] = ()) -> tuple[list[Graph
 
 @dataclass(frozen=True)
 class KeptBytes:
-    """The bytes that the graph of a result keeps for backward, by the sequence number of the call that saved them.
+    """The bytes that a result's graph keeps for backward, by the sequence number of the call that saved them.
 
-    Each storage counts once, for the first call that saved it. What leaves hold does not count. `packed` tensors a hook
-    packed, and the memory of `unread` ones cannot be asked for: these are in no sum, nor is what `silent` nodes keep.
+    Each storage counts once, for the first call that saved it. Storages of leaves do not count. No sum contains these:
+    `packed` tensors, which a hook packed; `unread` tensors, whose storage cannot be read; tensors of `silent` nodes.
     """
 
     told: dict[int, int] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class KeptBytes:
 
 
 def saved(result: Any) -> KeptBytes:
-    """What the graph of a result keeps for backward."""
+    """Returns the bytes that the graph of a result keeps for backward. An error inside torch gives an empty record."""
     told: dict[int, int] = {}
     with suppress(Exception), api.without_overrides():
         nodes = [node for node in map(_node_of, tensors(result)) if node is not None]

@@ -1,4 +1,4 @@
-"""The catalogue message: every registration, dispatch table, key, public name and Python kernel of this torch."""
+"""The catalogue message: all registrations, dispatch tables, keys, public names and Python kernels of this torch."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
 def record() -> CatalogueToldData:
-    """The whole message. The dump comes first: importing the decompositions registers kernels of its own.
+    """Returns the whole message. The dump comes first, because importing the decompositions registers more kernels.
 
-    `operators` hold `dump` and `table` as numbers of `lines`: all of these tables are 40 MB, and half of that once a
-    line is sent once. capture/runtime.py puts the texts together again.
+    In `operators`, `dump` and `table` are lists of indexes into `lines`. All tables together are 40 MB; they are half
+    of that if each line is sent once. capture/runtime.py puts the texts together again.
     """
-    gc.disable()  # much is built and nothing is freed; this process ends with the message
+    gc.disable()  # much is built and nothing is freed; the process ends after this message
     lines: dict[str, int] = {}
     operators = [_operator(op, lines) for op in api.operator_names()]
     return {
@@ -81,7 +81,10 @@ def _names() -> Iterator[DumpedNameData]:
 
 
 def _described(name: str, value: Any, attribute: str | None = None) -> DumpedNameData | None:
-    """What a public name is: a builtin's table and method, a Python function's place, a slot or an attribute."""
+    """Describe a public name: the table and method of a builtin, the place of a Python function, a slot, an attribute.
+
+    Returns None for any other value.
+    """
     kind = type(value).__name__
     if kind in ("builtin_function_or_method", "method_descriptor"):
         known = api.identify(value)
@@ -97,7 +100,7 @@ def _described(name: str, value: Any, attribute: str | None = None) -> DumpedNam
 
 
 def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
-    """File, `def` line and last line of a Python callable beneath its wrappers; None where it has no code."""
+    """Returns file, `def` line and last line of a Python callable, without its wrappers; None if it has no code."""
     code = getattr(beneath(function), "__code__", None)
     if code is None:
         return None
@@ -106,7 +109,7 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 
 def beneath(function: Callable[..., Any]) -> Any:
-    """The innermost callable with code of Python's, beneath decorators and partials; else the callable itself."""
+    """Returns the innermost callable with Python code, inside decorators and partials; else the callable itself."""
     innermost: Any = function
     inner: Any = function
     seen = set[int]()
@@ -118,7 +121,10 @@ def beneath(function: Callable[..., Any]) -> Any:
 
 
 def qualname_of(function: Any) -> str:
-    """A callable's own name in its module, without the module: not that of what it wraps, which `wraps` copies."""
+    """Returns a callable's qualified name, without its module.
+
+    `functools.wraps` copies the name of the wrapped function to the wrapper. The name in the code is not copied.
+    """
     code = getattr(function, "__code__", None)
     if code is not None and hasattr(function, "__wrapped__"):
         return str(getattr(code, "co_qualname", code.co_name))  # co_qualname is new in Python 3.11
@@ -126,7 +132,7 @@ def qualname_of(function: Any) -> str:
 
 
 def _def_line(code: Any) -> int:
-    """The line of the `def` itself: Python counts a decorated function from its first decorator."""
+    """Returns the line of the `def`. Python gives the line of the first decorator instead."""
     first = int(code.co_firstlineno)
     heads = ((line, _DEF.match(linecache.getline(code.co_filename, line))) for line in range(first, first + 60))
     return next((line for line, head in heads if head and head[1] == code.co_name), first)

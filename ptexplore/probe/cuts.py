@@ -1,4 +1,4 @@
-"""What a recording lacks, and why: said once each, in the order in which it was found."""
+"""The reasons why parts are missing in a recording: each once, in the order in which they were found."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class CutList:
         self.told: list[Said] = []
 
     def add(self, cut: Said) -> None:
-        """Say a reason, if it was not said before."""
+        """Add a reason, if it is new."""
         if cut not in self.told:
             self.told.append(cut)
 
     def failed(self, error: BaseException) -> None:
-        """A fault of the recorder's own: the program does not see it, the recording tells of it."""
+        """Add an error of the recorder itself. The program does not see the error; the recording reports it."""
         at = error.__traceback__
         while at is not None and at.tb_next is not None:
             at = at.tb_next

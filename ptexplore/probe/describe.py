@@ -1,4 +1,4 @@
-"""Say where this interpreter's torch and torchgen lie, without importing either (standard library only)."""
+"""Say where torch and torchgen of this interpreter are, without importing either (standard library only)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 
 
 def find(name: str) -> str | None:
-    """The folder of package `name`, or None."""
+    """Returns the folder of package `name`, or None if it has none."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -22,11 +22,11 @@ def find(name: str) -> str | None:
 
 
 def main() -> None:
-    """Write the one message."""
+    """Write one message with the versions and folders to the channel."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--channel", type=int, required=True)
     channel = parser.parse_args().channel
-    sys.path.pop(0)  # this script's own folder, which is no place of the user's
+    sys.path.pop(0)  # the folder of this script, where the user's packages are not looked for
     message = {
         "python_version": platform.python_version(),
         "executable": sys.executable,

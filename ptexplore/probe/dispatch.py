@@ -1,13 +1,13 @@
-"""Record what the user's own expression calls: the callable, its arguments' key sets and the thread-local sets.
+"""Record what the user's expression calls: the callable, the key sets of its arguments and the thread-local sets.
 
-The expression's tree is rewritten so that each call, operator, subscript and attribute passes a recorder on its way.
-The recorder says what is called, as Python itself would resolve it, reads what the dispatcher will see, opens a marker
-in the profiler's tree, and lets the step happen.
+The expression's tree is rewritten so that each call, operator, subscript and attribute goes through a recorder. The
+recorder finds the callable as Python itself would. It reads what the dispatcher will see, opens a marker in the
+profiler's tree, and performs the step.
 
-A call stays where it is: the recorder is handed the function and the arguments, and the expression's own frame
-then makes the call, so `locals()`, `eval()` and whoever looks at its caller's frame see what they always see.
-Evaluation order and short circuits stay. Lambdas, generators and f-strings run later, elsewhere or under
-columns of their own; their insides are left alone.
+A call is not moved: the recorder gets the function and the arguments, then the expression's own frame makes the call.
+So `locals()`, `eval()` and code that reads its caller's frame work as usual. The order of evaluation and
+short circuits stay. Lambdas, generators and f-strings are not rewritten inside: lambdas run later or elsewhere,
+generators run later, and the parts of an f-string have column numbers of their own.
 
 Source of the rules by which a callable is found: Objects/abstract.c (binary_op1) and Objects/object.c (do_richcompare)
 of CPython; torch/csrc/autograd/python_variable.cpp for what torch.Tensor inherits.
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     )
 
 HELPER = "__ptexplore__"
-ITEMS = 256  # tensors told of one list argument
-CALLS = 10_000  # calls told of one expression
-MOST_HELD = 20_000  # tensors told of that were there before
-HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor takes their address
+ITEMS = 256  # maximum number of tensors of one list argument that are recorded
+CALLS = 10_000  # maximum number of calls of one expression that are recorded
+MOST_HELD = 20_000  # maximum number of earlier tensors that are recorded
+HELD = 1 << 30  # bytes of argument tensors kept alive, so that no other tensor gets the same address
 
 PERFORM: dict[str, Callable[..., Any]] = {
     name: getattr(operator, name + "_" if name in ("and", "or", "not") else name)
@@ -55,11 +55,11 @@ MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "n
 WITHOUT = object()
 Arguments = list[tuple[str, Any]]
 
-SOURCE_LIMIT = 2000  # characters kept of one step's source
+SOURCE_LIMIT = 2000  # characters kept of the source of one step
 
 
 class CallSite(TypedDict):
-    """A part of the expression: its text, what it is, and where it stands."""
+    """A part of the expression: its text, its kind of syntax, and its place in the text."""
 
     source: str
     syntax: str
@@ -80,13 +80,13 @@ UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Inv
 
 
 def rewrite(tree: ast.Expression, source: str) -> tuple[ast.Expression, list[CallSite]]:
-    """The instrumented expression, and its parts for the CallRecorder that its namespace must hold under HELPER."""
+    """Returns the rewritten expression and its parts. Its namespace must hold a CallRecorder of the parts as HELPER."""
     rewriter = Rewriter(source)
     return ast.fix_missing_locations(rewriter.visit(tree)), rewriter.sites
 
 
 class Rewriter(ast.NodeTransformer):
-    """Puts calls of HELPER's methods into a tree; `sites` says for each step what it is and where it stands."""
+    """Puts calls of HELPER's methods into a tree. `sites` has the syntax and place of each step."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -98,7 +98,7 @@ class Rewriter(ast.NodeTransformer):
     visit_Lambda = visit_JoinedStr = visit_TemplateStr = _left_alone  # noqa: N815 -- ast.NodeVisitor's names
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        # The first iterable alone is evaluated here and now.
+        # Python evaluates the first iterable at once, and the rest of a generator later.
         node.generators[0].iter = self.visit(node.generators[0].iter)
         return node
 
@@ -112,7 +112,7 @@ class Rewriter(ast.NodeTransformer):
         return self._ask(node, "end", site, ast.copy_location(made, node))
 
     def _callee(self, node: ast.expr) -> ast.expr:
-        """The function of a call: looking a method up is no step of its own, the call says which method it is."""
+        """Returns the function part of a call. The lookup of a method is not a step: the call names the method."""
         if isinstance(node, ast.Attribute):
             return ast.copy_location(ast.Attribute(self.visit(node.value), node.attr, node.ctx), node)
         return self.visit(node)  # type: ignore[no-any-return]
@@ -131,7 +131,7 @@ class Rewriter(ast.NodeTransformer):
         return self._ask(node, "unary", site, ast.Constant(UNARY[type(node.op)]), self.visit(node.operand))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """`a < b < c` becomes `a < b and b < c` with b evaluated once, as Python does it."""
+        """Turn `a < b < c` into `a < b and b < c` with b evaluated once, as Python does."""
         operands = [self.visit(node.left), *[self.visit(operand) for operand in node.comparators]]
         steps: list[ast.expr] = []
         kept: ast.Constant | None = None
@@ -195,16 +195,17 @@ class Rewriter(ast.NodeTransformer):
 
 
 class Broken(BaseException):
-    """A fault of the recorder's own: never to be taken for one of the expression's."""
+    """An error of the recorder itself. It must not be taken for an error of the expression."""
 
 
-_settled: list[Any] = []  # tensors among what `settle` froze
+_settled: list[Any] = []  # the tensors among the objects that `settle` froze
 
 
 def settle() -> None:
-    """Freeze what is there, for the passes that will be forked.
+    """Freeze all objects that exist now, before the passes are forked.
 
-    Each would look through all that torch made while it was imported, and would thereby have it copied.
+    Otherwise the garbage collector of each pass would visit all objects that torch made at import. Its writes to them
+    would make the system copy their memory.
     """
     with api.without_overrides():
         _settled.extend(value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE))
@@ -212,15 +213,16 @@ def settle() -> None:
 
 
 class Held:
-    """Every tensor that is a Python object now, with its key set: parameters, globals, what closures hold.
+    """Every tensor that is a Python object now, with its key set: parameters, globals, tensors that closures hold.
 
-    They are kept alive, so that their addresses stay their own. An expression that lets one go does not free it.
+    The tensors are kept alive, so that no new tensor gets the address of one. If the expression drops its last
+    reference to a tensor, the tensor is not freed.
     """
 
     def __init__(self) -> None:
         with api.without_overrides():
             tensors = [value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE)]
-            tensors += _settled  # no longer among the objects
+            tensors += _settled  # gc.get_objects does not list frozen objects
             self.told: list[HeldTensorData] = [
                 {"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]
             ]
@@ -229,9 +231,10 @@ class Held:
 
 @dataclass(frozen=True)
 class OpenCall:
-    """A call that has begun: what it is, its number, its marker, and how often its tensors had been written to.
+    """A call that has begun: its site, its number, its marker, and the versions of its tensors.
 
-    `held`: what Python lets go of when it has ended: as this goes behind the marker, so does whatever runs then.
+    `held`: the function and the arguments. Python releases them after the call. They are held until the marker has
+    closed, so that code which runs at their release is outside the marker.
     """
 
     site: int
@@ -241,7 +244,7 @@ class OpenCall:
     held: tuple[Any, ...]
 
     def written(self) -> Iterator[WrittenTensorData]:
-        """The tensors that were written to meanwhile."""
+        """Yields the tensors that were written to since the call began."""
         with api.without_overrides():
             for tensor, before in self.versions:
                 after = api.version(tensor)
@@ -255,7 +258,7 @@ class OpenCall:
 
 
 def versions(given: Arguments) -> list[tuple[Any, int]]:
-    """The tensors among arguments, themselves or in a list or tuple, each with how often it has been written to."""
+    """Returns the tensors among the arguments, also in a list or tuple, each with its version: how often written to."""
     values = [item for _, value in given for item in (value[:ITEMS] if type(value) in (list, tuple) else (value,))]
     read = {}
     with api.without_overrides():
@@ -267,9 +270,9 @@ def versions(given: Arguments) -> list[tuple[Any, int]]:
 
 
 class CallRecorder:
-    """What the rewritten expression calls. `calls` holds one record a step, in order of execution.
+    """Records what the rewritten expression calls. `calls` has one record a step, in the order of execution.
 
-    A context manager: leaving it closes the markers that an exception left open.
+    It is a context manager. Its end closes the markers that an exception left open.
     """
 
     slice = slice
@@ -281,12 +284,12 @@ class CallRecorder:
         self._pending: list[tuple[int, Any]] = []
         self._keywords: dict[str, Any] = {}
         self._open: list[OpenCall] = []
-        self.left: list[int] = []  # numbers of the calls that an exception left, outermost first
-        self.part = ""  # the text of the part that raised, where that is no call
+        self.left: list[int] = []  # numbers of the calls that an exception ended, outermost first
+        self.part = ""  # the source of the part that raised, if that part is not a call
         self._kept: dict[int, Any] = {}
         self._alive: list[Any] = []
         self._held = 0
-        self.asks_in = 0  # the thread in which it asks what is called, which may call Python of the user's own; 0: none
+        self.asks_in = 0  # the thread in which the recorder asks a callable or tensor, which may run user code; 0: none
 
     def __enter__(self) -> CallRecorder:
         return self
@@ -296,7 +299,7 @@ class CallRecorder:
         while self._open:
             self._close()
 
-    # --- a call: the expression itself makes it, between `arguments` and `end` ---
+    # --- a call: the expression itself makes the call, between `arguments` and `end` ---
 
     def callee(self, site: int, function: Any, /) -> Any:
         self._pending.append((site, function))
@@ -318,7 +321,7 @@ class CallRecorder:
             self._close()
         return result
 
-    # --- everything else is performed here ---
+    # --- any other step is performed here ---
 
     def binary(self, site: int, name: str, left: Any, right: Any, /) -> Any:
         return self._operator(site, f"__{name}__", f"__r{name}__", PERFORM[name], left, right)
@@ -353,7 +356,7 @@ class CallRecorder:
         return self._step(site, target, [("self", owner), ("other", other)], lambda: perform(left, right))
 
     def _step(self, site: int, target: CallTargetData | None, given: Arguments, perform: Callable[[], Any]) -> Any:
-        if target is None:  # no tensor has a part in this
+        if target is None:  # no tensor takes part in this step
             try:
                 return perform()
             except BaseException:
@@ -416,7 +419,7 @@ class CallRecorder:
         return call
 
     def _tensors(self, name: str, value: Any) -> list[CallArgumentData]:
-        """The tensors of one argument, itself or in a list or tuple, with their key sets."""
+        """Returns the tensors of one argument, also in a list or tuple, with their key sets."""
         if type(value) in (list, tuple):
             return [a for i, item in enumerate(value[:ITEMS]) for a in self._tensors(f"{name}[{i}]", item)]
         if not issubclass(type(value), api.TENSOR_BASE):
@@ -435,12 +438,12 @@ class CallRecorder:
         ]
 
     def _hold(self, tensor: Any) -> bool:
-        """Keep the tensor alive, so that its address stays its own; False when too much is held already."""
+        """Keep the tensor alive, so that no other tensor gets its address. False if HELD bytes are held already."""
         try:
             sizes = tensor.shape
-        except RuntimeError:  # a nested tensor has no one shape
+        except RuntimeError:  # a nested tensor has no single shape
             sizes = ()
-        # A symbolic size may be no number, and to ask for its number would add a guard to its shape environment.
+        # A symbolic size may have no value, and to ask for the value would add a guard to its shape environment.
         size = math.prod(sizes) * tensor.element_size() if all(type(n) is int for n in sizes) else 0
         if self._held + size > HELD:
             return False
@@ -449,24 +452,24 @@ class CallRecorder:
         return True
 
     def marked(self) -> dict[str, EventMark]:
-        """The markers' data, for the event tree."""
+        """Returns the data of the markers by name, for the event tree."""
         return {f"c:{c['call']}": {"type": "call", "call": c["call"]} for c in self.calls}
 
 
 def _owner(held: tuple[Any, ...]) -> list[tuple[str, Any]]:
-    """The tensor whose method is called, as an argument."""
+    """Returns the tensor whose method is called, as an argument named `self`, or no argument."""
     function = held[0] if held else None
     bound = attribute(function, "__self__", WITHOUT) if type(function) is not type else WITHOUT
     return [("self", bound)] if issubclass(type(bound), api.TENSOR_BASE) else []
 
 
 _BUILTINS = ("builtin_function_or_method", "method_descriptor")
-_SLOTS = ("method-wrapper", "wrapper_descriptor")  # Python's own faces of a type's C functions: a.__setitem__
+_SLOTS = ("method-wrapper", "wrapper_descriptor")  # how Python shows a type's C functions: a.__setitem__
 _FORMS = {"method_descriptor": "method", "wrapper_descriptor": "slot", "getset_descriptor": "attribute"}
 
 
 def of_call(function: Any) -> CallTargetData:
-    """What is called: a torch builtin by table and method, a Python function by its code's place, a class, …"""
+    """Describe a callable: table and method of a torch builtin, the place of a Python function's code, a class, …"""
     known = api.identify(function) if type(function).__name__ in _BUILTINS else None
     if known is not None:
         table, method = known
@@ -474,7 +477,7 @@ def of_call(function: Any) -> CallTargetData:
     if type(function).__name__ in _SLOTS and function.__objclass__ is api.TENSOR_BASE:
         name = function.__name__
         return {"kind": "slot", "table": "Tensor", "method": name, "qualname": api.public_name("Tensor", name)}
-    if not callable(function):  # by its class's slot alone: nothing of it runs
+    if not callable(function):  # only its class's name is known: nothing of it runs
         return {"kind": "uncallable", "qualname": api.qualname_of(type(function))}
     if issubclass(type(function), type):
         return {
@@ -486,17 +489,17 @@ def of_call(function: Any) -> CallTargetData:
     qualname = named if isinstance(named, str) else api.qualname_of(type(function))
     target = function
     if type(function) not in (FunctionType, MethodType):
-        # The type's own __call__, as the interpreter takes it.
+        # The `__call__` of the type, which is the one that the interpreter uses.
         target = attribute(type(function), "__call__", function)
     place = _place(target.__func__ if type(target) is MethodType else target)
     return {"kind": "python" if place else "other", "qualname": qualname, **place}
 
 
 def _bound_by_others(function: Any) -> str | None:
-    """The name of a builtin that is bound to what has no attribute of that name; None for any other function.
+    """Returns the name of a builtin whose bound object has no attribute of that name; None for any other function.
 
-    pybind11 binds each function to a record of its own, and Python makes the builtin's `__qualname__` of the record's
-    class.
+    pybind11 binds each function to a record of its own, and Python derives the builtin's `__qualname__` from the
+    record's class.
     """
     builtin = function.__func__ if type(function) is MethodType else function
     if type(builtin) is not BuiltinFunctionType:
@@ -512,15 +515,15 @@ def _bound_by_others(function: Any) -> str | None:
     return f"{api.qualname_of(owner)}.{name}"
 
 
-# Builtins of Python's that call a slot of what they are given.
+# Builtins of Python that call a slot of their argument.
 THROUGH = ((float, "__float__"), (int, "__int__"), (complex, "__complex__"), (bool, "__bool__"), (len, "__len__"),
            (operator.index, "__index__"))  # fmt: skip
 
 
 def of_builtin(function: Any, given: tuple[Any, ...]) -> CallTargetData | None:
-    """What a builtin of Python's calls of the one tensor that it is given: float(t) calls its __float__.
+    """Describe what a Python builtin calls on its only argument, a tensor: float(t) calls t.__float__.
 
-    None for any other call.
+    Returns None for any other call.
     """
     slot = next((name for builtin, name in THROUGH if builtin is function), None)
     target = of_slot(slot, given[0]) if slot is not None and len(given) == 1 else None
@@ -528,12 +531,13 @@ def of_builtin(function: Any, given: tuple[Any, ...]) -> CallTargetData | None:
 
 
 def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[CallTargetData | None, Any, Any]:
-    """What a binary operator or comparison computes with, its `self` and `other`; None where no tensor is in it.
+    """Find what a binary operator or comparison calls, and its `self` and `other`; None if neither operand is a tensor.
 
-    The right operand goes first where its class is derived from the left's and overrides the reflected method.
-    A left operand that is no tensor (a number) answers NotImplemented to a tensor, so the right one is called; a text
-    that a tensor is formatted into (`"%f" % t`) does not, and what a class of Python answers only its frame tells.
-    A tensor answers NotImplemented to what it does not take as an operand, whose own method is then called.
+    If the class of the right operand is derived from the left's and overrides the reflected method, the right one is
+    called first. A left operand that is not a tensor, say a number, answers NotImplemented to a tensor, and then the
+    right one is called. A text that a tensor is formatted into (`"%f" % t`) does not answer so. The answer of
+    a Python class is known only from its frame. A tensor answers NotImplemented to an operand of a class that it does
+    not take; then the other operand's method is called.
     """
     mine, theirs = type(left), type(right)
     is_tensor = issubclass(mine, api.TENSOR_BASE)
@@ -551,7 +555,7 @@ def of_operator(name: str, reflected: str, left: Any, right: Any) -> tuple[CallT
 
 
 def _is_operand(kind: type) -> bool:
-    """Whether a tensor's operators take values of a class: tensors, numbers, what overrides torch's functions.
+    """Returns whether tensor operators take values of a class: tensors, numbers, a class with `__torch_function__`.
 
     Source: THPUtils_checkScalar of torch/csrc/utils/python_numbers.h, and check_has_torch_function.
     """
@@ -560,15 +564,16 @@ def _is_operand(kind: type) -> bool:
     return any((api.module_name_of(base), api.qualname_of(base)) == ("numpy", "generic") for base in api.bases_of(kind))
 
 
-# Classes that compare by identity, or not at all: what a tensor answers decides. That of None has methods of its own
-# for it from Python 3.12 on.
+# Classes that compare by identity or not at all: the tensor's answer decides. From Python 3.12 on, the class of None
+# has comparison methods of its own.
 PLAIN = (object, type(None))
 
 
 def _of_class(name: str, kind: type, *, written: bool = False) -> CallTargetData | None:
-    """A method that a class which is no tensor's has for an operator; with `written` one that is written in Python.
+    """Describe the operator method of a class that is not a tensor's; with `written`, only one written in Python.
 
-    One in Python may answer NotImplemented, too: it has no name then, but for the place by which its frame is known.
+    A method written in Python may answer NotImplemented, too. So the method gets no name here, only the place that
+    identifies its frame.
     """
     base, value = _find(kind, name)
     if base is None or base in PLAIN or value is None:
@@ -580,7 +585,7 @@ def _of_class(name: str, kind: type, *, written: bool = False) -> CallTargetData
 
 
 def of_slot(name: str, operand: Any) -> CallTargetData | None:
-    """What attribute or operator syntax finds on a tensor's type; None where the operand is no tensor or has none."""
+    """Find what attribute or operator syntax calls on a tensor's type. None if not a tensor, or nothing is found."""
     kind = type(operand)
     if not issubclass(kind, api.TENSOR_BASE):
         return None
@@ -594,13 +599,13 @@ def of_slot(name: str, operand: Any) -> CallTargetData | None:
         return {"kind": "attribute" if isinstance(value, property) else "python", **target, **place}
     form = _FORMS.get(type(value).__name__, "attribute")
     if form == "method" and value.__objclass__ is api.TENSOR_BASE:
-        # A class may have it under another name: `__neg__ = _C.TensorBase.neg`.
+        # A class may define the slot as a method of another name: `__neg__ = _C.TensorBase.neg`.
         return {**target, "kind": form, "table": "Tensor", "method": value.__name__}
     return {"kind": form, "table": "Tensor" if base is api.TENSOR_BASE else None, **target}
 
 
 def _find(kind: type, name: str) -> tuple[type | None, Any]:
-    """The class in `kind`'s order of resolution that defines `name`, and what it defines."""
+    """Returns the first class of `kind`'s method resolution order that defines `name`, and the value."""
     for base in api.bases_of(kind):
         if name in api.defined_by(base):
             return base, api.defined_by(base)[name]
@@ -608,7 +613,7 @@ def _find(kind: type, name: str) -> tuple[type | None, Any]:
 
 
 def attribute(value: Any, name: str, default: Any = None) -> Any:
-    """An attribute of whatever the user calls; its class may answer a question with any error."""
+    """Returns an attribute of any user's object, or the default: its class may raise any error."""
     try:
         return getattr(value, name, default)
     except Exception:
@@ -616,6 +621,6 @@ def attribute(value: Any, name: str, default: Any = None) -> Any:
 
 
 def _place(function: Any) -> CallTargetData:
-    """Where a Python function's own code begins, as its frame will say; {} for what has none."""
+    """Returns where a Python function's code begins, as its frame will say; {} if it has no code."""
     code = attribute(function, "__code__")
     return {"file": code.co_filename, "line": code.co_firstlineno} if type(code) is CodeType else {}

@@ -1,4 +1,4 @@
-"""The profiler's event tree as plain data, parents before children; our markers become what they mark."""
+"""The profiler's event tree as plain data, parents before children. A marker becomes the data that it stands for."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ if TYPE_CHECKING:
     from .messages import EventData, EventParts
 
     class EventMark(EventParts):
-        """What a marker stands for, or what the profiler says of one event: without its place in the tree."""
+        """The data of a marker, or of one event of the profiler, without its place in the tree."""
 
         type: str
 
 
 Phase: TypeAlias = Literal["forward", "backward"]
 
-LIMIT = 20_000  # events kept of one pass, markers not counted, so that every pass keeps the same ones
+LIMIT = 20_000  # events kept of one pass; markers do not count, so that every pass keeps the same events
 ENGINE = "autograd::engine::evaluate_function: "
 BACKWARD = "phase:backward"
-COUNTED = 1 << 62  # sequence numbers of autograd are below; what has none has a larger one, or -1
-APART = 1 << 40  # between the sequence numbers of two threads, each of which counts for itself
-OF_FRAMES, OF_CALLS = ("frame", "builtin", "callback", "sets", "cut"), ("call",)  # what recorders mark, by the recorder
+COUNTED = 1 << 62  # autograd's sequence numbers are smaller; an event without one has a larger number, or -1
+APART = 1 << 40  # added for each thread to its sequence numbers, since each thread counts separately
+OF_FRAMES, OF_CALLS = ("frame", "builtin", "callback", "sets", "cut"), ("call",)  # types of marks, by recorder
 MARKERS = (*OF_FRAMES, *OF_CALLS)
 BEGAN_LATE = reason("device-began-inside")
 NOT_LOOKED_AT = reason("device-not-watched")
-LAUNCH: Final = (
-    "launch"  # what a device was given to do: its number may differ from pass to pass, and counts for no limit
-)
+# Work given to a device. It does not count for LIMIT, because passes may differ in how much there is.
+LAUNCH: Final = "launch"
 WORDS = 300  # characters kept of an error's first line
-MAIN = "main"  # a marker that tells which thread is the expression's own: number 0
+MAIN = "main"  # a marker in the expression's own thread, which becomes thread number 0
 
 
 def collect(
     profile: Any, marked: Mapping[str, EventMark], *, timed: bool = False, errors: Sequence[Note] = ()
 ) -> tuple[list[EventData], bool]:
-    """The events of a finished profile and whether some were cut; `timed`: each with its nanoseconds.
+    """Returns the events of a finished profile, and whether LIMIT cut some. `timed`: each event has its nanoseconds.
 
-    `marked` gives the data of each marker by its name; a marker of an unknown name only passes its children on.
-    `errors` are those of C++ that were caught: the operator that made one has it.
+    `marked` has the data of each marker by name. A marker of an unknown name is left out, and its children move up.
+    `errors`: errors that C++ made and that were caught. An error is added to the event of the operator that made it.
     """
     events: list[EventData] = []
     made = _Makers(errors)
     roots = api.event_roots(profile)
     threads = {event.start_tid: 0 for event in roots if event.name == api.MARK + MAIN}
-    roots.sort(key=lambda event: event.start_tid not in threads)  # by time alone, each recorder would have an order
+    roots.sort(key=lambda event: event.start_tid not in threads)  # by time only, the order would depend on the recorder
     began = _backward_began(roots)
     stack: list[tuple[Any, int | None, Phase]] = [
         (event, None, "forward" if event.start_tid in threads or event.start_time_ns < began else "backward")
@@ -91,20 +90,20 @@ def collect(
 
 
 class _Makers:
-    """Which operator made an error: the innermost one that ran at its time, if nothing else ran then."""
+    """Finds the operator that made an error: the innermost one that ran at that time, unless other threads ran any."""
 
     def __init__(self, errors: Sequence[Note]) -> None:
         self._errors = errors
         self._around: list[list[EventData]] = [[] for _ in errors]
 
     def met(self, event: EventData, begin: int, end: int) -> None:
-        """An operator's event, that of the operator around it before it, and its times."""
+        """Take an operator's event and its times. The event of an enclosing operator must come first."""
         for error, around in zip(self._errors, self._around, strict=True):
             if begin <= error.time <= end:
                 around.append(event)
 
     def tell(self) -> None:
-        """Put each error into its operator's event."""
+        """Put each error into the event of its operator."""
         for error, around in zip(self._errors, self._around, strict=True):
             if around and _is_one_chain(around):
                 words = error.in_python.decode("utf-8", "replace").strip().partition("\n")[0]
@@ -112,16 +111,19 @@ class _Makers:
 
 
 def _is_one_chain(events: Sequence[EventData]) -> bool:
-    """Whether of these events each lies in the one before: all of one thread, and by no other's clock."""
+    """Returns whether each event lies inside the one before.
+
+    All these events ran at the same time. So they are nested if they ran in one thread and their numbers ascend.
+    """
     return len({event["thread"] for event in events}) == 1 and all(
         inner["event"] > outer["event"] for outer, inner in pairwise(events)
     )
 
 
 def _backward_began(roots: Sequence[Any]) -> float:
-    """When backward began, on the clock of the events; never, where it did not."""
+    """Returns when backward began, on the clock of the events; infinity if it did not begin."""
     pending, depth = list(roots), 0
-    while pending and depth < 3:  # the marker lies in that of the thread, in no event of torch's
+    while pending and depth < 3:  # the marker is inside the thread's marker, never inside an event of torch
         for event in pending:
             if event.name == api.MARK + BACKWARD:
                 return float(event.start_time_ns)
@@ -130,7 +132,7 @@ def _backward_began(roots: Sequence[Any]) -> float:
 
 
 def _telling(events: list[EventData]) -> list[EventData]:
-    """Without the small builtins of torch's Python machinery (`_has_torch_function`) that called no operator."""
+    """Drop the small builtins of torch's Python machinery (`_has_torch_function`) that called no operator."""
     parents = {event["parent"] for event in events}
     return [
         e for e in events if e["type"] != "builtin" or not api.is_internal(e["table"] or "") or e["event"] in parents
@@ -163,12 +165,12 @@ def _data(event: Any, marked: Mapping[str, EventMark]) -> EventMark | None:
 
 
 def launch(name: str, through: str | None, took: int) -> EventMark:
-    """Work that a device was given: its name, the function of its runtime that launched it, and its nanoseconds."""
+    """Returns a launch as an event: the work's name, the runtime function that launched it, and its nanoseconds."""
     return {"type": LAUNCH, "name": name, "through": through, "took": took}
 
 
 def recorded_input(value: Any) -> Any:
-    """One recorded input: a tensor's metadata, a list of them, a number or a short text; None for anything else."""
+    """Convert a recorded input: a tensor's metadata, a list of them, a number or a short text. None for the rest."""
     if api.is_tensor_metadata(value):
         return {
             "impl": int(value.impl_ptr or 0),

@@ -1,4 +1,4 @@
-"""The user's expression: read without running it, its names bound (torch's modules, --var, --setup, seeded tensors)."""
+"""Read the user's expression without running it, and bind its names (torch modules, --var, --setup, seeded tensors)."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 SEED_NAME = re.compile(r"[A-Za-z]\d*\Z")
 SIZE = (3, 3)
 OURS = "__ptexplore__"  # the namespace's own name
-CLOSE = (3, 0.6)  # how many near names are told, and how near they are
+CLOSE = (3, 0.6)  # how many similar names are offered, and how similar they must be
 ALL_SETUP = "<--setup>"
 EXPRESSION, SCRIPT, SETUP = reason("given-expression"), reason("given-script"), reason("given-setup")
-LOST = 3  # things that an evaluation used up which are named
-OF_PYTHON = ("__warningregistry__", "__annotations__")  # what it puts beside the names of whoever runs code
-UNREPEATABLE = "repeat"  # the kind of what cannot be run a further time
+LOST = 3  # maximum number of used-up things that are named
+OF_PYTHON = ("__warningregistry__", "__annotations__")  # names that Python adds to a namespace in which code runs
+UNREPEATABLE = "repeat"  # the kind of Refused for an evaluation that cannot be repeated
 A_CLONE = " (a clone, so no leaf: to write in place to a leaf that requires grad may be an error)"
 _IN_PLACE_DUNDER = re.compile(r"__(set|del)item__\Z|__i(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|[lr]shift)__\Z")
 _NOT_IN_PLACE = {"requires_grad_", "share_memory_"}
-_WITHOUT_HISTORY = {"data", "detach", "grad"}  # what is written to these is no write to the leaf in its history
-# Their functions with an underscore write to a leaf with grad mode off, or to its gradient alone.
+_WITHOUT_HISTORY = {"data", "detach", "grad"}  # a write to one of these is not in the autograd history of the leaf
+# Functions of these modules with a trailing underscore write to a leaf with grad mode off, or only to its gradient.
 _BEHIND_AUTOGRAD = ("torch.nn.init", "torch.nn.utils")
 
 
 @dataclass(eq=False)
 class Refused(Exception):
-    """What the user wrote cannot be run.
+    """The user's text cannot be run.
 
-    `kind` says how, `told` is what is wrong, `where` is (line, column) in `source`, both from 1, and `close` are near
-    names.
+    `kind` is the kind of failure, `told` the reason, and `where` the (line, column) in `source`, both counted from 1.
+    `close` are similar names.
     """
 
     kind: str
@@ -66,14 +66,14 @@ class Refused(Exception):
 
 
 class Unrepeatable(Refused):
-    """A further evaluation in this process would not find what the first found: `told` says so of it."""
+    """A further evaluation in this process would not find the state that the first one found; `told` says why."""
 
     def __init__(self, why: Said) -> None:
         super().__init__(UNREPEATABLE, why)
 
 
 class RandomNumbers:
-    """The state of every source of random numbers, as it is now."""
+    """The present state of all sources of random numbers."""
 
     def __init__(self) -> None:
         self._torch = {id(g): (g, api.generator_state(g)[1]) for g in api.random_generators()}
@@ -82,7 +82,7 @@ class RandomNumbers:
         self._numpy: Any = numpy.get_state() if numpy is not None else None
 
     def put_back(self, seed: int) -> None:
-        """Give each the state that it had; the generator of a device that was not in use then, this seed."""
+        """Put each state back. A generator of a device that was not in use at that time gets this seed."""
         for generator in api.random_generators():
             if id(generator) in self._torch:
                 self._torch[id(generator)][1](None)
@@ -95,14 +95,14 @@ class RandomNumbers:
 
 
 def parse(expression: str, given: Said) -> ast.Expression:
-    """The expression's tree; `given` is how it was given. Raises Refused for what is no single expression."""
+    """Parse the expression; `given` says how it was given. Raises Refused if it is not one single expression."""
     source = expression.strip()
     if not source:
         raise Refused("empty", reason("given-empty", given=given))
     file = _file_of(given)
     try:
         tree = ast.parse(source, filename=file, mode="eval")
-        compile(tree, file, "eval")  # what parses may still be no expression: `(yield)`
+        compile(tree, file, "eval")  # some texts parse but are not expressions: `(yield)`
     except SyntaxError as error:
         raise _refused(error, source, given) from None
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:  # NUL bytes, absurd nesting
@@ -111,28 +111,28 @@ def parse(expression: str, given: Said) -> ast.Expression:
 
 
 def _does_not_parse(given: Said, error: str) -> Said:
-    """Why Python's parser refuses a text; it says nothing if that nests too deeply."""
+    """Returns why Python's parser refuses a text. If the text nests too deeply, the parser gives no message."""
     because = reason("said", sentence=error) if error else reason("nests-beyond-parser")
     return reason("given-unparsed", given=given, because=because)
 
 
 def _file_of(given: Said) -> str:
-    """What stands for the file of a text in Python's own warnings of it."""
+    """Returns the file name that Python's warnings about a text show."""
     return f"<{given['code'].removeprefix('given-')}>"
 
 
 def variable(name: str) -> Said:
-    """A value given for a name."""
+    """Returns the reason code for a value given for a name."""
     return reason("given-variable", name=name)
 
 
 def raised(given: Said, error: BaseException) -> Said:
-    """What a given text raised."""
+    """Returns the reason for an exception that a given text raised."""
     return reason("given-raised", given=given, exception=type(error).__name__, message=text_of(error))
 
 
 def read(request: RunRequestData) -> ast.Expression | None:
-    """The tree of the expression that is asked for; None for a script. Raises Refused where it is no Python."""
+    """Parse the requested expression. Returns None for a script. Raises Refused if the text is not Python."""
     script = request.get("script")
     if script is None:
         return parse(request.get("expression") or "", EXPRESSION)
@@ -144,9 +144,9 @@ _codes: dict[tuple[str, str], CodeType] = {}
 
 
 def code_of(expression: str, given: Said, file: str) -> CodeType:
-    """The code of what is given beside the expression: one object in a process, as where a program repeats it.
+    """Compile a text that is given beside the expression. Raises Refused as `parse` does.
 
-    Raises Refused as `parse` does.
+    A process has one code object for each text, as a program has that runs the same code again.
     """
     if (expression, file) not in _codes:
         _codes[expression, file] = compile(parse(expression, given), file, "eval")
@@ -166,12 +166,12 @@ def _refused(error: SyntaxError, source: str, given: Said) -> Refused:
 
 
 def script_file(script: str) -> str:
-    """A script's name as Python itself gives it to the script (`__file__`, tracebacks): behind the current folder."""
+    """Returns a script's path as Python gives it to the script (`__file__`, tracebacks): after the current folder."""
     return script if os.path.isabs(script) else os.getcwd() + os.sep + script
 
 
 def check_script(script: str, sha256: str | None = None) -> CodeType:
-    """The code of a script, read once. Raises Refused for one that cannot be read, is no Python or has other bytes."""
+    """Read and compile a script once. Raises Refused if it cannot be read, is not Python, or has another hash."""
     try:
         with open(script, "rb") as file:
             source = file.read()
@@ -187,14 +187,14 @@ def check_script(script: str, sha256: str | None = None) -> CodeType:
 
 
 def free_names(expression: str) -> list[str]:
-    """Names that the expression reads and does not bind itself, in order of appearance."""
+    """Returns the names that the expression reads and does not bind itself, in order of appearance."""
     source = expression.strip()
     tree = ast.parse(source, mode="eval")
     table = symtable.symtable(source, "<expression>", "eval")
     bound = {s.get_name() for s in table.get_symbols() if s.is_assigned()} | set(_kept_names(tree))
     outer: set[str] = set()
     scopes = [table]
-    for scope in scopes:  # which grows
+    for scope in scopes:  # the loop adds scopes
         symbols = [s for s in scope.get_symbols() if s.is_global() or (scope is table and s.is_referenced())]
         outer.update(symbol.get_name() for symbol in symbols)
         scopes += scope.get_children()
@@ -204,9 +204,9 @@ def free_names(expression: str) -> list[str]:
 
 
 def _kept_names(tree: ast.AST) -> Iterator[str]:
-    """The names that `:=` binds outside of lambdas: in a comprehension it binds in what is around that (PEP 572).
+    """Yields the names that `:=` binds outside of lambdas. A comprehension's `:=` binds in the outer scope (PEP 572).
 
-    From Python 3.12 on symtable does not say so.
+    From Python 3.12 on, symtable does not report that.
     """
     pending = [tree]
     while pending:
@@ -217,18 +217,18 @@ def _kept_names(tree: ast.AST) -> Iterator[str]:
 
 
 def called_names(tree: ast.AST) -> set[str]:
-    """Names that are called: those can be no tensor."""
+    """Returns names that are called: these cannot be tensors."""
     return {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
 def own_names(tree: ast.AST) -> set[str]:
-    """Names that the expression binds somewhere itself: parameters, loop variables, `:=`."""
+    """Returns the names that the expression binds anywhere: parameters, loop variables, `:=`."""
     stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     return stored | {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
 
 
 def attribute_chains(tree: ast.AST) -> Iterator[list[str]]:
-    """Every `name.a.b` as ["name", "a", "b"]."""
+    """Yields every `name.a.b` as ["name", "a", "b"]."""
     for node in ast.walk(tree):
         parts: list[str] = []
         inner: ast.AST = node
@@ -240,9 +240,9 @@ def attribute_chains(tree: ast.AST) -> Iterator[list[str]]:
 
 
 def changed_in_place(tree: ast.AST, values: Mapping[str, Any]) -> set[str]:
-    """Names whose tensors the expression changes, by PyTorch's conventions: `add_`, `inplace=True`, `__setitem__`.
+    """Returns names whose tensors the expression changes, by PyTorch's naming: `add_`, `inplace=True`, `__setitem__`.
 
-    Not those that it asks no gradient for (`requires_grad_(False)`): that needs a leaf, which may then be changed.
+    Names with `requires_grad_(False)` are left out: the method needs a leaf, and the leaf may then be changed.
     """
 
     def is_module(name: str) -> bool:
@@ -269,7 +269,7 @@ def _asks_no_gradient(node: ast.Call) -> bool:
 
 
 def _is_behind_autograd(node: ast.expr, values: Mapping[str, Any]) -> bool:
-    """Whether a function is one of torch's that write to a tensor where autograd does not see it."""
+    """Returns whether a function belongs to torch and writes to a tensor without autograd's knowledge."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
@@ -297,9 +297,10 @@ def _is_in_place(node: ast.Call) -> bool:
 
 
 def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None:
-    """The name that a chain of methods and subscripts starts from: a view of a leaf is refused as the leaf is.
+    """Returns the name that a chain of methods and subscripts starts from.
 
-    None where the chain leaves the leaf: by a method that makes a tensor of its own (`a.sin()`), or has no history.
+    autograd refuses a write to a view of a leaf, as to the leaf. Returns None if the chain leaves the leaf: by a method
+    that makes a new tensor (`a.sin()`), or by an attribute without history.
     """
     while not isinstance(node, ast.Name):
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
@@ -308,7 +309,7 @@ def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if _is_of_module(node.func.value, is_module):
-                return None  # what a function returns is no leaf
+                return None  # the result of a function is not a leaf
             if node.func.attr in _WITHOUT_HISTORY or api.makes_a_tensor(node.func.attr):
                 return None
             node = node.func.value
@@ -318,16 +319,16 @@ def _root(node: ast.expr | None, is_module: Callable[[str], bool]) -> str | None
 
 
 def _module() -> ModuleType:
-    """The module that the expression's names are in, with those that are always there.
+    """Returns the module that holds the expression's names, filled with the names that always exist.
 
-    It can be imported by its name: pickle finds the classes of --setup so, and Dynamo the globals of functions. Each
-    namespace has a module of its own: a tracer or a handler that an earlier --setup left finds its names in the one
-    before. Where Dynamo is loaded there is one in the process, as Dynamo keeps the first that it found.
+    The module can be imported: so pickle finds the classes of --setup, and Dynamo finds the globals of functions. Each
+    namespace has a new module, since a tracer or handler that an earlier --setup left needs the names of the earlier
+    module. If Dynamo is loaded, the process has only one module, because Dynamo keeps the first one that it found.
     """
     module = sys.modules.get(OURS)
     if module is None or "torch._dynamo" not in sys.modules:
         module = sys.modules[OURS] = ModuleType(OURS)
-    left = dict(module.__dict__)  # kept until the names are there again: what goes with it may run code of the user's
+    left = dict(module.__dict__)  # kept until the names exist again: freeing the old values may run the user's code
     names = module.__dict__
     names.clear()
     names.update(vars(ModuleType(OURS)), __builtins__=builtins)
@@ -337,14 +338,14 @@ def _module() -> ModuleType:
 
 
 def _keep_text(file: str, code: str) -> None:
-    """Keep the text of what is no file where `inspect` finds it: TorchScript reads the source of what it compiles."""
+    """Keep a text without a file where `inspect` finds it: TorchScript reads the source of what it compiles."""
     linecache.cache[file] = (len(code), None, [f"{line}\n" for line in code.splitlines()], file)
 
 
 class Namespace:
-    """The names an expression sees, and how each came to be (`bound`).
+    """The names that an expression sees, and where each comes from (`bound`).
 
-    --setup runs once; `renew` gives a further evaluation in this process what the first one found.
+    --setup runs once. For a further evaluation in this process, `renew` restores what the first one found.
     """
 
     def __init__(self, request: RunRequestData) -> None:
@@ -352,20 +353,20 @@ class Namespace:
         self.values: dict[str, Any] = _module().__dict__
         self.bound: list[BoundNameData] = []
         self._numpy_is_seeded = False
-        self.is_again = False  # whether --setup had run in this process before
+        self.is_again = False  # --setup had run in this process before
         self.made: dict[str, Any] = {}  # what --setup made, by name
-        self.put_back: dict[str, None] = {}  # the names of what evaluations changed of that, and was put back
-        self._before: dict[str, Any] = {}  # the names there were before --setup, and those there were after
+        self.put_back: dict[str, None] = {}  # the names in `made` of objects that were changed, and put back
+        self._before: dict[str, Any] = {}  # the names before --setup; `_after`: the names after it
         self._after: dict[str, Any] = {}
         self._kept: Kept | None = None
         self._drawn: RandomNumbers | None = None
         self._settings: TorchSettings | None = None
 
     def fill(self, tree: ast.Expression | None, *, repeats: bool = False, keeps: bool = False) -> None:
-        """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for names it cannot bind.
+        """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for a name that it cannot bind.
 
-        With `repeats`, what is set in torch is kept as it is after --setup, for a further evaluation; with `keeps`,
-        what --setup made too, for `renew`.
+        With `repeats`, torch's settings after --setup are kept for a further evaluation. With `keeps`, the objects that
+        --setup made are kept, too, for `renew`.
         """
         self._prepare()
         self._settings = TorchSettings() if repeats else None
@@ -377,10 +378,10 @@ class Namespace:
         self._give(tree)
 
     def fill_again(self, tree: ast.Expression | None, before: Namespace) -> None:
-        """Fill, in a process in which --setup has run `before`, the first time or again.
+        """Fill in a process in which --setup ran already, for the namespace `before`.
 
-        Raises Unrepeatable where what the evaluation left set cannot be put back, and where --setup, run again for the
-        first time, does something to the process once more.
+        Raises Unrepeatable if a setting that the evaluation left in torch cannot be restored. Raises it, too, if the
+        second run of --setup changes the process once more; later runs are not checked.
         """
         self.is_again = True
         before.put_settings_back()
@@ -394,7 +395,7 @@ class Namespace:
         self._give(tree)
 
     def put_settings_back(self) -> None:
-        """Set what an evaluation left set in torch as --setup left it. Raises Unrepeatable where torch cannot do so."""
+        """Restore torch's settings as --setup left them. Raises Unrepeatable if torch cannot restore one."""
         left = self._settings.put_back() if self._settings is not None else []
         if left:
             raise Unrepeatable(reason("runs-in-what-is-left", settings=left))
@@ -410,14 +411,15 @@ class Namespace:
             self._setup(number, code)
 
     def renew(self, tree: ast.Expression | None) -> None:
-        """Give what `fill` gave, without --setup: its names and what they lead to as it left them, the rest made anew.
+        """Bind the names as `fill` did, without running --setup again.
 
-        Raises Unrepeatable where what it made cannot be put back.
+        The names of --setup and the objects that they lead to are restored. All other values are made anew. Raises
+        Unrepeatable if an object of --setup cannot be restored.
         """
         if self._kept is None or self._drawn is None:
             raise ValueError("nothing was kept to be given again")
         self.put_settings_back()
-        replaced = dict(self.values)  # kept until the names are there again: what goes with it may run the user's code
+        replaced = dict(self.values)  # kept until the names exist again: freeing the old values may run the user's code
         self.put_back |= {n: None for n in self.made if replaced.get(n, self) is not self._after[n]}
         for name in replaced.keys() - self._after.keys():
             if not is_dynamos(name):
@@ -431,14 +433,14 @@ class Namespace:
         if self.request.get("sample") is not None:
             self._seed()
             self._sample()
-            self._before.update((entry["name"], self.values[entry["name"]]) for entry in self.bound)  # not --setup's
+            self._before.update((entry["name"], self.values[entry["name"]]) for entry in self.bound)  # not from --setup
         self.seed_numpy()
         self._drawn.put_back(self._seed_number)
         self._give(tree)
         del replaced
 
     def _give(self, tree: ast.Expression | None) -> None:
-        """Bind what is not --setup's own: its names are told, seeded tensors made, --var evaluated."""
+        """List the names of --setup that are used, make seeded tensors, evaluate --var."""
         variables = [(name, parse(text, variable(name)), text) for name, text in self.request["variables"]]
         before = self._before
         needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
@@ -452,13 +454,13 @@ class Namespace:
             self._seeded(names, called, given)
         for name, _, text in variables:
             self._variable(name, text)
-        for entry in self.bound:  # a later --var may have changed what was bound before
+        for entry in self.bound:  # a later --var may have changed a value that was bound before
             entry["description"] = describe(self.values[entry["name"]])
         if self.request["grad"] and tree is not None:
             self._require_grad(changed_in_place(tree, self.values))
 
     def _seed(self) -> None:
-        """One seed for every source of random numbers; numpy only where it is named: it costs a tenth of a second."""
+        """Seed all sources of random numbers. numpy is only imported if a text names it: that takes 0.1 seconds."""
         random.seed(self._seed_number)
         torch.manual_seed(self._seed_number)
         texts = [self.request.get("expression") or "", *self.request["setup"]]
@@ -476,20 +478,20 @@ class Namespace:
         return int(self.request.get("seed", 0))
 
     def seed_numpy(self) -> None:
-        """Seed numpy's random numbers once, if they are loaded: a script may load them later, or never."""
+        """Seed numpy's random numbers once, if numpy is loaded: a script may load it later, or never."""
         seed = getattr(sys.modules.get("numpy.random.mtrand"), "seed", None)
         if seed is not None and not self._numpy_is_seeded:
             self._numpy_is_seeded = True
             seed(self._seed_number)
 
     def _sample(self) -> None:
-        """Bind what a survey's sample gives: fresh values each time."""
+        """Bind the inputs of a survey's sample, which makes new values each time."""
         sample = self.request.get("sample")
         for name, value in sample()[1].items() if sample is not None else ():
             self._bind(name, value, "OpInfo")
 
     def digest(self, result: Any) -> str | None:
-        """A digest of a result; of a survey's sample also of inputs, gradients, and random numbers' state."""
+        """Returns a digest of a result; for a survey's sample, of inputs, gradients and random number states, too."""
         if self.request.get("sample") is None:
             return fingerprint(result)
         given = [self.values[entry["name"]] for entry in self.bound]
@@ -500,9 +502,9 @@ class Namespace:
     def _setup(self, number: int, code: str) -> None:
         file = f"<--setup {number + 1}>"
         _keep_text(file, code)
-        if sys.version_info < (3, 13) or len(self.request["setup"]) == 1:  # else a class is looked for by its line
+        if sys.version_info < (3, 13) or len(self.request["setup"]) == 1:  # from 3.13 on a class is found by its line
             _keep_text(ALL_SETUP, "\n".join(self.request["setup"]))
-            self.values["__file__"] = ALL_SETUP  # where `inspect` looks for the module's classes
+            self.values["__file__"] = ALL_SETUP  # `inspect` looks there for the module's classes
         try:
             exec(compile(code, file, "exec"), self.values)
         except SyntaxError as error:
@@ -522,7 +524,7 @@ class Namespace:
             self._bind(name, torch.randn(*SIZE), "seeded")
 
     def _near(self, name: str, given: set[str]) -> list[str]:
-        """Names near an unknown one: those in sight, and torch's functions by their full names."""
+        """Returns names similar to an unknown one: visible names, and torch's functions by their full names."""
         near = difflib.get_close_matches(name, [*self.values, *dir(builtins), *given], *CLOSE)
         for prefix, module in (("torch", torch), ("F", torch.nn.functional), ("nn", torch.nn)):
             public = [n for n in dir(module) if not n.startswith("_")]
@@ -542,7 +544,7 @@ class Namespace:
         self.bound.append({"name": name, "description": describe(value), "how": how})
 
     def _require_grad(self, in_place: set[str]) -> None:
-        """Make bound floating-point tensors require grad; non-leaves where the expression works in place."""
+        """Make the bound floating-point tensors require grad. Those that the expression changes become non-leaves."""
         for entry in self.bound:
             name = entry["name"]
             value: Any = self.values.get(name)
@@ -558,7 +560,7 @@ class Namespace:
 
 
 def check_attributes(tree: ast.AST, values: dict[str, Any]) -> None:
-    """Refuse a misspelt name of a module (`torch.ad`) before anything runs, with the closest real ones."""
+    """Refuse a misspelt name of a module (`torch.ad`) before anything runs, and offer the closest real names."""
     own = own_names(tree)
     for first, *rest in attribute_chains(tree):
         value: Any = values.get(first)
@@ -572,7 +574,7 @@ def check_attributes(tree: ast.AST, values: dict[str, Any]) -> None:
                 close = [f"{prefix}.{n}" for n in difflib.get_close_matches(part, dir(value), *CLOSE)]
                 raise Refused("attribute", reason("no-attribute", owner=prefix, name=part), close=close) from None
             except Exception:
-                break  # a module that is imported on first use, and fails to be: running the expression says so
+                break  # the import of a lazy module failed: the expression itself will report that
             value, prefix = inner, f"{prefix}.{part}"
 
 
@@ -581,7 +583,7 @@ def _is_module(value: Any) -> bool:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says; its class may be the user's own, and say nothing."""
+    """Returns an error's message. The error's class may be the user's, and its `__str__` may raise."""
     try:
         return str(error)
     except Exception:

@@ -1,4 +1,4 @@
-"""What is kept of a program's calls in case it fails in backward: who wrote to a tensor, and which nodes ran."""
+"""Logs of a program's calls, kept in case backward fails: who wrote to a tensor, and which nodes ran."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FaultLogs:
-    """The logs, and what an error's own tensors and nodes are in them. `writes`: None where torch does not tell."""
+    """Keeps the logs, and looks up in them an error's tensors and nodes. `writes` is None if torch cannot give them."""
 
     def __init__(self, rows: RowTable, kinds: KindTable, numbers: CallNumbers) -> None:
         self._rows, self._kinds, self._numbers = rows, kinds, numbers
@@ -26,7 +26,7 @@ class FaultLogs:
     def modified(
         self, refused: api.RefusedTensor, paths: Sequence[Path], *, whole: bool
     ) -> SavedTensorWritesData | None:
-        """Who saved a tensor and who wrote to it since, as an observation's data; None where no such call was seen."""
+        """Returns who saved a tensor and who wrote to it since, as an observation's data; None if no saver is known."""
         saver = self._numbers.numbered(refused.sequence)
         if saver is None or self.writes is None:
             return None
@@ -38,7 +38,7 @@ class FaultLogs:
     def freed(
         self, error: BaseException, paths: Sequence[Path], backwards: int, *, whole: bool
     ) -> FreedNodeData | None:
-        """Which node had been freed when the engine came to it, as an observation's data; None where it is not seen."""
+        """Returns which node was freed when the engine reached it, as an observation's data; None if unknown."""
         key_of = self._rows.keys()
 
         def maker(known: NumberedCall) -> freed.NodeMaker:

@@ -1,4 +1,4 @@
-"""What is told of the error that ended a program: where C++ threw it, who wrote to what was saved, or freed it."""
+"""Explain the error that ended a program: where C++ threw it, who wrote to a saved tensor, or who freed the graph."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
 class Faults:
-    """Notes what C++ throws from `on` to `off`, where that can be; the rest it asks of what was folded.
+    """Notes from `on` to `off` what C++ throws, if that is possible. Other answers come from the folded calls.
 
-    Libraries have one table of what they call, and so one note of it a process: `ThrowLog.of_this_process`.
+    A library has one table of the functions that it calls, so a process has one log: `ThrowLog.of_this_process`.
     """
 
     __slots__ = ("_cuts", "_fold", "_no_throws", "_paths", "_throws")
@@ -32,10 +32,10 @@ class Faults:
     def __init__(self, fold: Fold, paths: Paths, cuts: CutList) -> None:
         self._fold, self._paths, self._cuts = fold, paths, cuts
         self._throws: ThrowLog | None = None
-        self._no_throws: Said = {}  # why what throws is not noted
+        self._no_throws: Said = {}  # why C++ throws are not noted
 
     def on(self) -> None:
-        """Note from here on what throws."""
+        """Start to note what C++ throws."""
         try:
             self._throws = ThrowLog.of_this_process()
             self._throws.on()
@@ -43,12 +43,15 @@ class Faults:
             self._no_throws = error.reason
 
     def off(self) -> None:
-        """Errors are made as they would be."""
+        """Stop noting: C++ throws directly again."""
         if self._throws is not None:
             self._throws.off()
 
     def thrown(self, error: BaseException) -> SentThrowData | None:
-        """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
+        """Returns where C++ threw an error, as data of an observation.
+
+        Returns None if C++ did not throw the error, or the throw was not noted.
+        """
         text = text_of(error)
         if IN_TEXT in text:
             return {"text": text}
@@ -58,9 +61,9 @@ class Faults:
         return self._throws.told(text)
 
     def modified(self, error: BaseException) -> SavedTensorWritesData | None:
-        """Who wrote to the saved tensor that an error is about, as an observation's data; None where that is not seen.
+        """Returns who wrote to the saved tensor of an error, as data of an observation; None if that is not known.
 
-        The graph is read, which the program has given up by then.
+        Reads the autograd graph, which the program has given up by then.
         """
         text = text_of(error)
         versions = VERSIONS.search(text)
@@ -73,9 +76,9 @@ class Faults:
         return self._fold.faults.modified(refused, self._paths.by_number, whole=not self._cuts.told)
 
     def freed(self, error: BaseException, backwards: int) -> FreedNodeData | None:
-        """Which node an earlier backward had freed, and what leads to it still, as an observation's data; else None.
+        """Returns which node an earlier backward freed, and what still leads to it, as data of an observation.
 
-        `backwards`: how often backward was called.
+        Returns None if the error is another one, or the node is not known. `backwards`: how often backward was called.
         """
         if freed.REASON not in text_of(error).encode(errors="replace"):
             return None

@@ -1,4 +1,4 @@
-"""The key sets of tensors that a builtin may be given, read before its first call from a place."""
+"""Read the key sets of the tensors that a builtin may be given, before its first call from a place."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from . import torch_api as api
 from .paths import Path
 from .values import attributes, module_tensors, modules_in, names_of, tensors_among
 
-HELD = 1024  # tensors whose key sets are read before one call
+HELD = 1024  # maximum number of tensors that are read before one call
 
 
 def read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[Any] | None:
-    """Read the key sets of the tensors that a first call from a path can be given; the tensors.
+    """Read and return the tensors that the first call from a path can be given; `path.read` gets their key sets.
 
-    A profile function is not told the arguments of a builtin: they are its owner, and what its caller's names hold,
-    and what the object of a method holds. A module's parameters are its own; backward goes through those of all
-    modules that your functions hold.
+    A profile function does not get the arguments of a builtin. So these are read: the builtin's owner, values of the
+    caller's names, attributes of the caller's `self`, and parameters of modules among them. Backward goes through the
+    parameters of all modules that the program's functions hold. Returns None for torch's own helpers.
     """
     if not path.label.name:
-        return None  # torch's own helpers
+        return None  # a helper inside torch
     values = [getattr(builtin, "__self__", None), *_named_in(frame)]
     if path.label.is_backward:
         outer: FrameType | None = frame.f_back
@@ -38,7 +38,7 @@ def read_tensors(path: Path, sets: int, frame: FrameType, builtin: Any) -> list[
 
 
 def _named_in(frame: FrameType) -> Iterator[Any]:
-    """What the names of a function hold: its own, those of modules that it uses, those of a method's object."""
+    """Yields the values of a function's names: its locals, the globals that it uses, and the attributes of `self`."""
     own, shared = names_of(frame), frame.f_globals
     yield from own.values()
     if own is not shared:

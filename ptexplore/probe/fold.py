@@ -1,8 +1,7 @@
-"""Folds the trees of torch's profiler: what is kept of them grows with what differs, not with what repeats.
+"""Fold the trees of torch's profiler. The size of the result depends on how many calls differ, not on repetitions.
 
-An operator call becomes one of its path's kinds, a count and a time (`kinds.py`), and a place in the order
-(`order.py`); the tree is dropped. A fold that is interrupted at any line keeps what it had: a row is whole, or is not
-there.
+An operator call becomes a kind of its path, a count and a time (`kinds.py`), and a place in the order (`order.py`).
+Then the tree is dropped. A fold that is interrupted at any line keeps its finished rows; no row is half there.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ from .thread_trees import ThreadTrees, in_order
 if TYPE_CHECKING:
     from .messages import LibraryCallData, OperatorKindData, SentStepsData
 
-LEAVES = 50_000  # calls of operators that call nothing that are known at sight
-DEEP = 100_000  # calls nest as deeply as the program's own
+LEAVES = 50_000  # maximum number of kinds of leaf calls that are recognized by key (`_met_before`)
+DEEP = 100_000  # recursion limit of a fold: calls nest as deeply as the program's own
 MARKED = api.MARK
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 
 
 class Fold:
-    """What was folded so far, and the walk over one profile's trees."""
+    """The result so far, and the walk over the trees of one profile."""
 
-    # In a dict of so many it takes twice as long to read one, and some are read for each event.
+    # Slots: with so many attributes, reading one from a dict takes twice as long, and each event reads some.
     __slots__ = (
         "_device", "_first", "_imported", "_leaves", "_marks", "_names", "_order", "_overloads", "_python", "_read",
         "_reading", "_root", "_route_of", "_seen", "_trees", "_work", "faults", "kinds", "numbers", "rows", "saved",
@@ -52,15 +51,15 @@ class Fold:
         self._order, self._names, self._trees = Order(), MetNames(), ThreadTrees()
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._overloads = api.records_overloads()
-        self._route_of: list[int] = []  # by row
-        # Of the profile that is folded: its markers, the path of the program, what of its events is a device's.
+        self._route_of: list[int] = []  # the number of the route, by row
+        # Of the profile that is folded: its markers, the path of the program, and which events are a device's work.
         self._marks: dict[str, tuple[Path, int]] = {}
         self._root: Path | None = None
         self._work = api.NO_WORK
-        self._imported = 0  # nanoseconds of imports that were folded: they are no operator's time
-        self._reading: dict[int, int] = {}  # key sets of tensors that were read before what is folded, by address
-        # Of the call that is folded: the sequence numbers in it, and the first one; nanoseconds in which it ran Python;
-        # the key sets of inputs that were read; the nanoseconds of each launch.
+        self._imported = 0  # nanoseconds of the folded imports, which are not an operator's time
+        self._reading: dict[int, int] = {}  # by address: key sets of tensors, read before the call that is folded
+        # Of the call that is folded: the sequence numbers in it, and the first one; the nanoseconds in which it ran
+        # Python; the key sets of inputs that were read; the nanoseconds of each launch.
         self._seen: list[int] = []
         self._first: int | None = None
         self._python = 0
@@ -69,25 +68,25 @@ class Fold:
 
     @property
     def digest(self) -> str:
-        """A hash of the names of all operators and nodes in the order in which they were folded."""
+        """A hash of the names of all operators and nodes, in the order in which they were folded."""
         return self._names.digest
 
     @property
     def met(self) -> int:
-        """How many operators and nodes were folded."""
+        """The number of folded operators and nodes."""
         return self._names.count
 
     def began(self, thread: int, own: Path) -> None:
-        """A thread of Python's began that is not the main one: its number, and its own path."""
+        """Note that a Python thread other than the main one began: its number and its own path."""
         self.numbers.has_threads = True
         self._trees.at[thread] = own, 0, own
 
     def are_at(self, threads: dict[int, tuple[Path, int, Path]]) -> None:
-        """Where threads are as a profile begins, by number: path, number of the sets, the thread's own path."""
+        """Note where threads are when a profile begins, by number: path, number of the sets, the thread's own path."""
         self._trees.at.update(threads)
 
     def take(self, profile: Any, marks: dict[str, tuple[Path, int]], root: Path, workers: Callable[[], Path]) -> None:
-        """Fold what one profile saw. `workers` gives the path of what threads did that ran nothing of Python's."""
+        """Fold one profile. `workers` gives the path for threads that ran no Python."""
         self._drop_halves()
         self._marks, self._root = marks, root
         self.steps.begin()
@@ -95,13 +94,13 @@ class Fold:
         try:
             try:
                 sys.setrecursionlimit(max(limit, DEEP))
-                gc.disable()  # thousands of objects are made and freed here, and none of them is garbage
+                gc.disable()  # thousands of objects are made and freed here, and none is garbage for the collector
                 self._fold_trees(profile, root, workers)
             finally:
                 _put_back_limits(limit, collects=collects)
-        finally:  # once more, where something was raised right there
+        finally:  # once more, in case something was raised in that call
             _put_back_limits(limit, collects=collects)
-            self._work = api.NO_WORK  # it holds the profile, as the next does
+            self._work = api.NO_WORK  # this and the next line drop the profile
             self.numbers.release()
         self.saved.place()
         self._names.add_latest()
@@ -124,7 +123,7 @@ class Fold:
                 self._walk(trees, path, sets)
 
     def _drop_halves(self) -> None:
-        """Drop what a fold that was interrupted left half made: a row, or a kind, that has no key."""
+        """Drop a row or a kind without a key, which an interrupted fold may have left."""
         self.rows.drop_half()
         self.kinds.drop_half()
         self.steps.drop_half()
@@ -133,7 +132,7 @@ class Fold:
     # --- the walk ---
 
     def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
-        before = None  # what ran before an operator: where it was called by syntax, that tells the place
+        before = None  # the site of the marker before an operator; it helps to place an operator that syntax called
         marks, stepping = self._marks, self.steps.stepping
         for event in trees:
             name = event.name
@@ -141,7 +140,7 @@ class Fold:
             if marked is not None:
                 inner = marked[0]
                 before = inner.site
-                # Where no more paths are told apart, what a path calls is counted for itself.
+                # If there was no room for a path, the marker has the path around it, whose time includes it already.
                 if inner is not path and inner is not self._root:
                     took = event.duration_time_ns
                     inner.time += took
@@ -169,7 +168,7 @@ class Fold:
                     self._unit(call, path, sets, (path.site, before))
 
     def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
-        """Walk what is no operator: a range, or what a device's runtime did without one."""
+        """Walk an event that is not an operator: a range, or a device's work that no operator launched."""
         launched = api.launched(event, self._work)
         for work in launched:
             self._unit(launch_call(event, *work), path, sets)
@@ -177,15 +176,17 @@ class Fold:
             self._walk(api.in_order(event.children, self._work), path, sets)
 
     def _walk_marked(self, event: Any, path: Path, sets: int) -> None:
-        """Walk what a marker stands for, which may be the builtin that was stepped."""
+        """Walk the events in a marker, which may be the marker of the stepped builtin."""
         around = self.steps.enter(path)
         self._walk(event.children, path, sets)
         self.steps.leave(around)
 
     def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
-        """Count an operator call that called none at sight, if the like of it was met before: MET; else it is read.
+        """Count a call of a leaf operator, which calls no operator; a call with a known key is not read further.
 
-        Of a loop of small operators that is most of what recording costs: all that tells such calls apart is one key.
+        Returns MET if the call was counted. Otherwise returns the call as read, or None if the event is not a call. In
+        a loop of small operators such calls are most of the cost of recording, so one key has all that distinguishes
+        them.
         """
         fields = event.extra_fields
         given = fields.inputs if type(fields) is _OPERATOR else None
@@ -234,7 +235,7 @@ class Fold:
         return MET
 
     def _launched_alone(self, children: list[Any]) -> Sequence[tuple[str, str | None, int]] | None:
-        """What the events in an operator's launched on a device; None where there are others, as operators."""
+        """Returns the launches in an operator's events; None without device work, or if an operator is among them."""
         if not self._work or any(type(child.extra_fields) is _OPERATOR for child in children):
             return None
         return [given for child in api.in_order(children, self._work) for given in api.launched(child, self._work)]
@@ -242,7 +243,7 @@ class Fold:
     # --- one call ---
 
     def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
-        """One operator call, or one node that the engine ran, with all that it called: the number of its row."""
+        """Count one operator call, or one node that the engine ran, with all calls inside. Returns its row's number."""
         order = self._order.numbers
         position = len(order)
         outer = self._seen, self._first, self._python, self._read, self._device
@@ -250,13 +251,13 @@ class Fold:
             order.append(END)
             return self._counted(call, path, sets, site, position)
         except BaseException:
-            del order[position:]  # it is counted whole, or not at all
+            del order[position:]  # the call is counted whole, or not at all
             raise
         finally:
             self._seen, self._first, self._python, self._read, self._device = outer
 
     def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
-        """Count a call for its row, whose number goes to that place of the order."""
+        """Count a call in its row. The number of the row goes to `position` in the order."""
         event = call[0]
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
         self._device = []
@@ -297,9 +298,10 @@ class Fold:
         return number
 
     def _kind(self, call: Call, path: Path, sets: int, sizes: list[Any], around: int | None) -> tuple[int, int]:
-        """The kind of a call, and its sequence number. `around`: the number of the innermost call around that has one.
+        """Returns the kind of a call, and its sequence number.
 
-        What Python ran inside it is folded as calls of its own, from its own paths.
+        `around`: the sequence number of the innermost enclosing call that has one. Calls of Python code that ran inside
+        the call are folded separately, under their own paths.
         """
         event, name, type_, fields, inputs, children = call
         if type_ == events.LAUNCH:
@@ -336,7 +338,7 @@ class Fold:
         return number, sequence
 
     def _overload(self, event: Any, path: Path) -> str | None:
-        """An operator call's overload; the call is kept with it if it writes to what it was given."""
+        """Returns an operator call's overload. The log of writes keeps the call if it writes to an input."""
         overload = event.overload_name if self._overloads else None
         if self.faults.writes is not None:
             self.faults.writes.add(event, overload, path)
@@ -345,7 +347,7 @@ class Fold:
     def _called(
         self, children: Iterable[Any], path: Path, sets: int, around: int | None
     ) -> Iterator[tuple[int, int | None]]:
-        """What a call called: of each operator, or launch, its kind and sequence number, HOLE where Python ran."""
+        """Yields kind and relative sequence number of each operator or launch in a call, and HOLE where Python ran."""
         for child in children:
             name = child.name
             if name.startswith(MARKED):
@@ -370,24 +372,24 @@ class Fold:
                     yield self.kinds.launch(kernel, through), None
 
     def _inside(self, call: Call, path: Path, sets: int, around: int | None) -> tuple[int, int | None]:
-        """An operator inside of another: its kind, and by how much its sequence number is above that around it."""
+        """Returns an inner operator's kind, and how far its sequence number is above the enclosing call's, or None."""
         kind, sequence = self._kind(call, path, sets, [], around)
         if not self.kinds.by_number[kind].first.get("counted"):
             return kind, None
         base = around if around is not None else self._first
         return kind, sequence - (base if base is not None else sequence)
 
-    # --- what is told ---
+    # --- results ---
 
     def told(self, paths: list[Path]) -> routes.Folded:
-        """What was folded; `paths` are all of them, by number."""
+        """Returns the result; `paths` has all paths, by number."""
         self._drop_halves()
         told = routes.told(self.rows, self.kinds, self._order, paths, self.steps.stepping)
         self._route_of = told.route_of
         return told
 
     def stepped(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
-        """What was stepped, with the route that each is of, and what libraries told of it; behind `told`."""
+        """Yields what was stepped, with its route, and the calls that libraries reported. Call `told` first."""
         return self.steps.told(self._route_of)
 
 

@@ -1,4 +1,4 @@
-"""Which of the calls that are folded were stepped in a fork: each is known again among the program's own."""
+"""Find among the folded calls of the program the calls that were stepped in a fork."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class FoldedSteps:
-    """What was stepped right before what is folded now, and who steps, who is told of every call; None: nobody."""
+    """The calls that were stepped right before the profile that is folded now (`awaited`), and who stepped them.
+
+    `stepping` gets every folded call; it is None if nothing is stepped.
+    """
 
     __slots__ = ("_kinds", "_now", "awaited", "stepping")
 
@@ -23,18 +26,18 @@ class FoldedSteps:
         self._kinds = kinds
         self.stepping: Stepping | None = None
         self.awaited: list[Stepped] = []
-        self._now: Stepped | None = None  # the builtin among them that is folded now
+        self._now: Stepped | None = None  # the stepped builtin whose calls are folded now
 
     def begin(self) -> None:
-        """A profile is folded from here on."""
+        """Start to fold a profile."""
         self.awaited = self.stepping.awaited if self.stepping is not None else []
 
     def drop_half(self) -> None:
-        """No builtin is folded now, as where a fold was interrupted."""
+        """Forget the current builtin, after a fold was interrupted."""
         self._now = None
 
     def enter(self, path: Path) -> Stepped | None:
-        """A marker of a path begins, which may be that of the builtin that was stepped; the one that is around it."""
+        """Enter the marker of a path, maybe of the stepped builtin. Returns the builtin around it, for `leave`."""
         if self.stepping is not None and path.label.is_backward:
             self.stepping.backward_begins()
         around, self._now = self._now, None
@@ -45,11 +48,11 @@ class FoldedSteps:
         return around
 
     def leave(self, around: Stepped | None) -> None:
-        """The marker ends."""
+        """Leave a marker: `around` is the current builtin again."""
         self._now = around
 
     def tell(self, stepping: Stepping, key: RowKey, number: int, path: Path, event: Any, site: Any) -> None:
-        """Tell of a call that was folded, and whether it is one that was stepped."""
+        """Give a folded call to `stepping`. If the call was stepped, note its row in the stepped call."""
         kind = self._kinds.by_number[key[2]]
         represents = represented(path, key, kind.first["type"] in NODES)
         stepping.met(represents, kind.first, path.index, event.duration_time_ns, site)
@@ -64,7 +67,7 @@ class FoldedSteps:
                 stepped.row, stepped.key = number, represents
 
     def look_for(self, event: Any, type_: str) -> None:
-        """Whether an operator call, or a node, is one that was stepped: it is known by its number."""
+        """Note an operator call or node if it was stepped: among the calls of its name, it has the stepped number."""
         for call in self.awaited:
             is_it = call.what == type_ and call.event is None and call.name == event.name
             if is_it and call.overload in (None, getattr(event, "overload_name", None)):
@@ -72,7 +75,7 @@ class FoldedSteps:
                 call.event = event if call.met == call.number else None
 
     def told(self, route_of: list[int]) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
-        """What was stepped, with the route that each is of, and what libraries told of it."""
+        """Yields what was stepped, with the number of its route, and the calls that libraries reported in it."""
         for part, calls in self.stepping.parts() if self.stepping is not None else ():
             row = part["row"]
             assert row is not None
@@ -81,5 +84,5 @@ class FoldedSteps:
 
 
 def represented(path: Path, key: RowKey, is_node: bool) -> Key:
-    """What a call stands for among those that are stepped: its builtin, the sets, the kind; a node has no builtin."""
+    """Returns what a call stands for among stepped calls: builtin (None for a node), thread-local sets, and kind."""
     return path.label.called if not is_node else None, key[1], key[2]

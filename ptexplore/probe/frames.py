@@ -1,9 +1,8 @@
-"""Record Python frames inside torch and calls of torch's builtins, as markers in the profiler's own event tree.
+"""Record Python frames inside torch, and calls of builtins of torch, as markers in the profiler's event tree.
 
-A marker is opened when a frame or builtin is entered and closed when it is left, so operators nest in
-frames exactly, without comparing clocks. Where Python finds other thread-local sets of dispatch keys than it found
-last, a marker says which, and lasts as long as the frame that found them. The hooks found before are put back by
-leaving the context.
+A marker is opened when a frame or builtin is entered, and closed when it is left. So operators nest in frames exactly,
+without a comparison of clocks. If the thread-local sets of dispatch keys differ from those read last, a further marker
+says so; it lasts as long as the frame in which they were read. The end of the context restores the hooks that it found.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ if TYPE_CHECKING:
     from .events import EventMark
     from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
-LIMIT = 20_000  # markers of one pass
-WRAPPED = 256  # tensors of one caller that are looked into while a transform is on, or Python dispatches
+LIMIT = 20_000  # maximum number of markers in one pass
+WRAPPED = 256  # maximum number of a caller's tensors that are examined if a transform is on or Python dispatches
 DISPATCHES = "__torch_dispatch__"
 FINALIZES = "__del__"
 PROCESSES = reason("processes-started")
-# What starts a process and is no fork that `os` tells of: subprocess and multiprocessing's "spawn" come by the first.
+# Functions that start a process without a fork that `os` reports. subprocess and multiprocessing "spawn" use the first.
 _SPAWNS, _SPAWNING = ("fork_exec", "posix_spawn", "posix_spawnp"), ("_posixsubprocess", "posix")
-OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # whose OpOverload hands its arguments to the dispatcher
-EXPRESSION = "<expression>"  # the file of the expression's own code, as passes.py compiles it
+OPERATORS = os.sep + os.path.join("torch", "_ops.py")  # its OpOverload passes its arguments to the dispatcher
+EXPRESSION = "<expression>"  # the file name with which passes.py compiles the expression
 CALLS = CallRecorder.end.__code__.co_filename
 
 
-# What operators, subscripts, comparisons and attributes compile to: C's slots answer them, and may call Python.
+# Instructions of operators, subscripts, comparisons and attributes: C slots implement them, and may call Python.
 SYNTAX = frozenset(
     number
     for name, number in dis.opmap.items()
@@ -59,7 +58,7 @@ COMPUTING = frozenset(
     if dis.opname[number].startswith(("BINARY_", "INPLACE_", "UNARY_", "STORE_", "COMPARE_"))
 )
 
-# What a call, operator, subscript or attribute compiles to. What iterates has the position of what is iterated over.
+# Instructions of calls, operators, subscripts and attributes. An iteration is left out: it has the iterable's position.
 STEPS = frozenset(
     number
     for name, number in dis.opmap.items()
@@ -69,21 +68,21 @@ STEPS = frozenset(
 
 @dataclass(frozen=True)
 class RunningFrame:
-    """A frame that has not ended: the sets that were read last before it, and the names of its own marks."""
+    """A frame that has not ended: the sets that were read last before it, and the names of its own markers."""
 
     frame: FrameType
     before: Any
     marks: list[str] = field(default_factory=list)
-    modules: bool = False  # it is nn.Module's __call__
+    modules: bool = False  # it is a frame of nn.Module's __call__
 
 
 def spawns(builtin: Any) -> bool:
-    """Whether a builtin starts a process that is no fork."""
+    """Returns whether a builtin starts a process without a fork."""
     return getattr(builtin, "__name__", None) in _SPAWNS and getattr(builtin, "__module__", None) in _SPAWNING
 
 
 class FrameRecorder:
-    """What the hook saw: `marked` by marker name, `lost` where ends were not seen."""
+    """Collects what the hook sees: `marked` has the data of each marker by name; `lost`: some end was not seen."""
 
     def __init__(
         self, user_files: tuple[str, ...], named: Mapping[int, str], calls: CallRecorder | None = None
@@ -93,24 +92,25 @@ class FrameRecorder:
         self._starts_processes = False
         self.lost = False
         self._threads: set[int] = set()
-        self._began_with = threading.active_count() - 1  # threads that were there before: they have no hook of ours
+        self._began_with = threading.active_count() - 1  # threads that ran before; they do not have the hook
         self._numbers = itertools.count()
         self._prefix = api.TORCH_DIR + os.sep
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._instructions: dict[CodeType, bytes] = {}
         self._mine = threading.local()
-        self._named = named  # by address: what the expression calls its modules
-        self._roots: dict[int, tuple[int, Any]] = {}  # modules that no other called, by address: a number, itself
-        self._dispatched = False  # Python has dispatched operators: a tensor may be of a class that does
-        self._frames: dict[int, str] = {}  # by a frame's address: the mark of the last one there that is told of
-        self._calls = calls  # of the same run
+        self._named = named  # the expression's names of its modules, by address
+        self._roots: dict[int, tuple[int, Any]] = {}  # outermost modules, by address: a number, and the module
+        self._dispatched = False  # Python has dispatched operators, so there may be tensors of a class that does so
+        self._frames: dict[int, str] = {}  # by a frame's address: the marker of the last recorded frame there
+        self._calls = calls  # the recorder of calls of the same run
         self._raising: dict[tuple[int, int], str] = {}  # by a frame's address and instruction: the builtin that raised
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The profile function: enter and leave markers in step with Python.
+        """The profile function: enter and leave markers as Python enters and leaves functions.
 
-        Torch.compile would compile what it calls, as it does every function that Python calls meanwhile.
+        It switches the frame compiler off while it runs. Otherwise torch.compile would compile the functions that it
+        calls.
         """
         compiler = api.set_frame_compiler(None)
         try:
@@ -121,7 +121,7 @@ class FrameRecorder:
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
         if self._calls is not None and self._calls.asks_in == threading.get_ident():
-            return  # a program calls none of this
+            return  # the recorder of calls runs this, not the program
         if event == "call":
             is_module = frame.f_code is api.MODULE_CALL
             self._running.append(RunningFrame(frame, getattr(self._mine, "sets", None), modules=is_module))
@@ -152,8 +152,8 @@ class FrameRecorder:
             self._builtin_left(frame, event, argument)
 
     def _builtin_left(self, frame: FrameType, event: str, argument: Any) -> None:
-        """A builtin has ended: c_return, c_exception."""
-        if argument in last_words.KILL:  # it lives: where it is killed later, nobody knows
+        """Note the end of a builtin: c_return, c_exception."""
+        if argument in last_words.KILL:  # the process survived, and the place of a later kill is unknown
             last_words.keep(None)
         if self._in_c and self._in_c[-1] is frame:
             self._in_c.pop()
@@ -161,9 +161,9 @@ class FrameRecorder:
         self._read_sets(frame)
 
     def _returned(self, frame: FrameType) -> None:
-        """Tell of a frame that C++ called, if the sets changed meanwhile: those are C++'s, and end with the frame.
+        """Mark a frame that C++ called as `by_c`, if the sets changed since: C++ set them, and they end with the frame.
 
-        Its caller's are read again at the next chance, whatever was read last.
+        The caller's sets are then read again at the next chance, even if they equal those that were read last.
         """
         while self._running and self._running[-1].frame is not frame:
             self._running.pop()  # its end was not seen
@@ -176,27 +176,27 @@ class FrameRecorder:
         self._mine.sets = None
 
     def _is_called_by_c(self, frame: FrameType) -> bool:
-        """Whether C called a frame: a builtin that its caller calls, or what stands behind an operator's syntax."""
+        """Returns whether C called a frame: a builtin that its caller calls, or the slot of an operator's syntax."""
         caller = frame.f_back
         if caller is None:
             return False
         while self._in_c and not _is_around(self._in_c[-1], frame):
-            self._in_c.pop()  # an exception left it
+            self._in_c.pop()  # an exception ended it
         if self._in_c and self._in_c[-1] is caller:
             return True
         return caller.f_code.co_code[caller.f_lasti] in SYNTAX if caller.f_lasti >= 0 else False
 
     def _is_reading(self, frame: FrameType) -> bool:
-        """Whether a frame is reading an attribute: what it calls then is a property's, or `__getattr__`."""
+        """Returns whether a frame is reading an attribute: its callee is then a property or `__getattr__`."""
         code = frame.f_code
         if code not in self._instructions:
-            self._instructions[code] = code.co_code  # which Python makes anew each time
+            self._instructions[code] = code.co_code  # kept, because Python makes a new copy each time
         return frame.f_lasti >= 0 and self._instructions[code][frame.f_lasti] in READING
 
     def _is_callback(self, frame: FrameType) -> bool:
-        """Whether C++ may have called a frame that is not told of: inside of a builtin of torch's, or of an operator.
+        """Returns whether C++ may have called a frame that is not recorded, from a builtin of torch or an operator.
 
-        A hook of yours is one. What such a frame calls is not what the C++ around it calls by itself.
+        A hook of the user is an example. Calls made by this frame must not count as direct calls of the C++ around it.
         """
         if frame.f_code.co_filename.startswith(OURS) or not self._is_called_by_c(frame):
             return False
@@ -207,18 +207,18 @@ class FrameRecorder:
 
     @property
     def _running(self) -> list[RunningFrame]:
-        """This thread's frames that have not ended, innermost last."""
+        """The frames of this thread that have not ended, innermost last."""
         frames: list[RunningFrame] = vars(self._mine).setdefault("running", [])
         return frames
 
     @property
     def _in_c(self) -> list[FrameType]:
-        """The frames of this thread that are inside of a builtin, innermost last."""
+        """The frames of this thread that are inside a builtin, innermost last."""
         frames: list[FrameType] = vars(self._mine).setdefault("in_c", [])
         return frames
 
     def cuts(self) -> Iterator[Said]:
-        """What is not told."""
+        """Yields the reasons why parts of the record are missing."""
         if self._cut:
             yield reason("frames-cut", most=LIMIT)
         if self.lost:
@@ -238,9 +238,9 @@ class FrameRecorder:
             )
 
     def left_by(self, error: BaseException) -> None:
-        """Mark the frames that an error left, and of each the builtin that it was in.
+        """Mark the frames that an error ended, and in each the builtin that raised.
 
-        The error's own traceback holds these frames, so none of them has given its address to another.
+        The error's traceback holds these frames, so no other frame can have the address of one.
         """
         for step in left_frames(error):
             frame, code = step.tb_frame, step.tb_frame.f_code
@@ -253,7 +253,7 @@ class FrameRecorder:
                 builtin["left"] = True
 
     def died(self) -> None:
-        """Close what is open, which the process that dies here has not left: it is told, as left by that."""
+        """Close the open markers because the process dies here. They are kept, and marked as left by an error."""
         held = self._open
         while held:
             _, name, mark = held.pop()
@@ -263,9 +263,9 @@ class FrameRecorder:
                 self.marked[name]["raised"] = True
 
     def unwind(self, position: int = 0) -> None:
-        """Close what an exception, or code that took our hook away, left open in this thread, down to a position.
+        """Close the markers of this thread that an exception or code that removed our hook left open.
 
-        Nobody saw where these markers end, so they are not told.
+        Markers below `position` stay open. The ends of the closed ones were not seen, so they are dropped.
         """
         held = self._open
         while len(held) > position:
@@ -276,7 +276,7 @@ class FrameRecorder:
 
     @property
     def _open(self) -> list[tuple[object, str, Any]]:
-        """This thread's open markers, innermost last, each with the frame or builtin it is for."""
+        """This thread's open markers, innermost last, each with its frame or builtin."""
         markers: list[tuple[object, str, Any]] = vars(self._mine).setdefault("open", [])
         return markers
 
@@ -287,20 +287,20 @@ class FrameRecorder:
         return self._wanted[code]
 
     def _is_told(self, code: CodeType) -> bool:
-        """Whether a function is torch's or yours, or a module's forward in another package."""
+        """Returns whether a function is torch's or the user's, or a module's forward in another package."""
         file = code.co_filename
         if file.startswith((self._prefix, GIVEN)) or file in self._user_files:
             return True
-        if file.startswith(("<", OURS)):  # made of no file: the expression's own, a dataclass's methods
+        if file.startswith(("<", OURS)):  # code without a file: the expression's own, or a dataclass's methods
             return False
         return not is_library(file) or code.co_name == "forward"
 
     def _read_sets(self, frame: FrameType | None) -> None:
-        """Mark the thread-local sets until the frame ends, unless they are as they were read last in this thread.
+        """Mark the thread-local sets until the frame ends, unless they equal those read last in this thread.
 
-        A transform inside another one leaves the sets as they are: the stack of transforms is compared as well.
-        C++ that called the frame may have set them otherwise when it goes on. Without a frame the mark ends here.
-        The recorder of calls, whose frames end at once, is no place to read them.
+        A transform inside another one does not change the sets, so the stack of transforms is compared, too. C++ that
+        called the frame may change the sets when it continues. Without a frame, the marker is closed at once. Nothing
+        is read in frames of the recorder of calls, which end at once.
         """
         if frame is not None and frame.f_code.co_filename == CALLS:
             return
@@ -320,13 +320,13 @@ class FrameRecorder:
                 pass
 
     def _leave_sets(self, frame: FrameType) -> None:
-        """Close a frame's mark of sets, if nothing is open inside of it."""
+        """Close a frame's marker of sets, if no other marker is open inside it."""
         held = self._open
         if held and isinstance(held[-1][0], tuple) and held[-1][0][0] is frame:
             held.pop()[2].__exit__(None, None, None)
 
     def _mark(self, data: EventMark) -> tuple[str, Any] | None:
-        """A marker for something that was seen, and its name; None where there are too many."""
+        """Make a marker with this data. Returns its name and the marker, or None if there are LIMIT already."""
         number = next(self._numbers)
         if number >= LIMIT:
             if not self._cut:
@@ -343,7 +343,7 @@ class FrameRecorder:
         return name, api.marker(name)
 
     def _enter(self, owner: object, data: EventMark) -> str:
-        """Open a marker, and give its name; an empty one where there are too many."""
+        """Open a marker, and return its name; "" if there are too many."""
         marked = self._mark(data)
         if marked is None:
             return ""
@@ -355,9 +355,9 @@ class FrameRecorder:
         return name
 
     def _leave(self, owner: object, *, raised_in: FrameType | None = None) -> None:
-        """Close the owner's marker; those above it lost their own end to code that took our hook away.
+        """Close the owner's marker. Markers above it have lost their own end to code that removed our hook.
 
-        `raised_in`: it is a builtin that this frame called, and an exception left it.
+        `raised_in`: the frame that called this builtin, if the builtin raised.
         """
         held = self._open
         for position in range(len(held) - 1, -1, -1):
@@ -370,11 +370,11 @@ class FrameRecorder:
                     self._raising[id(raised_in), raised_in.f_lasti] = name
                 return
             if not isinstance(owner, FrameType):
-                return  # a builtin's end always meets its own beginning at the top
+                return  # the end of a builtin always meets its beginning at the top
 
     @staticmethod
     def _same_builtin(owner: object, other: object) -> bool:
-        # A builtin bound anew for the return event is equal, not identical.
+        # The return event may bring a newly bound builtin, which is equal to the first but not identical.
         return type(owner) is type(other) and not isinstance(owner, FrameType) and _identity(owner) == _identity(other)
 
     def _frame(self, frame: FrameType) -> EventMark:
@@ -383,7 +383,7 @@ class FrameRecorder:
         given = self._dispatched and code.co_name == "__call__" and code.co_filename.endswith(OPERATORS)
         module = self._module(frame) if code is api.MODULE_CALL else None
         while back is not None and not self._is_wanted(back.f_code):
-            back = back.f_back  # a hook of the user's own between two frames of torch
+            back = back.f_back  # for example a user's hook between two frames of torch
         told: EventMark = {
             "type": "frame",
             "file": code.co_filename,
@@ -407,9 +407,9 @@ class FrameRecorder:
         return told
 
     def _at(self, caller: FrameType | None) -> list[tuple[int, int, int]]:
-        """The parts of the expression that are at work, innermost first, for what nothing that is told of has called.
+        """Returns the parts of the expression that run now, innermost first; [] inside a recorded frame or builtin.
 
-        A finalizer runs whenever its object goes, which may be at the end of any of them.
+        This is not used for a finalizer: it runs when its object is freed, maybe at the end of an unrelated part.
         """
         if any(self.marked[name]["type"] in ("frame", "builtin") for _, name, _ in self._open):
             return []
@@ -421,7 +421,7 @@ class FrameRecorder:
         return parts
 
     def _module(self, frame: FrameType) -> ModuleCalledData | None:
-        """The module that a frame of nn.Module's __call__ calls: its name within the outermost one that runs."""
+        """Returns the module that a frame of nn.Module's __call__ calls, with its name in the outermost running one."""
         module = frame.f_locals.get("self")
         if not issubclass(type(module), torch.nn.Module):
             return None
@@ -429,7 +429,7 @@ class FrameRecorder:
         is_outermost = not any(outer.modules for outer in running if outer.frame is not frame)
         names: dict[int, tuple[Any, str]] = vars(self._mine).setdefault("names", {})
         if is_outermost:
-            with suppress(Exception):  # named_modules may be the user's own
+            with suppress(Exception):  # the user may have overridden named_modules
                 names = self._mine.names = api.module_names(module)
             self._mine.root = self._roots.setdefault(id(module), (len(self._roots), module))[0]
         held = names.get(id(module))
@@ -465,9 +465,9 @@ class FrameRecorder:
 
 
 def part_at_work(frame: FrameType) -> list[tuple[int, int, int]]:
-    """The line, column and last column of the call, operator, subscript or attribute that a frame is at; [] for none.
+    """Returns line, column and end column of the call, operator, subscript or attribute that a frame is at, or [].
 
-    Python tells columns since 3.11.
+    Python has columns since 3.11.
     """
     code, at = frame.f_code, frame.f_lasti
     positions = getattr(code, "co_positions", None)
@@ -478,7 +478,7 @@ def part_at_work(frame: FrameType) -> list[tuple[int, int, int]]:
 
 
 def _is_around(frame: FrameType, inner: FrameType) -> bool:
-    """Whether a frame is one of those that called another, or is it."""
+    """Returns whether a frame is `inner` or one of its callers."""
     outer: FrameType | None = inner
     while outer is not None and outer is not frame:
         outer = outer.f_back
@@ -493,10 +493,10 @@ _at_work: set[FrameRecorder] = set()
 
 
 def _forked() -> None:
-    """A child that the traced code forked is not recorded."""
+    """Stop the hooks in a child that the traced code forked: it is not recorded."""
     if _at_work:
         sys.setprofile(None)
-        threading.setprofile(None)  # as Python has it where none is set
+        threading.setprofile(None)  # Python's own value if no function is set
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -508,10 +508,10 @@ def recording(
     values: Mapping[str, Any] = MappingProxyType({}),
     calls: CallRecorder | None = None,
 ) -> Iterator[FrameRecorder]:
-    """Hook this thread's calls, and those of threads that it starts, while the context is open.
+    """Hook the calls of this thread, and of threads that it starts, while the context is open.
 
-    `values`: what the names of the expression are bound to, as modules that they name. `calls`: what else records this
-    run, of which nothing is told.
+    `values`: the values of the expression's names, for the names of modules. `calls`: the other recorder of this run,
+    whose own work is not recorded.
     """
     named = {id(value): name for name, value in values.items() if issubclass(type(value), torch.nn.Module)}
     recorder = FrameRecorder(user_files, named, calls)
@@ -530,8 +530,8 @@ def recording(
 
 
 def _layers(owner: Any, frame: FrameType) -> list[list[TensorLayerData]]:
-    """The layers of each tensor that a call can have been given: its owner, and what names in a frame hold.
+    """Returns the layers of each tensor that a call may have been given: its owner, and the values of a frame's names.
 
-    A profile function is not told the arguments of a builtin: the frame is its caller's.
+    A profile function does not get the arguments of a builtin: `frame` is the frame of the caller.
     """
     return [api.layers(tensor) for tensor in tensors_among((owner, *names_of(frame).values()), WRAPPED)]

@@ -1,8 +1,8 @@
-"""Which node of the graph an earlier backward had freed, of a program whose backward came to it once more.
+"""Find the graph node that an earlier backward had freed, after a later backward of the program reached it again.
 
-The engine says only that a node was freed. The profiler saw which node ran last, which call had recorded it, and in
-which backward it had run before. The graph still says which later call took a result of the freed part, and the
-program's own names which of them hold that result. Read when the program has given up; nothing of the user's is called.
+The engine only says that a node was freed. The profiler saw which node ran last, which call recorded it, and in which
+backward it ran before. The graph says which later call used a result of the freed part, and the program's variables say
+which of them hold that result. All this is read after the program has failed; no code of the user is called.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "freed"
 REASON = b"Trying to backward through the graph a second time"
-KEPT = 1 << 20  # nodes whose runs are remembered, the last ones
-NODES = 50_000  # of a graph that are looked at
-USES = 4  # calls told that took a result of the freed part
-NAMES = 4  # names told that hold one
-VALUES = 20_000  # of the program's that are looked at for these
-DEEP = 4  # how many objects one in another
+KEPT = 1 << 20  # maximum number of nodes whose runs are remembered; with more, all are forgotten
+NODES = 50_000  # maximum number of nodes of a graph that are looked at
+USES = 4  # maximum number of calls reported that used a result of the freed part
+NAMES = 4  # maximum number of names reported that hold such a result
+VALUES = 20_000  # maximum number of values of the program that are searched for these names
+DEEP = 4  # how many levels of objects inside objects are searched
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SUBSCRIPT = re.compile(r"\[[^]]*\]")
 
@@ -47,20 +47,20 @@ class NodeMaker:
     ended: int
 
 
-Run = tuple[int, Path]  # of a node: when it began, in which path
+Run = tuple[int, Path]  # a run of a node: when it began, and in which path
 
 
 class EngineLog:
-    """Which nodes the engine ran, by sequence number: the last two runs of each, and the very last one of all."""
+    """The nodes that the engine ran, by sequence number: the last two runs of each, and the very last node."""
 
     def __init__(self) -> None:
-        self.begins = array("q")  # when each backward began that is called from Python
+        self.begins = array("q")  # when each backward began that Python called
         self.last: tuple[str, int, tuple[int, int, int] | None] | None = None
         self._latest = 0
         self._runs: dict[int, tuple[Run, Run | None]] = {}
 
     def ran(self, event: Any, sequence: int, maker: tuple[int, int, int] | None, path: Path) -> None:
-        """Keep that a node ran, from the profiler's event of it; `maker` is the call that recorded it."""
+        """Note that a node ran: the profiler's event, its sequence number, the call that recorded it, and the path."""
         begin = event.start_time_ns
         around = event.parent
         if around is not None and (not self.begins or around.start_time_ns != self.begins[-1]):
@@ -71,17 +71,17 @@ class EngineLog:
             self._latest, self.last = begin, (event.name, sequence, maker)
 
     def forget(self) -> None:
-        """Let go of the runs where they are too many."""
+        """Drop the runs if there are more than KEPT."""
         if len(self._runs) > KEPT:
             self._runs.clear()
 
     def before(self, sequence: int) -> Run | None:
-        """The run of a node before its last one."""
+        """Returns the run of a node before its last one, or None."""
         known = self._runs.get(sequence)
         return known[1] if known is not None else None
 
     def number(self, time: int) -> int:
-        """How many of these backwards had begun at a time."""
+        """Returns how many of these backwards had begun at a time."""
         return bisect_right(self.begins, time)
 
 
@@ -95,10 +95,11 @@ def told(
     *,
     whole: bool,
 ) -> FreedNodeData | None:
-    """The data of an observation "freed"; None where the node that was freed is not known.
+    """Returns the data of an observation "freed"; None if the freed node is not known.
 
-    `starts` are the nodes that the failing backward began at, `made` gives the call that recorded the node of a number,
-    `makers` those calls that are known, `backwards` how many backwards were called. `whole`: as `place_of` takes it.
+    `starts`: the nodes where the failing backward began. `made`: gives the call that recorded the node with a number.
+    `makers`: gives all known calls that recorded nodes. `backwards`: how many backwards were called. `whole`: as for
+    `place_of`.
     """
 
     def at(maker: NodeMaker) -> PythonPlaceData | None:
@@ -152,12 +153,12 @@ def told(
 
 
 def _distinct(calls: Iterable[GraphCallData]) -> list[GraphCallData]:
-    """Each once, by its place where it has one."""
+    """Returns each call once; two calls are the same if they have the same place, or without one the same operator."""
     return list({str(call["at"] or call["operator"]): call for call in calls}.values())
 
 
 def _leading_to(freed: Any, nodes: Sequence[Any]) -> set[Any]:
-    """The nodes from which the edges of the graph lead to one, itself among them."""
+    """Returns the nodes from which the graph's edges lead to `freed`, and `freed` itself."""
     callers: defaultdict[Any, list[Any]] = defaultdict(list)
     for node in nodes:
         for following, _ in node.next_functions:
@@ -177,8 +178,9 @@ def _is_made_again(
     begun: int,
     at: Callable[[NodeMaker], PythonPlaceData | None],
 ) -> bool | None:
-    """Whether one of these lines has recorded others since, as one that makes a state does; None where no line is
-    known.
+    """Returns whether one of these lines recorded another node later, as a line does that makes a new state.
+
+    Returns None if no line is known.
     """
     lines = {_line(place) for place in places} - {None}
     if not lines:
@@ -188,20 +190,20 @@ def _is_made_again(
 
 
 def _line(place: PythonPlaceData | None) -> tuple[str, int] | None:
-    """The file and line of a place whose line is known."""
+    """Returns the file and line of a place whose line is known, or None."""
     return (place["file"], place["line"]) if place is not None and place.get("exact", True) else None
 
 
-# --- the program's own names ---
+# --- the program's variables ---
 
 
 def _holders(
     error: BaseException, results: set[Any], freed: Any, places: Sequence[PythonPlaceData]
 ) -> tuple[list[str], bool]:
-    """The program's names that hold a result of the freed part, and whether they hold just that.
+    """Returns names of the program that hold exactly a result of the freed part, and True.
 
-    A name may have been given anew since it was used: then those whose tensors lead to the freed node, and that a line
-    which used such a result reads.
+    If there is none (a name may have been rebound since), returns other names, and False. A line that used the result
+    reads these names, and their tensors lead to the freed node.
     """
     exact: dict[str, None] = {}
     read: dict[str, None] = {}
@@ -215,7 +217,7 @@ def _holders(
 
 
 def _read_on(place: PythonPlaceData) -> Iterator[tuple[str, ...]]:
-    """The dotted names that a line reads, each as its parts; all names on it where it is no statement by itself."""
+    """Yields the dotted names that a line reads, as parts; all names on the line if it is not a whole statement."""
     text = linecache.getline(str(place["file"]), int(place["line"])).strip() if place.get("exact", True) else ""
     try:
         tree = ast.parse(text)
@@ -231,15 +233,15 @@ def _read_on(place: PythonPlaceData) -> Iterator[tuple[str, ...]]:
 
 
 def _is_called(name: str, parts: tuple[str, ...]) -> bool:
-    """Whether a holder ("model.h[0]") may be what a line calls so ("self.h"): the object itself has another name."""
+    """Returns whether a holder ("model.h[0]") may be the object that a line names ("self.h"), through another name."""
     own = tuple(_SUBSCRIPT.sub("", name).split("."))
     return own == parts or (len(parts) > 1 and parts[0] == "self" and own[-len(parts) + 1 :] == parts[1:])
 
 
 def _tensors_named(error: BaseException) -> Iterator[tuple[str, Any]]:
-    """The program's tensors that have a node, each with its name: in functions that the error left, innermost first.
+    """Yields the tensors that have a node, with names, from the program's functions in the traceback, innermost first.
 
-    No attribute is asked for but by an object's own dict: that may run the program's code.
+    Attributes are read only from an object's own dict: any other way may run the program's code.
     """
     frames = []
     at: TracebackType | None = error.__traceback__
@@ -256,7 +258,7 @@ def _tensors_named(error: BaseException) -> Iterator[tuple[str, Any]]:
         if id(value) in known or name.startswith("__"):
             continue
         known.add(id(value))
-        if issubclass(type(value), api.TENSOR_BASE):  # `isinstance` asks an object for its class
+        if issubclass(type(value), api.TENSOR_BASE):  # `isinstance` may run the object's own `__class__`
             if (node := api.grad_fn(value)) is not None:
                 yield name, node
         elif depth < DEEP:
@@ -264,7 +266,7 @@ def _tensors_named(error: BaseException) -> Iterator[tuple[str, Any]]:
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object of the program's holds, with the name of each."""
+    """Yields what an object of the program holds, with names."""
     kind = type(value)
     if kind in (list, tuple):
         yield from ((f"{name}[{number}]", held) for number, held in enumerate(value))

@@ -1,4 +1,4 @@
-"""The graphs that a program goes back through: which bytes they saved, and which nodes the first one has."""
+"""Look at the graphs of a program's backward: the bytes that they saved, and how many nodes of which name they have."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .profiler import Profiler
 from .slices import Slices
 from .taken import threading
 
-BACKWARDS = 3  # calls of backward whose saved tensors are looked at
+BACKWARDS = 3  # calls of backward whose saved tensors are counted
 
 
 class Graphs:
-    """Looks at graphs as backward is called. `backwards`: how often it was; `nodes`: of the last, how many by name.
+    """Looks at the graph when backward is called. `backwards`: how often it was called.
 
-    The nodes are told only where someone wants to step one of them.
+    `nodes`: how many nodes of each name the last graph had. It is filled only if a node is to be stepped.
     """
 
     __slots__ = ("_fold", "_profiler", "_slices", "backwards", "nodes")
@@ -29,7 +29,7 @@ class Graphs:
         self.nodes: dict[str, int] = {}
 
     def backward_begins(self, given: Any) -> None:
-        """Before a backward: the bytes of every tensor that its graph saved, by the operator call that saved it."""
+        """Before a backward, count the bytes of every tensor that its graph saved, by the call that saved it."""
         self.backwards += 1
         self.nodes = {}
         if self.backwards > BACKWARDS or self._profiler.profile is None or threading.get_ident() != self._profiler.main:

@@ -1,13 +1,13 @@
-"""Signals that wait: while a recorder is put in place or taken away, no handler of the program's runs.
+"""Hold signals back: while a recorder is put in place or taken away, no signal handler of the program runs.
 
-A handler runs in the main thread between two instructions of Python, and may raise. Raised inside of a recorder's own
-code, that would leave half of the hooks set. So the handlers of the program are replaced by a function of C that only
-notes which signal came; afterwards they are put back, and each signal that came is told to them.
+A handler runs in the main thread between two instructions of Python, and may raise. If it raised inside the code of a
+recorder, only half of the hooks would be set. So the program's handlers are replaced by a C function that only notes
+which signal came. Afterwards the handlers are put back, and each handler whose signal came is called.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # C's part of `signal`
+import _signal  # type: ignore[import-not-found]  # the C part of `signal`
 import _thread
 import ctypes
 import functools
@@ -18,21 +18,21 @@ from types import CodeType, TracebackType
 from typing import Any
 
 NUMBERS = tuple(sorted(signal.valid_signals()))
-ACTION = 512  # bytes: more than any system's struct sigaction
-_get_handler, _set_handler = _signal.getsignal, _signal.signal  # C's: a program may replace what `signal` calls
+ACTION = 512  # bytes: more than the struct sigaction of any system
+_get_handler, _set_handler = _signal.getsignal, _signal.signal  # the C functions: a program may replace `signal`'s own
 _interrupt: Any = _thread.interrupt_main
 _get_ident, _main_thread = _thread.get_ident, threading.main_thread
 
 
 class HeldSignals:
-    """Holds the signals of this process from `hold` to `release`, or to `put_back`; in another thread it does nothing.
+    """Holds the signals of this process from `hold` to `release` or `put_back`; in another thread it does nothing.
 
-    Both may be called again, as where an exception came between. One may be inside of another.
+    Each of these may be called again, in case an exception interrupted the first call. Objects may be nested.
     """
 
     def __init__(self) -> None:
-        self.came: dict[int, Any] = {}  # the signals that came meanwhile, each once, as the system has it
-        self._before: list[tuple[int, Any, Any]] = []  # number, handler, how the system knows it
+        self.came: dict[int, Any] = {}  # the signals that came meanwhile; each is listed once, as in the system
+        self._before: list[tuple[int, Any, Any]] = []  # number, handler, and the system's record of the handler
 
     @property
     def is_holding(self) -> bool:
@@ -40,21 +40,21 @@ class HeldSignals:
         return bool(self._before)
 
     def hold(self) -> None:
-        """Hold them. A handler that was due before may still raise here."""
+        """Hold the signals. A handler whose signal came before may still raise here."""
         if _get_ident() != _main_thread().ident:
             return
         for number in NUMBERS:
             handler = _get_handler(number)
             if callable(handler):
-                # Known before it is replaced: to put back what is there does no harm.
+                # Noted before the handler is replaced: putting back a handler that is still there does no harm.
                 self._before.append((number, handler, _action(number)))
                 _set_handler(number, self.came.setdefault)
 
     def put_back(self) -> None:
-        """Put the handlers back. They know nothing yet of the signals that came, which stay in `came`."""
+        """Put the handlers back. They do not hear yet of the signals that came, which stay in `came`."""
         try:
             self._put_back()
-        except BaseException:  # a handler that was back already raised: the others are put back too
+        except BaseException:  # a handler that was back already raised: put back the others, too
             self._put_back()
             raise
 
@@ -67,19 +67,19 @@ class HeldSignals:
             self._before.pop()
 
     def release(self) -> None:
-        """Put the handlers back, and have them called for the signals that came. Raises what they raise."""
+        """Put the handlers back, and have them called for the signals that came. Raises what the handlers raise."""
         try:
             self.put_back()
         finally:
             numbers = list(self.came)
             self.came.clear()
-            # All at once, in C: if the first handler raises, the others' turn comes later, and none is lost.
+            # All at once, in C: if the first handler raises, the others are called later, and no signal is lost.
             deque(map(_interrupt, numbers), maxlen=0)
 
 
 @functools.cache
 def _system_action() -> Any:
-    """The C library's `sigaction`; None if it has none."""
+    """Returns `sigaction` of the C library; None if it has none."""
     try:
         return ctypes.PyDLL(None).sigaction
     except (OSError, AttributeError, TypeError):
@@ -87,7 +87,7 @@ def _system_action() -> Any:
 
 
 def _action(number: int) -> Any:
-    """What the system does at a signal, as the system writes it; None if that cannot be asked for."""
+    """Returns the system's action for a signal, as a struct sigaction; None if it cannot be read."""
     ask = _system_action()
     if ask is None:
         return None
@@ -96,9 +96,9 @@ def _action(number: int) -> Any:
 
 
 def is_the_programs(error: BaseException) -> bool:
-    """Whether an exception that came out of a recorder's own code is the program's: a handler of a signal raised it.
+    """Returns whether an exception from a recorder's own code is the program's, raised by a handler of a signal.
 
-    A Ctrl-C, an exit and their like are. Any other exception is if one of the functions that it left is a handler.
+    Ctrl-C, an exit and similar exceptions count as the program's. Others count if they came through a handler.
     """
     if not isinstance(error, Exception):
         return True
@@ -115,7 +115,7 @@ def is_the_programs(error: BaseException) -> bool:
 
 
 def _code(handler: Any) -> CodeType | None:
-    """The code of a function of Python that a handler is, or calls; None for any other."""
+    """Returns the code of the Python function that a handler is or calls; None if there is none."""
     while isinstance(handler, functools.partial):
         handler = handler.func
     for named in (handler, getattr(handler, "__func__", None), vars(type(handler)).get("__call__")):

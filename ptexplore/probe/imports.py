@@ -1,7 +1,7 @@
-"""Imports of a recorded program: nobody looks at what they call, and one row says how many there were, and how long.
+"""Imports of a recorded program. The calls in them are not recorded; one row has the number of modules and the time.
 
-Importlib's own function is replaced meanwhile, which a process has one of. It calls the recorder's at the start and at
-the end of an import.
+importlib's own function, which exists once in a process, is replaced during the recording. The replacement calls the
+recorder at the start and at the end of each import.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Loaded = Callable[[], None]
 
 
 class Imports:
-    """Looks at imports from `set` to `put_back`. `loaded` is called after each."""
+    """Watches imports from `set` to `put_back`. `loaded` is called after each import."""
 
     __slots__ = ("_calls", "_find_and_load", "_label", "_loaded", "_paths", "_profiler", "_stands_in", "_threads")
 
@@ -36,21 +36,21 @@ class Imports:
         self._stands_in: Any = None
 
     def prepare(self) -> None:
-        """Make what stands in for importlib's function, without setting it."""
+        """Make the replacement of importlib's function, without setting it."""
         self._find_and_load = BOOTSTRAP._find_and_load
         self._stands_in = import_function(self._begins, self._ends, self._find_and_load)
 
     def set(self) -> None:
-        """Set it."""
+        """Set the replacement."""
         BOOTSTRAP._find_and_load = self._stands_in
 
     def put_back(self) -> None:
-        """Put importlib's own function back, but for what the program has set itself meanwhile."""
+        """Put importlib's own function back, unless the program has set another one meanwhile."""
         if self._stands_in is not None and BOOTSTRAP._find_and_load is self._stands_in:
             BOOTSTRAP._find_and_load = self._find_and_load
 
     def _begins(self) -> tuple[Thread, Slot, int] | None:
-        """A module is about to be imported: nobody looks at what that calls. None where that is so already."""
+        """Stop recording calls, before a module is imported. Returns None if calls are not being recorded anyway."""
         calls, thread = self._calls, self._threads.mine
         if thread is None or thread.importing or calls.is_over or sys.getprofile() is not calls.function:
             return None
@@ -67,7 +67,7 @@ class Imports:
         return thread, slot, len(sys.modules)
 
     def _ends(self, begun: tuple[Thread, Slot, int] | None) -> None:
-        """A module was imported: one row says how many, and how long that took."""
+        """Record calls again, after a module was imported. Add the import to its row."""
         try:
             if self._loaded is not None:
                 self._loaded()
@@ -89,10 +89,10 @@ class Imports:
 def import_function(
     begins: Callable[[], Any], ends: Callable[[Any], None], load: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """What stands in for importlib's own `load` meanwhile; its frame is left out of tracebacks like importlib's.
+    """Returns a replacement of importlib's `load`. Its frame is left out of tracebacks, as importlib's frames are.
 
-    `begins` is called before each import, and `ends` with what that gave. Neither is at work while a module is loaded,
-    so that an error of the module has no function of ours among those that it left.
+    `begins` is called before each import, and `ends` with the result of `begins` afterwards. Neither runs while the
+    module is loaded, so the traceback of an error in the module has no function of ptexplore.
     """
     names: dict[str, Any] = {"begins": begins, "ends": ends, "load": load}
     lines = (

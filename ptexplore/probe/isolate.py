@@ -1,4 +1,4 @@
-"""Run one piece of work in a forked child: limits of its own, output caught, and an outcome whatever becomes of it."""
+"""Run a piece of work in a forked child with limits and caught output. The caller always gets an outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import runpy
 import select
 import socket
 import struct
-import sys as of_program  # whose streams and hooks are what the program has made of them
+import sys as of_program  # its streams and hooks, as the program has set them
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -26,32 +26,33 @@ from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
 from .whose import OURS
 
-OUTPUT_LIMIT = 64 * 1024  # bytes of what the user's code printed that are kept
-ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of an answer; more than any honest pass needs
-SMALLER = 4  # by which the memory for an answer is divided where the process may not have so much
+OUTPUT_LIMIT = 64 * 1024  # maximum number of bytes that are kept of the user's output
+ANSWER_LIMIT = 512 * 1024 * 1024  # bytes of memory for an answer; more than any honest pass needs
+SMALLER = 4  # if the process cannot have so much memory for an answer, it is divided by this
 LEAST_LIMIT = 1 << 20
-LINE = 1 << 16  # bytes that a child can be asked in
+LINE = 1 << 16  # maximum number of bytes in a request to a child
 NUMBER = struct.Struct("q")
-PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; and one that is kept in case none comes
-FIRST = 8  # bytes before the first answer: where it begins, and how long it is
-POLL = 10  # milliseconds between looks at the child where the system has no pidfd
+PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; how one begins that is kept as a reserve
+FIRST = 8  # bytes before the first answer: they hold where the answer begins and how long it is
+POLL = 10  # milliseconds between looks at the child on a system without pidfd
 
-# The signals by which a process hears how much of its time has gone by, and that it is over: it then says what it saw.
-# No program uses them. Python's own handlers hear the first two: they run between two instructions of Python, where
-# nothing is half done. Code of C that does not end hears the last, wherever it is. 0: there are none here.
+# Signals about the time of a process. The first says that a part of the time is over. The second and third say that all
+# of it is over; the process then says what it saw. Programs do not use these signals. Python's own handlers get the
+# first two: they run between two instructions of Python, where nothing is half done. The third also reaches C code that
+# does not end. 0: the system has no such signals.
 TIME_GOES_BY, TIME_IS_OVER, HURRY = (
     (int(signal.SIGRTMAX) - n for n in (3, 2, 1)) if hasattr(signal, "SIGRTMAX") else (0, 0, 0)
 )
 
-TELLING = 20.0  # seconds that a run has, at least, to say what it saw when its time is over
-RUNNING = runpy.run_path.__code__.co_filename  # of what runs a script for us: "<frozen runpy>" from Python 3.11 on
+TELLING = 20.0  # seconds that a run has at least to say what it saw, after its time is over
+RUNNING = runpy.run_path.__code__.co_filename  # of the code that runs a script: "<frozen runpy>" from Python 3.11 on
 
-# The profiler's own lines (kineto's logger), which may follow on a line that the user's code left open:
+# Lines of the profiler itself (kineto's logger). Such a line may begin on a line that the user's code left open:
 # "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
 NOISE = re.compile(
     rb"(?:USDT|VERBOSE|INFO|WARNING|ERROR|STAGE):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)"
 )
-# A frame of ours in a traceback or a stack that Python printed, with its lines of text: the user's code ran in it.
+# A frame of ptexplore, with its source lines, in a traceback or stack that Python printed in the user's code.
 FRAME = re.compile(
     rb'^([ \t]*)File "%s[^"\n]*", line \d+, in .*(?:\n|\Z)(?:\1[ \t]+\S.*(?:\n|\Z))*'
     rb"(?:\1\[Previous line repeated .*(?:\n|\Z))?" % re.escape(os.fsencode(OURS)),
@@ -61,7 +62,7 @@ FRAME = re.compile(
 
 @dataclass
 class ChildOutcome:
-    """What the child answered, how it ended (`os.waitpid`'s status; `late`: by its limit), and what it printed."""
+    """The child's answer, its status of `os.waitpid`, whether its time limit ended it (`late`), and what it printed."""
 
     answer: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
@@ -70,7 +71,7 @@ class ChildOutcome:
 
     @property
     def signal(self) -> str | None:
-        """The name of the signal that killed the child; None where none did."""
+        """The name of the signal that killed the child; None if no signal did."""
         if not os.WIFSIGNALED(self.status):
             return None
         number = os.WTERMSIG(self.status)
@@ -82,7 +83,7 @@ class ChildOutcome:
 
     @property
     def printed(self) -> str:
-        """What was printed, without the profiler's own lines and frames of ours."""
+        """What the child printed, without the profiler's own lines and frames of ptexplore."""
         return FRAME.sub(b"", NOISE.sub(b"", bytes(self.output[:OUTPUT_LIMIT]))).decode(errors="replace")
 
     @property
@@ -91,10 +92,10 @@ class ChildOutcome:
 
 
 class SharedAnswer:
-    """Memory that a child shares with us, for its answer: no descriptor of the child's leads to it.
+    """Memory for the answer of a child, shared with it. No file descriptor of the child leads to the memory.
 
-    The traced code may close, fill or use up all descriptors there are, and may end at any moment: what was put last
-    is whole. A child of the child's shares it too: only the process that is meant to answer may call `put`.
+    The traced code may close, fill or use up all descriptors, and may end at any moment: the last answer put is whole.
+    A child of the child shares the memory, too. Only the process that is meant to answer may call `put`.
     """
 
     def __init__(self) -> None:
@@ -107,11 +108,11 @@ class SharedAnswer:
                 size //= SMALLER
                 if size < LEAST_LIMIT:
                     raise
-        self._word = memoryview(self._memory)[:FIRST].cast("Q")  # where the answer begins, and its length
+        self._word = memoryview(self._memory)[:FIRST].cast("Q")  # begin and length of the answer
         self._half = size // 2
 
     def put(self, data: bytes | bytearray) -> None:
-        """Answer this from now on. Raises ValueError if there is no room for it."""
+        """Replace the answer. Raises ValueError if there is no room for the new one."""
         begin, length = divmod(self._word[0], 1 << 32)
         at = self._half if length and begin < self._half else FIRST
         if len(data) > self._half - FIRST:
@@ -119,27 +120,27 @@ class SharedAnswer:
         if at + len(data) > len(self._memory):
             raise ValueError(f"an answer of {len(data):,} bytes is too long")
         self._memory[at : at + len(data)] = data
-        self._word[0] = at << 32 | len(data)  # by one write: it is this answer or the one before
+        self._word[0] = at << 32 | len(data)  # a single write: a reader finds the new answer or the one before
 
     def take(self) -> bytearray:
-        """What was put last; nothing is there afterwards."""
+        """Returns the last answer, and removes it."""
         begin, length = divmod(self._word[0], 1 << 32)
         with memoryview(self._memory) as whole:
             data = bytearray(whole[begin : begin + length])
         self._word[0] = 0
         with contextlib.suppress(AttributeError, OSError):
-            self._memory.madvise(mmap.MADV_REMOVE)  # Linux: what was written takes no memory any more
+            self._memory.madvise(mmap.MADV_REMOVE)  # Linux: frees the pages that were written
         return data
 
     def close(self) -> None:
-        """Give the memory up."""
+        """Release the memory."""
         self._word.release()
         self._memory.close()
 
 
 @dataclass
 class _Isolated:
-    """The child that this process is: its number, and where its answer goes. A fork of it has another number."""
+    """The number of this child process, and where its answer goes. A process forked from it has another number."""
 
     process: int = 0
     answer: SharedAnswer | None = None
@@ -149,31 +150,31 @@ _own = _Isolated()
 
 
 def is_forked() -> bool:
-    """Whether this is a process that the traced code forked from the one that answers."""
+    """Returns whether this process was forked by the traced code from the one that answers."""
     return _own.process not in (0, os.getpid())
 
 
 def put(data: bytes | bytearray) -> None:
-    """Answer this, unless something later is put; nothing in a process that has no answer to give."""
+    """Set the answer, until another one is set. Does nothing in a process that has no answer to give."""
     if _own.answer is not None and _own.process == os.getpid():
         _own.answer.put(data)
 
 
 def adopt_answer(process: int) -> None:
-    """In a fork that was made to answer for `process`: its answer is this one's from here on."""
+    """Make this fork the process that answers, instead of `process`, which it was forked from."""
     if _own.process == process:
         _own.process = os.getpid()
 
 
 def end_if_forked(error: BaseException | None = None) -> None:
-    """Where the traced code forked, and this fork has come to its end or raised `error`: end as Python does alone."""
+    """End a process that the traced code forked, after it finished or raised `error`, as Python would end it."""
     if not is_forked():
         return
     status = 0
     if error is not None:
         with contextlib.suppress(BaseException):
             status = _status(error)
-    for last in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]  # what Python ends with
+    for last in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]  # Python's own last steps
         with contextlib.suppress(BaseException):
             last()
     _flush()
@@ -184,7 +185,7 @@ def end_if_forked(error: BaseException | None = None) -> None:
 
 
 def _status(error: BaseException) -> int:
-    """The exit status of a program that an error ends; what Python prints then is printed."""
+    """Returns the exit status of a program that an error ends, and prints the error as Python does."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0
@@ -198,54 +199,54 @@ def _status(error: BaseException) -> int:
 
 
 class Channel:
-    """Our end of the private channel."""
+    """The probe's end of the private channel."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
         self.descriptor = descriptor
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Write one message whole."""
+        """Write one whole message."""
         self.pass_on(encoded(message))
 
     def pass_on(self, data: bytes | bytearray) -> None:
-        """Write a message that a child has encoded already."""
+        """Write a message that a child has encoded."""
         write(self.descriptor, data)
 
     def wait_for_reader(self) -> None:
-        """Wait until its reader is gone."""
+        """Wait until the reader of the channel is gone."""
         poll = select.poll()
-        poll.register(self.descriptor, 0)  # errors are always told
+        poll.register(self.descriptor, 0)  # errors are always reported
         poll.poll()
 
 
 def encoded(message: Mapping[str, object]) -> bytes:
-    """A message as a line."""
+    """Encode a message as a line of JSON."""
     return json.dumps(message, separators=(",", ":"), default=str).encode() + b"\n"
 
 
 def write(descriptor: int, data: bytes | bytearray | memoryview) -> None:
-    """Write all of it, however much the descriptor takes at a time."""
+    """Write all of the data, however much the descriptor takes at a time."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
-_adopters: list[int] = []  # the process that adopts, by its number: a fork of it does not
+_adopters: list[int] = []  # the number of the process that adopts; a fork of it does not adopt
 
 
 def adopt() -> None:
-    """Have what a child leaves running become a child of this process, however often it forked. Linux alone can.
+    """Make this process the parent of all processes that outlive a child, however often they forked. Linux only.
 
-    Otherwise the system's first process gets it, and nobody can tell who started it.
+    Otherwise the system's first process becomes their parent, and nobody can find out who started them.
     """
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER, which no fork inherits
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER, which a fork does not inherit
         _adopters.append(os.getpid())
 
 
 def has_children() -> bool:
-    """Whether a child of this process runs. Those that have ended are reaped."""
+    """Returns whether a child of this process runs. Reaps the children that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -255,10 +256,10 @@ def has_children() -> bool:
 
 @contextlib.contextmanager
 def reaping(process: int) -> Iterator[None]:
-    """Reap what this process has adopted as soon as it ends, as the system's first process would; but not `process`.
+    """Reap adopted processes as soon as they end, as the system's first process would; but not `process`.
 
-    Otherwise code that waits until its daemon is gone would wait without end. A process that adopts nothing leaves its
-    children, and its handlers, to the code that runs in it.
+    Otherwise code that waits for the end of its daemon would wait forever. A process that adopts nothing leaves
+    children and handlers alone: they belong to the code that runs there.
     """
     if os.getpid() not in _adopters:
         yield
@@ -280,14 +281,15 @@ def reaping(process: int) -> Iterator[None]:
 
 
 class Abandoned(BrokenPipeError):
-    """Whoever reads `guard` is gone: nobody waits for the child's answer any more."""
+    """The reader of `guard` is gone: nobody waits for the child's answer any longer."""
 
 
 @dataclass(frozen=True)
 class TimeLimit:
-    """After how many seconds a child is ended, and how: by each of the `signals`, behind which it has so many seconds.
+    """When and how a child is ended: after `seconds` it gets the first of the `signals`, then the next ones.
 
-    At these it may end itself, and answer what it saw until then. Behind the last it is killed.
+    Each signal comes with the seconds until the next step. At a signal the child may answer what it saw so far, and end
+    itself. After the last one it is killed.
     """
 
     seconds: float
@@ -295,10 +297,10 @@ class TimeLimit:
 
 
 def isolated(work: Callable[[], bytes], guard: int, limit: TimeLimit | None = None) -> ChildOutcome:
-    """Fork, do `work` in the child, and return what it wrote; the child is ended where its time is over.
+    """Fork, do `work` in the child, and return its answer and output. The child is ended when its time is over.
 
-    The child's stdin is empty; its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG).
-    `guard` is the writing end of a pipe, which the child does not get. Raises Abandoned when its reader goes away.
+    The child's stdin is empty. Its stdout and stderr are caught (stderr passes through under PTEXPLORE_DEBUG). `guard`
+    is the writing end of a pipe, which the child does not get. Raises Abandoned when the pipe's reader goes away.
     """
     answer = SharedAnswer()
     outputs, output = os.pipe()
@@ -324,9 +326,9 @@ def isolated(work: Callable[[], bytes], guard: int, limit: TimeLimit | None = No
 
 
 def apart(work: Callable[[], bytes]) -> bytes | None:
-    """Do `work` in a fork, in which nothing is printed: what it gives, None where the fork comes to nothing.
+    """Do `work` in a fork that prints nothing. Returns its result, or None if the fork fails.
 
-    Its parent does one thing meanwhile, however long that takes: its memory is the same afterwards each time.
+    The parent makes one call meanwhile, however long the fork takes, so that its memory is the same each time.
     """
     answer = SharedAnswer()
     try:
@@ -335,7 +337,7 @@ def apart(work: Callable[[], bytes]) -> bytes | None:
         if process == 0:
             _child(work, answer, os.open(os.devnull, os.O_WRONLY), ())
         status = 0
-        with contextlib.suppress(ChildProcessError):  # the traced code has the system reap its children
+        with contextlib.suppress(ChildProcessError):  # the traced code may have the system reap its children
             status = os.waitpid(process, 0)[1]
         return bytes(answer.take()) or None if status == 0 else None
     finally:
@@ -343,15 +345,15 @@ def apart(work: Callable[[], bytes]) -> bytes | None:
 
 
 class Forks:
-    """A process that does nothing but fork, so that its children's memory is laid out in one way.
+    """A process that does nothing but fork, so that the memory of all its children is laid out in the same way.
 
-    Whoever waits for a child takes what it prints as it comes, looks at the clock and reads its answer. A fork of that
-    process would find other addresses free each time, and Python's cache of attributes, whose places are made of
-    addresses, would be filled in another way.
+    A process that waits for a child collects its output piece by piece, looks at the clock and reads the answer. A
+    fork of such a process would find other free addresses each time. Python's cache of attributes, which is indexed by
+    addresses, would be filled differently.
     """
 
     def __init__(self, work: Callable[[dict[str, Any]], bytes], guard: int) -> None:
-        """`work` is done in each child, of what it is asked for; `guard` is as that of `isolated`."""
+        """`work` is done in each child, with the request as its argument; `guard` is the same as for `isolated`."""
         self._guard, self._answer = guard, SharedAnswer()
         self._control, theirs = socket.socketpair()
         _flush()
@@ -360,15 +362,15 @@ class Forks:
         if self._process == 0:
             try:
                 self._control.close()
-                os.close(guard)  # its reader must see when we are gone
+                os.close(guard)  # the pipe's reader must notice when the parent is gone
                 self._serve(work, theirs)
             finally:
                 os._exit(1)
         theirs.close()
 
     def _serve(self, work: Callable[[dict[str, Any]], bytes], control: socket.socket) -> NoReturn:
-        """Fork for each line that comes: the child's number, and then its status, go back."""
-        if TIME_GOES_BY:  # a child that begins late may be sent it before it does anything
+        """Fork for each request that comes, and send back the child's number, and later its status."""
+        if TIME_GOES_BY:  # a child that begins late may get this signal before it does anything
             signal.signal(TIME_GOES_BY, signal.SIG_IGN)
         while True:
             line, (*outputs,), _, _ = socket.recv_fds(control, LINE, 1)
@@ -386,7 +388,7 @@ class Forks:
         return process
 
     def isolated(self, asked: dict[str, Any], limit: TimeLimit | None = None) -> ChildOutcome:
-        """Have a child do its work, of what it is asked for: as `isolated`."""
+        """Do the work in a child, with the request `asked`, as the function `isolated` does."""
         outputs, output = os.pipe()
         try:
             socket.send_fds(self._control, [json.dumps(asked).encode()], [output])
@@ -396,7 +398,7 @@ class Forks:
 
         def ended() -> int:
             status = self._number(-1)
-            if status < 0:  # what forks was killed: its child is ours now
+            if status < 0:  # the forking process was killed: its child is adopted by this process
                 _send(process, signal.SIGKILL)
             return status if status >= 0 else signal.SIGKILL
 
@@ -405,14 +407,17 @@ class Forks:
             return _outcome(waiting, self._answer, outputs, limit)
 
     def _number(self, otherwise: int | None = None) -> int:
-        """The next number that it tells; `otherwise` where it is gone."""
+        """Read the next number from the forking process.
+
+        If that process is gone, returns `otherwise`, or raises ChildProcessError if `otherwise` is None.
+        """
         told = self._control.recv(NUMBER.size, socket.MSG_WAITALL)
         if not told and otherwise is None:
             raise ChildProcessError("the process that forks was killed")
         return int(NUMBER.unpack(told)[0]) if told else int(otherwise or 0)
 
     def close(self) -> None:
-        """End it, whatever it is at."""
+        """End the forking process, whatever it is doing."""
         self._control.close()
         with contextlib.suppress(OSError):
             os.kill(self._process, signal.SIGKILL)
@@ -427,9 +432,9 @@ def _send(process: int, number: int) -> None:
 
 @dataclass(frozen=True)
 class _Waiting:
-    """How a child is waited for: `watch` becomes readable when it ends, and then `ended` gives its status.
+    """How to wait for a child: `watch` becomes readable when the child ends, and `ended` then gives its status.
 
-    `forker`: the process that forked it, and waits for it, where that is another one than this.
+    `forker`: the process that forked the child and waits for it, if that is not this process.
     """
 
     process: int
@@ -439,11 +444,12 @@ class _Waiting:
     forker: int | None = None
 
     def hears(self, number: int) -> None:
-        """Send it a signal, which it hears even if the traced code has stopped it, or the one that waits for it.
+        """Send the child a signal, even if the traced code has stopped the child or its forker.
 
-        Its main thread hears it: of what is stopped any other thread might, and Python would go on meanwhile.
+        The signal goes to the main thread. In a stopped process any other thread could take the signal, and Python
+        would go on meanwhile.
         """
-        tell = getattr(_C, "tgkill", None)  # not every C library has it
+        tell = getattr(_C, "tgkill", None)  # some C libraries do not have it
         if tell is None or number == signal.SIGKILL:
             _send(self.process, number)
         else:
@@ -455,7 +461,7 @@ class _Waiting:
 
 
 def _outcome(waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeLimit | None) -> ChildOutcome:
-    """What becomes of a child; `outputs` is where it prints, and is closed."""
+    """Wait for a child, and return its outcome. `outputs` is the reading end of its output, which is closed."""
     outcome = ChildOutcome()
     try:
         with PrintedText(OUTPUT_LIMIT) as printed:
@@ -471,10 +477,10 @@ def _outcome(waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeL
 
 
 class PrintedText:
-    """What a child says, as far as `limit`: outside of this process's own memory until all is there.
+    """What a child prints, up to `limit`, kept outside of this process's own memory until the child has ended.
 
-    It comes in pieces, of which nobody knows how long they are. Were they put together here, what is forked next would
-    find its memory laid out in another way each time, and run otherwise.
+    The text comes in pieces of unpredictable length. If the pieces were joined here, the memory of the next fork would
+    be laid out differently each time, and the fork would run differently.
     """
 
     def __init__(self, limit: int) -> None:
@@ -495,7 +501,7 @@ class PrintedText:
         return self._file.tell() > self.limit
 
     def take(self, descriptor: int) -> int:
-        """Take what is there; beyond the limit it is read and dropped, so that a writer never waits for us."""
+        """Read what is there. Text beyond the limit is dropped, but is read, so that a writer never waits."""
         count = os.readv(descriptor, [_PIECE])
         if not self.is_full:
             with memoryview(_PIECE) as piece:
@@ -503,7 +509,7 @@ class PrintedText:
         return count
 
     def read(self) -> bytearray:
-        """All that was kept."""
+        """Returns all text that was kept."""
         whole = bytearray(self._file.tell())
         self._file.seek(0)
         self._file.readinto(whole)
@@ -511,7 +517,7 @@ class PrintedText:
 
 
 def _unnamed() -> int:
-    """A file that goes when it is closed."""
+    """Returns a file that is deleted when it is closed."""
     descriptor, path = tempfile.mkstemp()
     os.unlink(path)
     return descriptor
@@ -522,16 +528,16 @@ Sinks = dict[int, PrintedText]
 
 
 def _wait(waiting: _Waiting, sinks: Sinks, limit: TimeLimit | None) -> tuple[int, bool]:
-    """Read until the child is gone, and tell whether its time was over.
+    """Read until the child is gone. Returns its status, and whether its time was over.
 
-    Not until end of file: what the child started may hold its pipes for ever.
+    Reading does not wait for the end of file: processes that the child started may hold its pipes forever.
     """
     end, late = None if limit is None else time.monotonic() + limit.seconds, False
     further = iter(limit.signals if limit is not None else ())
     poll = select.poll()
     for descriptor in (*sinks, *([waiting.watch] if waiting.watch is not None else [])):
         poll.register(descriptor, select.POLLIN)
-    poll.register(waiting.guard, 0)  # errors are always told
+    poll.register(waiting.guard, 0)  # errors are always reported
     while (status := _turn(waiting, poll, sinks, end)) is None:
         if end is not None and time.monotonic() >= end:
             number, seconds = next(further, (signal.SIGKILL, None))
@@ -547,7 +553,7 @@ def _wait(waiting: _Waiting, sinks: Sinks, limit: TimeLimit | None) -> tuple[int
 
 
 def _turn(waiting: _Waiting, poll: select.poll, sinks: Sinks, end: float | None) -> int | None:
-    """Wait for something, and take what has come; the child's status once it is gone."""
+    """Wait for an event, and read what has come. Returns the child's status if the child is gone, else None."""
     left = None if end is None else max(end - time.monotonic(), 0.0) * 1000
     ready = {descriptor for descriptor, _ in poll.poll(left if waiting.watch is not None else POLL)}
     if waiting.guard in ready:
@@ -559,7 +565,7 @@ def _turn(waiting: _Waiting, poll: select.poll, sinks: Sinks, end: float | None)
 
 
 def _watch(process: int) -> int | None:
-    """A descriptor that becomes readable when the process ends; None where the system has no such thing."""
+    """Returns a descriptor that becomes readable when the process ends; None if the system has no such thing."""
     try:
         return os.pidfd_open(process)
     except (AttributeError, OSError):
@@ -585,7 +591,7 @@ def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private
     finally:
         _flush()
         _end_workers()
-        os._exit(status)  # no atexit handlers: this is a fork of a process that goes on
+        os._exit(status)  # no atexit handler runs: the handlers belong to the process that forked this one
 
 
 def _flush() -> None:
@@ -595,9 +601,9 @@ def _flush() -> None:
 
 
 def _end_workers() -> None:
-    """End this process's daemonic workers of multiprocessing, as Python does at its end, which `os._exit` leaves out.
+    """End this process's daemonic workers of multiprocessing. Python does so at its end, but `os._exit` does not.
 
-    Those of the process that it is a fork of are not its own.
+    Workers of the process that this one was forked from are left alone.
     """
     if "multiprocessing.process" in sys.modules:
         with contextlib.suppress(Exception):
@@ -617,32 +623,32 @@ def _settle(output: int, private: tuple[int, ...]) -> None:
     for descriptor in {null, output} - {0, 1, 2}:
         os.close(descriptor)
     if TIME_GOES_BY:
-        signal.signal(TIME_GOES_BY, signal.SIG_IGN)  # until it is of use
+        signal.signal(TIME_GOES_BY, signal.SIG_IGN)  # until a recorder sets a handler
     _limit()
 
 
 def _limit() -> None:
-    """Let an allocation beyond what there is fail here, before the kernel kills something; leave no core files."""
+    """Let an allocation beyond the available memory fail here, before the kernel kills something. No core files."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     available = available_memory()
     if available is None:
-        return  # not Linux: the system's own limits hold
+        return  # not Linux: only the system's own limits apply
     used = _number("/proc/self/statm") * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = used + int(available * 0.9)
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
-# These numbers are others each time, and the traced code comes right after them. What it makes must lie where it did
-# the last time: so no object is as long as such a number, and which is kept is decided among C's numbers.
-_TEXT = ctypes.create_string_buffer(1 << 13)  # what a file of the system's says
+# These numbers differ each time, and the traced code runs right after them. Its objects must get the same addresses as
+# the last time. So no object here has a length that depends on such a number, and C numbers hold the values.
+_TEXT = ctypes.create_string_buffer(1 << 13)  # the content of a file of the system
 _C = ctypes.CDLL(None)
 _C.strtoull.restype = ctypes.c_ulonglong
-_bytes = (ctypes.c_ulonglong * 4)()  # there are; a group may have, has, may have besides
+_bytes = (ctypes.c_ulonglong * 4)()  # available; then of a control group: its limit, its use, what is left
 
 
 def available_memory() -> int | None:
-    """Bytes that may still be used: the machine's, or what is left of the control group's; None where unknown."""
+    """Returns the bytes that are free on the machine, or in the control group if that has less; None if unknown."""
     _bytes[0] = _number("/proc/meminfo", b"MemAvailable:") * 1024
     if not _bytes[0]:
         return None
@@ -658,7 +664,7 @@ def available_memory() -> int | None:
 
 
 def _number(path: str, name: bytes = b"") -> int:
-    """The number that follows a name in a file of the system's; 0 where there is none."""
+    """Returns the number after a name in a file of the system; 0 if there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

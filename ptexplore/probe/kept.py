@@ -1,10 +1,10 @@
-"""What --setup made, as it was: put back after an evaluation that changed it, so that the next one finds the same.
+"""Restore the objects that --setup made after an evaluation changed them, so that the next one finds the same state.
 
---setup runs once in a process, for what it does to the process (a mode entered, a hook registered, an operator defined)
-would pile up; the expression is evaluated there again and again. So the objects that its names lead to are looked at
-before the first evaluation, and after each what has changed is put back in place: the objects stay the same ones.
+--setup runs once in a process, because its effects on the process would pile up: a mode entered, a hook registered, an
+operator defined. The expression is evaluated again and again. So all objects that the names of --setup lead to are read
+before the first evaluation. After each evaluation, changes are undone in place: the objects stay the same objects.
 
-What cannot be put back (a generator that has gone on, a tensor that another node made) is told.
+A change that cannot be undone is reported: for example a generator has gone on, or another node has made a tensor.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from . import torch_api as api
 from .reasons import Said, reason
 from .values import attributes
 
-MOST_OBJECTS = 200_000  # that are looked at
-MOST_BYTES = 1 << 29  # of tensors and arrays that are kept
+MOST_OBJECTS = 200_000  # maximum number of objects that are read
+MOST_BYTES = 1 << 29  # maximum number of bytes of tensors and arrays that are kept
 OURS = "__ptexplore__"
-# Whose attributes are left as an evaluation leaves them, by the module that their class is in.
+# Objects whose attributes stay as an evaluation leaves them, by the module of their class; and why.
 LEFT = {
     "torch._": "torch's own machinery: its caches fill once in a process, and it knows of them in C++ too",
     "torch.jit": "TorchScript's: what Python holds stands for objects of C++",
@@ -49,7 +49,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), torc
 UNKNOWN = "(it cannot be read)"
 
 
-# Attributes that torch sets on functions and tensors of yours, which stay as an evaluation leaves them.
+# Attributes that torch sets on the user's functions and tensors. They stay as an evaluation leaves them.
 CACHES = {
     **dict.fromkeys(
         ("_sizes_capsule", "_strides_capsule", "_sym_sizes_capsule", "_sym_strides_capsule"),
@@ -60,8 +60,8 @@ CACHES = {
 }
 
 
-# Names that Dynamo puts beside a function that it compiles, which the compiled code and its guards look up there: by
-# what they begin with, or by what they end with (install_global_by_id of torch/_dynamo/output_graph.py).
+# Global names that Dynamo adds beside a function that it compiles. The compiled code and its guards look them up there.
+# They are known by prefix, or in `_BY_ID` by suffix (install_global_by_id of torch/_dynamo/output_graph.py).
 DYNAMOS = {
     "__builtins_dict__": "the builtins that the function sees (output_graph.py)",
     "__compiled_fn": "what a graph was compiled to (output_graph.py)",
@@ -77,12 +77,12 @@ _BY_ID = re.compile(r"_[0-9]+_c[0-9]+")
 
 
 def is_dynamos(name: object) -> bool:
-    """Whether a global name is one that Dynamo makes for code that it has compiled: it stays as long as that does."""
+    """Returns whether Dynamo made a global name for code that it compiled: the name must stay as long as that code."""
     return type(name) is str and (name.startswith(tuple(DYNAMOS)) or _BY_ID.search(name) is not None)
 
 
 class Lost(Exception):
-    """Something has changed and cannot be put back: why."""
+    """A change cannot be undone; `why` is the reason."""
 
     def __init__(self, why: Said) -> None:
         super().__init__(why["code"])
@@ -90,21 +90,21 @@ class Lost(Exception):
 
 
 class Keeper(Protocol):
-    """One thing that an evaluation may change."""
+    """One part of an object that an evaluation may change."""
 
     def put_back(self) -> bool:
-        """Put it back; whether it had changed. Raises Lost where it cannot be put back."""
+        """Undo the change. Returns whether there was one. Raises Lost if it cannot be undone."""
 
 
 class Kept:
-    """All that some names lead to, as it is now."""
+    """The present state of all objects that some names lead to."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._parts: list[tuple[str, Keeper]] = []
-        self._memories: dict[int, int] = {}  # by address: how many bytes of it are kept
+        self._memories: dict[int, int] = {}  # how many bytes are kept of the memory at an address
         self._bytes = 0
-        self.changed: dict[str, None] = {}  # the names of what was put back so far
-        # By address, and alive as long as this is. Random numbers that all draw from are put back by `RandomNumbers`.
+        self.changed: dict[str, None] = {}  # the names of all that was put back so far
+        # By address; kept alive as long as this object. `RandomNumbers` puts back the generators that everyone shares.
         of_all = (*api.random_generators(), random.getstate.__self__)  # type: ignore[attr-defined]
         self._seen: dict[int, Any] = {id(shared): shared for shared in of_all}
         self._pending = [(name, value) for name, value in reversed(list(values.items()))]
@@ -116,7 +116,7 @@ class Kept:
                     self._look(name, value)
 
     def put_back(self) -> list[Said]:
-        """Put back what has changed since; what cannot be."""
+        """Undo the changes made since. Returns the reasons for those that cannot be undone."""
         lost: list[Said] = []
         with api.without_overrides():
             for name, part in self._parts:
@@ -131,7 +131,7 @@ class Kept:
         return lost
 
     def _look(self, name: str, value: Any) -> None:
-        """Keep one object, and look into it next."""
+        """Keep the state of one object, and put the objects that it leads to on the list."""
         kind = type(value)
         if kind is types.FunctionType and str(value.__module__).startswith(tuple(LEFT)):
             return
@@ -178,7 +178,7 @@ class Kept:
 
 
 def _part_of(value: Any) -> Any:
-    """What is kept of an object of another kind; None where there is nothing but its attributes."""
+    """Returns a keeper for an object of another kind; None if it has nothing to keep but its attributes."""
     kind = type(value)
     if issubclass(kind, type):
         return _Class(value) if value.__module__ == OURS else None
@@ -188,13 +188,13 @@ def _part_of(value: Any) -> Any:
 
 
 def _led_to(value: Any) -> Iterable[Any]:
-    """What an object that cannot be changed leads to."""
+    """Returns the objects that an unchangeable object leads to."""
     kind = type(value)
     if issubclass(kind, tuple):
         return tuple.__iter__(value)
     if kind is frozenset:
         return value  # type: ignore[no-any-return]
-    if issubclass(kind, torch.jit.ScriptModule):  # whose tables are C++'s
+    if issubclass(kind, torch.jit.ScriptModule):  # its tables are in C++
         return [*value.parameters(), *value.buffers()]
     if kind is types.MethodType:
         return value.__self__, value.__func__
@@ -204,7 +204,7 @@ def _led_to(value: Any) -> Iterable[Any]:
 
 
 def _is_left(value: Any) -> bool:
-    """Whether an object's attributes are left as they are: a module's (nn.Module) never are."""
+    """Returns whether an object's attributes are not restored. Attributes of an nn.Module always are restored."""
     kind = type(value)
     if issubclass(kind, (torch.nn.Module, api.TENSOR_BASE)):
         return False
@@ -212,17 +212,17 @@ def _is_left(value: Any) -> bool:
 
 
 def _slots(kind: type) -> Iterator[Any]:
-    """The descriptors of `__slots__`, of classes written in Python."""
+    """Yields the descriptors of `__slots__` of classes written in Python."""
     for base in kind.__mro__:
         if "__slots__" in vars(base):
             yield from (d for d in vars(base).values() if type(d) is types.MemberDescriptorType)
 
 
-# --- what is put back ---
+# --- the keepers ---
 
 
 class _Container:
-    """A dictionary, list, set, deque or bytearray: what is in it, in order. By the methods of the base, not its own."""
+    """The content of a dict, list, set, deque or bytearray, in order. A subclass's own methods are not called."""
 
     def __init__(self, value: Any, *, of_attributes: bool = False) -> None:
         self._of_attributes = of_attributes
@@ -264,7 +264,7 @@ class _Container:
 
 
 class _Slots:
-    """What an object keeps in its slots."""
+    """The values in an object's slots."""
 
     def __init__(self, value: Any, slots: list[Any]) -> None:
         self._value, self._slots = value, slots
@@ -300,7 +300,7 @@ def _slot(descriptor: Any, value: Any) -> Any:
 
 
 class _Cell:
-    """A variable that a function of --setup shares with the one around it."""
+    """A variable that a function of --setup shares with the function around it."""
 
     def __init__(self, cell: types.CellType) -> None:
         self._cell = cell
@@ -309,7 +309,7 @@ class _Cell:
     def _read(self) -> Any:
         try:
             return self._cell.cell_contents
-        except ValueError:  # nothing is in it yet
+        except ValueError:  # the cell is still empty
             return UNKNOWN
 
     def inner(self) -> Iterable[Any]:
@@ -352,7 +352,7 @@ class _Class:
 
 
 class _Cache:
-    """The results that functools keeps of a function: emptied again if it was empty."""
+    """The results that functools caches for a function. The cache is cleared again if it was empty."""
 
     def __init__(self, function: Any) -> None:
         self._function, self._held = function, function.cache_info()
@@ -369,11 +369,11 @@ class _Cache:
             return True
         if now.misses != self._held.misses:
             raise Lost(reason("cache-changed"))
-        return False  # it answered by what it held
+        return False  # the cache answered from what it held
 
 
 class _State:
-    """What an object tells of itself, and takes back: a generator of random numbers, a file's position."""
+    """A state that an object can give and take back: of a random number generator, or the position of a file."""
 
     def __init__(self, value: Any, read: Callable[[], Any], write: Callable[[Any], Any]) -> None:
         self._value, self._read, self._write = value, read, write
@@ -393,7 +393,7 @@ class _State:
 
 
 def _state(value: Any) -> _State | None:
-    """The state of an object of C that has one; None of any other, and where it cannot be read."""
+    """Returns the state of an object of C, or None if it has none or the state cannot be read."""
     numpy: Any = sys.modules.get("numpy")
     try:
         if issubclass(type(value), torch.Generator):
@@ -410,7 +410,7 @@ def _state(value: Any) -> _State | None:
         if numpy is not None and issubclass(type(value), numpy.random.Generator):
             bits = value.bit_generator
             return _State(value, lambda: repr(bits.state), _setter(bits, bits.state))
-    except Exception:  # a closed file, a class of the user's own
+    except Exception:  # for example a closed file, or a class of the user
         return None
     return None
 
@@ -434,7 +434,7 @@ def _setter(bits: Any, state: Any) -> Callable[[Any], None]:
 
 
 class _Iterator:
-    """How far an iterator is. It cannot go back."""
+    """The position of an iterator, which cannot go back."""
 
     def __init__(self, value: Any) -> None:
         self._value, self._held = value, _progress(value)
@@ -454,7 +454,7 @@ def _progress(value: Any) -> Any:
     if issubclass(type(value), ITERATOR_TYPES):
         frame = next(getattr(value, f"{kind}_frame") for kind in ("gi", "cr", "ag") if hasattr(value, f"{kind}_frame"))
         return None if frame is None else frame.f_lasti
-    if attributes(value):  # a class of the user's own, whose attributes tell
+    if attributes(value):  # a class of the user: its attributes have the position
         return None
     if type(value).__module__ == "itertools":
         return repr(value) if type(value).__name__ in ("count", "repeat") else None
@@ -471,7 +471,7 @@ class _Memory:
 
     def put_back(self) -> bool:
         if api.plain_memory(self._tensor) != (self._address, self._size):
-            return False  # the tensor itself says so
+            return False  # the keeper of the tensor reports that
         if ctypes.string_at(self._address, self._size) == self._held:
             return False
         ctypes.memmove(self._address, self._held, self._size)
@@ -479,7 +479,7 @@ class _Memory:
 
 
 class _Tensor:
-    """What a tensor is beside its bytes: where they lie, its sizes, its gradient, the node that made it."""
+    """The state of a tensor without its bytes: where they are, sizes, gradient, and the node that made the tensor."""
 
     def __init__(self, tensor: Any, *, has_bytes: bool) -> None:
         self._tensor, self._has_bytes = tensor, has_bytes
@@ -511,7 +511,7 @@ class _Tensor:
         return self._put_hooks_back() or has_changed
 
     def _put_hooks_back(self) -> bool:
-        """Have no other hooks than it had. A node that knows of them knows their dictionary, so that is emptied too."""
+        """Restore the hooks. A node may hold the present dictionary of hooks, so its content is restored, too."""
         has_changed = False
         for kind, (now, (before, inside)) in enumerate(zip(api.hooks_of(self._tensor), self._hooks, strict=True)):
             if now is not None and dict(now) != inside:

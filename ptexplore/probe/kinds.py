@@ -1,7 +1,7 @@
-"""What calls are folded into: kinds of operators, and rows of calls that are alike.
+"""The tables that calls are folded into: kinds of operators, and rows of like calls.
 
-Both are numbered by what tells them apart. A fold may be interrupted at any line: what has a number by then is whole,
-and what has none is dropped (`drop_half`).
+Each kind and row is found by a key, and has a number. A fold may be interrupted at any line. A kind or row that has a
+key by then is complete; one without a key is dropped (`drop_half`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .reasons import Said, reason
 if TYPE_CHECKING:
     from .messages import OperatorCallsData, OperatorKindData
 
-END = 0  # in the order of calls: what Python ran inside an operator ends here
-HOLE = (-1, None)  # among a kind's operators: Python ran here
-SHAPES = 64  # sizes that are told apart of one kind
+END = 0  # in the order of calls: the end of the calls that Python made inside an operator
+HOLE = (-1, None)  # among the operators of a kind: Python ran here
+SHAPES = 64  # maximum number of sizes of one kind that are distinguished
 SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 
-# What tells rows apart: the number of the path, of the sets, of the kind, of its sizes, and of a node the row of the
-# call that recorded it, with the number in that.
+# The key of a row: the numbers of path, thread-local sets, kind and sizes. For a node of backward also the row of the
+# call that recorded the node, and the offset of the node's sequence number in that call.
 RowKey = tuple[int, int, int, int, "tuple[int, int] | None"]
 
 
 @dataclass
 class Row:
-    """Calls of one kind, of one size, from one path: how many, and their nanoseconds together.
+    """Calls of one kind and one size from one path: how many, and the sum of their nanoseconds.
 
-    `read`: of each operator in the first such call, itself first, the key set of each input, where that was read.
-    `device`: of each launch in such a call, in order, the device's nanoseconds of all calls.
+    `read`: for each operator in the first such call, beginning with the call itself: the key sets of its inputs, where
+    they were read. `device`: for each launch in such a call, in order: the device's nanoseconds in all calls.
     """
 
     calls: int = 0
@@ -42,7 +42,7 @@ class Row:
     read: list[tuple[int | None, ...]] | None = None
 
     def told(self, path: int, route: int, shape: int) -> OperatorCallsData:
-        """It as plain data; it is of this path, route and shape."""
+        """Returns the row as plain data, with the numbers of its path, route and shape."""
         told: OperatorCallsData = {
             "path": path,
             "route": route,
@@ -60,7 +60,7 @@ class Row:
 
 
 class RowTable:
-    """All rows, by number, and the number of each by what tells it apart."""
+    """All rows by number, and the number of each row by its key."""
 
     __slots__ = ("by_key", "by_number")
 
@@ -73,16 +73,16 @@ class RowTable:
         del self.by_number[len(self.by_key) :]
 
     def keys(self) -> list[Any]:
-        """What tells each row apart, by number."""
+        """Returns the keys of all rows, by number."""
         return list(self.by_key)
 
 
 @dataclass
 class Kind:
-    """An operator (or node of backward) with what it called. `first`: the first such call's own data.
+    """An operator, or a node of backward, with the operators that it called. `first`: the data of the first such call.
 
-    `inside`: of each operator in it the kind, and by how much its autograd sequence number is above that of what is
-    around it, None where it has none; HOLE for a place where Python ran.
+    `inside`: for each operator inside, its kind, and its autograd sequence number minus the number of the call around
+    it (None if it has no number); HOLE where Python ran.
     """
 
     first: OperatorKindData
@@ -92,7 +92,7 @@ class Kind:
 
 
 class KindTable:
-    """All kinds, by number, and the number of each by what tells it apart. `cuts`: what is not told apart."""
+    """All kinds by number, and the number of each kind by its key. `cuts`: which differences were dropped."""
 
     __slots__ = ("by_key", "by_number", "cuts")
 
@@ -102,7 +102,7 @@ class KindTable:
         self.cuts: list[Said] = []
 
     def add(self, key: Any, kind: Kind) -> int:
-        """A kind that was not met before: its number."""
+        """Add a new kind, and return its number."""
         number = len(self.by_number)
         self.by_number.append(kind)
         self.by_key[key] = number
@@ -113,7 +113,7 @@ class KindTable:
         del self.by_number[len(self.by_key) :]
 
     def shape(self, kind: int, sizes: Iterable[Any]) -> int:
-        """Which of a kind's sizes these are; all after the first so many are one."""
+        """Returns the number of these sizes of a kind. All sizes after the first SHAPES have the same number."""
         shapes = self.by_number[kind].shapes
         known = tuple(sizes)
         number = shapes.get(known)
@@ -126,7 +126,7 @@ class KindTable:
         return number
 
     def launch(self, name: str, through: str | None) -> int:
-        """The kind of a launch on a device."""
+        """Returns the number of the kind of a launch on a device."""
         key = (events.LAUNCH, name, through)
         number = self.by_key.get(key)
         if number is None:
@@ -135,7 +135,7 @@ class KindTable:
         return number
 
     def told(self) -> list[OperatorKindData]:
-        """All of them as plain data."""
+        """Returns all kinds as plain data."""
         return [
             {**kind.first, "inside": kind.inside, "sizes": [list(map(list, sizes)) for sizes in kind.shapes]}
             for kind in self.by_number

@@ -1,4 +1,4 @@
-"""What calls of Python are called: each code object and builtin is looked at once, and has one label from then on."""
+"""Name the calls of Python: each code object and builtin is looked at once, and then has one label."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .paths import Label
 from .stacks import Thread
 from .taken import os, sys
 
-INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # a module's call is one row, with what its hooks need
+INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks
 
 
 class Labels:
-    """The labels of one recording. None stands for what has no path: Python's own, other packages', our own.
+    """The labels of one recording. None: no path, as for Python's own code, other packages and ptexplore itself.
 
-    `by_code` and `by_builtin` are read at each call; what they lack is asked of `classified` and `builtin`.
+    `by_code` and `by_builtin` are read at each call. If they lack an entry, `classified` or `builtin` makes it.
     """
 
     __slots__ = ("_by_method", "_by_module", "_by_table", "_cuts", "_user_files", "by_builtin", "by_code")
@@ -34,12 +34,12 @@ class Labels:
         self._cuts = cuts
         self.by_code: dict[CodeType, Label | None] = {}
         self.by_builtin: dict[Any, Label | None] = {}
-        self._by_table: dict[tuple[str, str], Label] = {}  # of builtins, by table and method
-        self._by_method: dict[tuple[Label, type], Label] = {}  # of methods, by label and class
+        self._by_table: dict[tuple[str, str], Label] = {}  # builtins, by table and method
+        self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class
         self._by_module: dict[tuple[str, type], Label] = {}
 
     def classified(self, code: CodeType) -> Label | None:
-        """What a function is to us: None for Python's own, other packages', comprehensions and our own."""
+        """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's."""
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:
             return Label("module", "")
@@ -49,7 +49,7 @@ class Labels:
             return None  # the body of a class
         qualname = getattr(code, "co_qualname", name)  # new in Python 3.11
         if file.startswith(whose.OURS) or (file.startswith("<") and not file.startswith(whose.TYPED)):
-            return None  # what a program made itself: a dataclass's methods, a compiler's functions
+            return None  # code that a program made: a dataclass's methods, a compiler's functions
         guards = api.may_guard(code)
         if file.startswith(api.TORCH_DIR + os.sep):
             is_timed = _is_timed(file, name)
@@ -59,8 +59,8 @@ class Labels:
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
 
     def builtin(self, builtin: Any) -> Label | None:
-        """What a builtin is; it is about to be called by the program."""
-        if builtin is last_words.EXIT:  # seen once: it does not return
+        """Returns the label of a builtin that the program is about to call, or None."""
+        if builtin is last_words.EXIT:  # the first call is the only one: it does not return
             last_words.exits(sys._getframe(1))
         if spawns(builtin):
             self._cuts.add(PROCESSES)
@@ -70,13 +70,13 @@ class Labels:
         label = self._by_table.get(known)
         if label is None:
             table, method = known
-            internal = api.is_internal(table)  # its name is empty then: the sets may be others after it
+            internal = api.is_internal(table)  # it gets a path without a name: it may change the thread-local sets
             name = "" if internal else api.public_name(table, method)
             label = self._by_table[known] = Label("builtin", name, table=table, method=method)
         return label
 
     def of_class(self, frame: FrameType, label: Label) -> Label:
-        """The label of a method with the class of the object that it is called on."""
+        """Returns the label of a method together with the class of the object that it is called on."""
         owner = frame.f_locals.get("self")
         if owner is None:
             return label
@@ -87,7 +87,7 @@ class Labels:
         return known
 
     def module(self, thread: Thread, frame: FrameType) -> Label:
-        """A module by its name within the outermost one that is running; "" for that one itself."""
+        """Returns the label of a module. The label has the name in the outermost running module, which itself is ""."""
         module = frame.f_locals.get("self")
         kind = type(module)
         place, outermost = thread.outermost
@@ -108,7 +108,7 @@ class Labels:
 
 
 def _is_timed(file: str, name: str) -> bool:
-    """Whether a function of torch's has a row of its own: an optimizer's, backward, what loads data."""
+    """Returns whether a function of torch has its own row: an optimizer's, backward, or a loader of data."""
     inside = file.removeprefix(api.TORCH_DIR + os.sep)
     if inside.startswith("optim" + os.sep):
         return name in ("step", "zero_grad", "__init__")

@@ -1,13 +1,13 @@
-"""What a process that a signal kills says before it ends: what was recorded until then, and where it was.
+"""Save what was recorded, and where the process was, if a signal kills the process.
 
-A handler of C's own, which Python's `signal` and `faulthandler` know nothing of, forks the dying process at the place
-where it dies. The fork has all that was recorded, gives the answer, and ends; the process then dies by its signal as it
-would have. Nothing is done for that as long as nothing dies. Linux only: elsewhere a process that dies says nothing.
+A C handler, which Python's `signal` and `faulthandler` do not know of, forks the process at the place where it dies.
+The fork has everything that was recorded; it gives the answer and ends. Then the process dies by its signal as it would
+have without the handler. While nothing dies, no work is done. Linux only: elsewhere a dying process gives no answer.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # C's part of `signal`: the other calls builtins, which may be replaced
+import _signal  # type: ignore[import-not-found]  # C's part of `signal`: the rest calls builtins, which may be replaced
 import contextlib
 import ctypes
 import platform
@@ -22,45 +22,45 @@ from .isolate import HURRY, TIME_GOES_BY, TIME_IS_OVER
 from .taken import os, signal, sys, time
 from .whose import OURS
 
-# What kills a process and can be noticed; SIGTRAP is what calls are stepped by.
+# Signals that kill a process and can be handled. SIGTRAP is missing, because it is used to step through calls.
 SIGNALS = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGFPE", "SIGILL", "SIGSYS", "SIGTERM", "SIGXCPU", "SIGALRM", "SIGHUP")
-# What is called of the C library. Each is looked up before the program, which may replace the builtins that it takes.
+# C library functions in use. They are looked up before the program runs: it may replace builtins that a look-up calls.
 CALLED = ("backtrace", "dladdr", "kill", "raise", "sigaction", "sigaltstack", "signal", "syscall", "usleep", "waitpid")
-CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that forks, and nothing else: no lock is taken
-EVERY_CHILD = 0x40000000  # __WALL of Linux: one that tells nobody of its end, too
+CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the system call that only forks and takes no lock
+EVERY_CHILD = 0x40000000  # __WALL of Linux: also children that send no signal at their end
 ON_STACK, ONCE = 0x08000000, -0x80000000  # SA_ONSTACK, SA_RESETHAND
-TRIES = 8  # in which a handler of Python's may raise meanwhile
+TRIES = 8  # a Python handler may raise during a try
 IGNORED = ctypes.c_void_p(1)  # SIG_IGN
 OF_PROCESS = 2  # CPUCLOCK_SCHED of Linux: as clock_getcpuclockid(3) makes the clock of a process
-STACK = 4 << 20  # bytes for the handler, where the process's own stack is used up
-ASKED_AFTER = 1.0  # seconds after which a thread that waits for Python's lock asks for it, once the process dies
+STACK = 4 << 20  # bytes of stack for the handler, in case the process has used up its own
+ASKED_AFTER = 1.0  # seconds until a thread that waits for Python's lock asks for it, once the process dies
 PATIENCE = 15_000  # milliseconds that the fork may take
-AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: who sent these signals waits no longer than it wants to
-DEEPEST = 64  # functions of C++ that are told
-BELOW = "guarded"  # the function of ours that calls the traced code
+AS_LONG_AS_IT_TAKES = 1 << 40  # milliseconds: the sender of these signals limits the time itself
+DEEPEST = 64  # maximum number of C++ functions that are reported
+BELOW = "guarded"  # the function of ptexplore that calls the traced code
 
 EndedBy: TypeAlias = Literal["signal", "exit", "timeout"]
-KILLED: Final = "signal"  # what ends a process
+KILLED: Final = "signal"  # the three ways in which a process ends
 EXITING: Final = "exit"
 LATE: Final = "timeout"
 EXIT_NAME, LATE_NAME = "os._exit", "timeout"
 
 Tell = Callable[[BaseException], bytes]
 EXIT: Any = os._exit
-# What may send a process a signal that it does not hear, by what is called of C.
+# C functions of Python that may send the process a signal which it cannot handle, with their names.
 KILL: dict[Any, str] = {
     os.kill: "os.kill",
     os.killpg: "os.killpg",
     signal.raise_signal: "signal.raise_signal",
     signal.pthread_kill: "signal.pthread_kill",
 }
-IN = "in "  # before the name of one in which a process was killed
+IN = "in "  # before the name of the function in which a process was killed
 
 
 class Ended(BaseException):
-    """What ended a process, in the form of an error: its class has the name of the signal, function or option.
+    """What ended a process, as an error: the name of its class is the name of the signal, function or option.
 
-    `by` says which of these; `cpp`: the functions of C++ on the stack, innermost first, each as a library's file and
+    `by` says which of the three. `cpp`: the C++ functions on the stack, innermost first, each as a library's file and
     an address in it.
     """
 
@@ -97,29 +97,29 @@ class _Stack(ctypes.Structure):
 
 
 class _State:
-    """What the handler needs, made before: it may not take memory from C's own heap, which may be what is broken."""
+    """Data that the handler needs, made early: it may not use the C heap, which may be damaged."""
 
     process = 0
     tell: Tell | None = None
-    keeps = False  # whether what was seen so far is kept meanwhile
-    library: Any = None  # the C library, called without giving up Python's lock: no other thread goes on meanwhile
+    keeps = False  # whether an answer so far is kept from time to time
+    library: Any = None  # the C library, called without releasing Python's lock: no other thread runs meanwhile
     stack: Any = None
     addresses: Any = (ctypes.c_void_p * DEEPEST)()
-    came = 0  # the signal that kills
+    came = 0  # the signal that kills the process
 
     def __init__(self) -> None:
-        self.handlers: dict[int, Any] = {}  # by signal what C calls
-        self.before: dict[int, Any] = {}  # what it called before
+        self.handlers: dict[int, Any] = {}  # by signal: the function that C calls
+        self.before: dict[int, Any] = {}  # by signal: the action before
 
 
 _state = _State()
 
 
 def _ended(by: EndedBy, name: str, frame: FrameType | None) -> Ended:
-    """What ended this process, having left all functions that run, from `frame` on."""
+    """Returns what ended this process, as an error raised in `frame` that came through all of its callers."""
     error: Ended = type(name, (Ended,), {"by": by})()
     step: TracebackType | None = None
-    while frame is not None and _is_ours(frame) and frame.f_code.co_name != BELOW:  # a handler of ours, or a hook
+    while frame is not None and _is_ours(frame) and frame.f_code.co_name != BELOW:  # our handler or hook
         frame = frame.f_back
     while frame is not None and not (frame.f_code.co_name == BELOW and _is_ours(frame)):
         step = TracebackType(step, frame, frame.f_lasti, frame.f_lineno or 0)
@@ -133,10 +133,10 @@ def _is_ours(frame: FrameType) -> bool:
 
 @contextmanager
 def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool = False) -> Iterator[None]:
-    """Have `tell` give the answer of this process if a signal, or `os._exit`, ends it in this block.
+    """Let `tell` give the answer of this process if a signal or `os._exit` ends it in this block.
 
-    `goes_by` is called now and then as its time goes by. In a block inside of another one it is the inner that speaks.
-    `keeps`: what there is to tell is kept then, and before a signal is sent, since SIGKILL lets nothing be told.
+    `goes_by` is called from time to time, at TIME_GOES_BY. Of nested blocks, the innermost gives the answer. With
+    `keeps`, the answer so far is kept at these times and before a signal is sent, because SIGKILL cannot be handled.
     """
     if isolate.is_forked() or not _prepared():
         yield
@@ -161,7 +161,8 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool
     for number in _state.handlers:
         had = _Action()
         library.sigaction(number, None, byref(had))
-        # It would die at once, or a handler of C's (None), as faulthandler's, would be called: that is next then.
+        # By default the process would die at once, or a C handler (None) such as faulthandler's would run. That happens
+        # after the answer is given.
         if signal.getsignal(number) in (signal.SIG_DFL, None):
             handler = ctypes.cast(_state.handlers[number], ctypes.c_void_p).value
             library.sigaction(number, byref(_Action(handler, flags=ON_STACK | ONCE)), None)
@@ -176,12 +177,12 @@ def spoken(tell: Tell, goes_by: Callable[[], None] | None = None, *, keeps: bool
             if now.handler == ctypes.cast(_state.handlers[number], ctypes.c_void_p).value and number != HURRY:
                 library.sigaction(number, byref(had), None)
         _hear_no_more()
-        if of_before.flags == 2:  # SS_DISABLE: there was none
+        if of_before.flags == 2:  # SS_DISABLE: there was no stack for signals
             library.sigaltstack(byref(of_before), None)
 
 
 def stay_ready() -> None:
-    """Have the handler keep its stack: `faulthandler.enable` puts a small one in its place, and calls it."""
+    """Set the handler's stack again: `faulthandler.enable` sets a small one, and its handler then calls ours."""
     if _state.tell is not None:
         now = _Stack()
         _state.library.sigaltstack(None, byref(now))
@@ -190,7 +191,7 @@ def stay_ready() -> None:
 
 
 def exits(frame: FrameType) -> None:
-    """`os._exit` is about to be called: the answer is given before it."""
+    """Give the answer, because `os._exit` is about to be called."""
     tell = _state.tell
     if tell is None or _state.process != os.getpid():
         return
@@ -199,10 +200,10 @@ def exits(frame: FrameType) -> None:
 
 
 def keep(frame: FrameType | None, called: Any = None) -> None:
-    """Keep what there is to tell by now, for a process that is killed without hearing it.
+    """Keep the answer so far, in case the process is killed by a signal that cannot be handled.
 
-    `frame` is where it calls one of `KILL`; None where nothing says where it will be killed. A fork tells it, as where
-    the process dies: this one goes on, and what it answers later is put in the place of that.
+    `frame` is where the process calls a function of `KILL`; None if the place of a later kill is unknown. A fork makes
+    the answer, as when the process dies. This process goes on, and its later answer replaces the kept one.
     """
     tell, interval = _state.tell, sys.getswitchinterval()
     if tell is None or not _state.keeps or _state.process != os.getpid():
@@ -220,7 +221,7 @@ def keep(frame: FrameType | None, called: Any = None) -> None:
 
 
 def process_time_ns() -> int:
-    """`time.process_time_ns` of the process that dies, in its fork."""
+    """Returns `time.process_time_ns` of the dying process, when called in its fork."""
     return time.clock_gettime_ns(~_state.process << 3 | OF_PROCESS)
 
 
@@ -231,7 +232,7 @@ def _prepared() -> bool:
         library = ctypes.PyDLL(None)
         for name in CALLED:
             getattr(library, name)
-        library.backtrace(byref(_state.addresses), 1)  # its first call loads a library
+        library.backtrace(byref(_state.addresses), 1)  # the first call loads a library
         _state.library, _state.stack = library, ctypes.create_string_buffer(STACK)
         numbers = (*(int(getattr(signal, name)) for name in SIGNALS), HURRY)
         _state.handlers.update((number, _handler(number)) for number in numbers)
@@ -239,10 +240,10 @@ def _prepared() -> bool:
 
 
 def _dying(number: int) -> Generator[None, int, None]:
-    """Waits for a signal that kills, gives the answer, and lets the process die by it.
+    """Wait for a signal that kills, give the answer, and let the process die by the signal.
 
-    C calls it as the signal's handler. A handler of Python's that was due by then may raise in here, at any line: this
-    has begun by then, as a function would not have.
+    C calls this generator as the signal's handler. A Python handler whose signal came earlier may raise at any line in
+    here. The generator has entered its `try` by then, while a function would not have.
     """
     for _ in range(TRIES):
         try:
@@ -255,23 +256,24 @@ def _dying(number: int) -> Generator[None, int, None]:
             break
         except BaseException:
             _state.came = number
-    # It waits until this handler is left, in this thread, and does what it would have done.
+    # The signal waits until this handler returns in this thread, and then acts as it would have without the handler.
     _state.library.sigaction(number, byref(_state.before.get(number, _Action())), None)
     getattr(_state.library, "raise")(number)
     yield
 
 
 def _handler(number: int) -> Any:
-    """What C calls at a signal: a builtin, in which nothing of Python's runs before `_dying` does."""
+    """Returns the handler that C calls: a builtin, so that no Python code runs before `_dying` continues."""
     waits = _dying(number)
     next(waits)
     return ctypes.CFUNCTYPE(None, ctypes.c_int)(waits.send)
 
 
 def _in_time(number: int, frame: FrameType | None) -> None:
-    """The handler of Python's own that hears that the time is over: the answer is given, and the process ends.
+    """Python's own handler for the end of the time: give the answer, and end the process.
 
-    Whoever waited for Python's lock may send an interrupt meanwhile, as the recorder of a script does: that is over.
+    A thread that waited for Python's lock may send an interrupt meanwhile, as the recorder of a script does. It has no
+    effect here.
     """
     if _state.tell is None or os.getpid() != _state.process:
         return
@@ -290,17 +292,18 @@ def _in_time(number: int, frame: FrameType | None) -> None:
 
 
 def _hear_no_more() -> None:
-    """Ignore how much of the time has gone by: the answer is on its way."""
+    """Ignore the signals of time: the answer is on its way."""
     for number in (TIME_GOES_BY, TIME_IS_OVER):
         _signal.signal(number, _signal.SIG_IGN)
     _state.library.signal(HURRY, IGNORED)
 
 
 def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
-    """Have a fork of this process, which was in `frame`, give its answer, and wait until it has."""
+    """Let a fork of this process, which was in `frame`, give its answer, and wait for the fork."""
     library = _state.library
-    # A thread that waits for Python's lock asks for it after a while, and the next instruction hands it over. In the
-    # fork is no such thread, and handing over would never end. So who waits now gets it, and who comes asks later.
+    # A thread that waits for Python's lock asks for it after a while, and the next instruction hands the lock over. The
+    # fork has no such thread, and handing over would never end. So a thread that waits now gets the lock first, and a
+    # thread that comes later asks only after ASKED_AFTER.
     sys.setswitchinterval(ASKED_AFTER)
     time.sleep(0)
     fork = library.syscall(CLONE[platform.machine()], 0, 0, 0, 0, 0)
@@ -320,7 +323,7 @@ def _fork(tell: Tell, number: int, frame: FrameType | None) -> None:
 
 
 def _wait(fork: int, most: int) -> None:
-    """Wait so many milliseconds until a fork has given its answer. What is raised meanwhile is raised behind that."""
+    """Wait up to `most` milliseconds for a fork's answer. An exception raised meanwhile is raised again at the end."""
     library, waited = _state.library, 0
     raised: BaseException | None = None
     while True:
@@ -340,7 +343,7 @@ def _wait(fork: int, most: int) -> None:
 
 
 def _places(addresses: Iterable[int | None]) -> Iterator[tuple[str, int]]:
-    """The library of each address, and the address in it."""
+    """Yields the library of each address, and the address in the library."""
     for address in addresses:
         place = _Found()
         if address and _state.library.dladdr(ctypes.c_void_p(address), byref(place)) and place.file:

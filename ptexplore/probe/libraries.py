@@ -1,7 +1,7 @@
-"""What oneDNN and MKL say of their own calls: one run with their verbose output on, which goes aside.
+"""Record what oneDNN and MKL print about their own calls, in one run with their verbose output on.
 
-Which primitive, which implementation, for which problem: in the order of the calls, by phase. It is a pass of its own:
-what the expression prints in it is not kept, and no other pass has such output in it.
+The output says which primitive ran, in which implementation and for which problem. The calls are kept in order, by
+phase. The run is a pass of its own: the expression's own output is dropped in it, and other passes have no such output.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from .messages import LibraryCallData, RunRequestData, RunToldData
 
 RECORDER: Final = "libraries"
-MOST = 10_000  # calls that are kept
+MOST = 10_000  # maximum number of calls that are kept
 UNBUFFERED = 2  # _IONBF of glibc
-BYTES = 16 * 1024 * 1024  # of output that are read
+BYTES = 16 * 1024 * 1024  # maximum number of bytes of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
 _MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\(nil\)")
-# The functions of BLAS that step through a vector, without the letters of their types (netlib.org/blas, level 1 and 2):
-# there a -1 behind an address is such a step. In LAPACK it is the size of a workspace: the call only asks for the size.
+# BLAS functions that step through a vector, without the letter of the type (netlib.org/blas, level 1 and 2). In these,
+# a -1 after an address is a step. In LAPACK, it is the size of a workspace: the call only asks how large it must be.
 _STEPS = (
     "rotg rotmg rot rotm swap scal copy axpy axpby dot dotu dotc sdot nrm2 asum amax amin gemv gbmv symv sbmv spmv hemv"
     " hbmv hpmv trmv tbmv tpmv trsv tbsv tpsv ger geru gerc syr spr her hpr syr2 spr2 her2 hpr2"
@@ -44,8 +44,8 @@ _BLAS = re.compile(rf"I?[SDCZ]{{1,2}}(?:{_STEPS.upper().replace(' ', '|')})(?:I|
 
 
 def run(request: RunRequestData) -> RunToldData:
-    """The pass in this process: one observation, "libraries". Raises Refused or Raised as every pass does."""
-    torch.set_num_threads(1)  # as in the native pass: an implementation may be chosen by it
+    """Run the pass here. Returns one observation, "libraries". Raises Refused or Raised, as every pass does."""
+    torch.set_num_threads(1)  # as in the native pass, since the implementation may depend on it
     before = None
     if not passes.steps_first(request):
         before = _evaluate(request, lambda _, function, *given: function(*given))
@@ -63,14 +63,14 @@ def run(request: RunRequestData) -> RunToldData:
 
 
 def told_in(file: IO[bytes], phase: Phase) -> list[LibraryCallData]:
-    """The calls of a phase that a file of output tells of, in order."""
+    """Returns the calls of one phase that a file of output reports, in order."""
     file.seek(0)
     text = file.read(BYTES).decode(errors="replace")
     return [call for line in text.splitlines() if (call := read(line, phase)) is not None]
 
 
 def read(line: str, phase: Phase) -> LibraryCallData | None:
-    """One call that a line tells of; None for any other line. Addresses and times are left out."""
+    """Returns the call that a line reports, without addresses and times; None for any other line."""
     onednn, mkl = _ONEDNN.fullmatch(line), _MKL.fullmatch(line)
     if onednn is not None:
         kind, implementation, problem = onednn.groups()
@@ -97,9 +97,9 @@ def read(line: str, phase: Phase) -> LibraryCallData | None:
 
 
 def _is_query(function: str, given: str) -> bool:
-    """Whether a call only asks LAPACK how large a workspace must be.
+    """Returns whether a call only asks LAPACK how large a workspace must be.
 
-    The size that it is given, behind the workspace's address, is -1 then; the last argument is INFO, the result.
+    In that case the size given after the workspace's address is -1. The last argument is INFO, the result.
     """
     words = [word.strip() for word in given.split(",")]
     is_asked = any(_ADDRESS.fullmatch(work) and size == "-1" for work, size in pairwise(words[:-1]))
@@ -107,7 +107,7 @@ def _is_query(function: str, given: str) -> bool:
 
 
 def _evaluate(request: RunRequestData, perform: Callable[..., Any], before: passes.Pass | None = None) -> passes.Pass:
-    """Evaluate, as every pass does; the pass that did."""
+    """Evaluate the expression as every pass does, and return the pass."""
     running = passes.prepared(RECORDER, request, before)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -117,7 +117,7 @@ def _evaluate(request: RunRequestData, perform: Callable[..., Any], before: pass
 
 @contextmanager
 def _aside(descriptor: int) -> Iterator[None]:
-    """What C code prints goes to `descriptor`; what Python's print writes goes nowhere."""
+    """Send what C code prints to `descriptor`, and drop what Python's print writes."""
     sys.stdout.flush()
     flush()
     kept = os.dup(1)
@@ -132,11 +132,11 @@ def _aside(descriptor: int) -> Iterator[None]:
 
 
 def flush() -> None:
-    """Write out what the C library's own streams hold."""
+    """Flush the C library's own streams."""
     ctypes.CDLL(None).fflush(None)
 
 
 def write_at_once() -> None:
-    """Have the C library's standard output hold nothing back: a process that ends by the kernel's call writes all."""
+    """Make the C library's standard output unbuffered: nothing is lost if the process ends by a system call."""
     library = ctypes.CDLL(None)
     library.setvbuf(ctypes.c_void_p.in_dll(library, "stdout"), None, UNBUFFERED, ctypes.c_size_t(0))

@@ -1,14 +1,15 @@
-"""The probe's machine code: the SIGTRAP handler that logs jumps, what calls a function under it, a clock, the
-profile function by which Python's own calls stand in the log, and what notes each error that C++ makes.
+"""The probe's machine code. There are five programs. The SIGTRAP handler logs jumps; another program calls a function
+under that handler. There is a clock. A profile function puts Python's own calls into the log, and the last program
+notes each C++ error.
 
-The handler runs at each instruction that may not go straight on, of which it sets a breakpoint (int3) on the next
-(`straight_code`), or after every instruction (the trap flag: Intel 64 manual, volume 3, 17.3.1.4); and at breakpoints
-on functions, from one of which it begins to step. Before a system call that would start a thread or process, or block
-SIGTRAP, take it over or send it, it stops: the kernel kills what traps there.
+The handler runs at each instruction that may not go straight on. It then sets a breakpoint (int3) on the next such
+instruction (`straight_code`), or the trap flag, which stops after every instruction (Intel 64 manual, volume 3,
+17.3.1.4). It also runs at breakpoints on functions, and begins to step at one of them. It stops before a system call
+that would start a thread or process. It also stops before one that would block SIGTRAP, take it over or send it. The
+kernel kills a process that traps there.
 
-Programs are texts in Intel's syntax, a line an instruction, with labels and comments. `assemble` makes bytes of them;
-it knows the few instructions that are used here. What a text says is what a disassembler reads back: a test holds
-the two against each other.
+Programs are texts in Intel's syntax, one instruction a line, with labels and comments. `assemble` turns them into
+bytes; it knows only the few instructions that are used here. A test compares each text with a disassembler's output.
 """
 
 from __future__ import annotations
@@ -18,38 +19,39 @@ import struct
 
 from . import straight_code as straight
 
-# Bytes: rip, rsp, the two before it, instructions so far, the first three argument registers (of a return rax first).
+# The size of a row in bytes. A row has rip, rsp, the two before the jump, the number of instructions so far, and the
+# first three argument registers (after a return, rax is the first).
 ROW = 64
-SEQUENTIAL = 15  # bytes; the longest instruction: whatever goes forward by no more looks like going on
+SEQUENTIAL = 15  # bytes of the longest instruction: a jump forward by no more looks like the next instruction
 TRAP = 0x100  # the trap flag
 BREAKPOINT = 0xCC
 
-# Offsets in the ucontext_t that a handler gets as its third argument (sys/ucontext.h): its flags, the registers in
-# gregs, where the XSAVE area lies, and the signal mask.
+# A handler gets a ucontext_t as its third argument (sys/ucontext.h). These are offsets in it: its flags, the registers
+# in gregs, the address of the XSAVE area, and the signal mask.
 UC_FLAGS, R8, RDI, RSI, XSAVE, SIGNALS = 0, 40, 104, 112, 224, 296
 RDX, RAX, RCX, RSP, RIP, FLAGS, SEGMENTS = range(136, 192, 8)
-_CODE, _STACK = SEGMENTS, SEGMENTS + 6  # cs is the first 16 bits, ss the last; IRETQ reads no more than 16 of each
+_CODE, _STACK = SEGMENTS, SEGMENTS + 6  # cs is the first 16 bits, ss the last; IRETQ reads only 16 bits of each
 _SAVED = 3  # UC_FP_XSTATE, UC_SIGCONTEXT_SS (asm/ucontext.h): there is an XSAVE area; ss is in the frame
-_FEATURES = 464 + 8  # in the XSAVE area: which of its parts the kernel saved (struct _fpx_sw_bytes)
+_FEATURES = 464 + 8  # in the XSAVE area: the parts that the kernel saved (struct _fpx_sw_bytes)
 
-# The handler's own state: eight bytes each. TABLE: the breakpoints, 0 when none is set; SIGNALS_AFTER and
-# SIGNALS_MEANWHILE: which signals are blocked when it no longer steps, and while it does. BEFORE: the action that
-# SIGTRAP had before, as the kernel knows it (struct kernel_sigaction: handler, flags, restorer, mask). EXIT: not 0
-# where the process is to end with the stepping.
+# The handler's own state, eight bytes each. TABLE: the breakpoints on functions, 0 if none is set. SIGNALS_AFTER and
+# SIGNALS_MEANWHILE: the signals that are blocked after the stepping, and during it. BEFORE: the earlier action of
+# SIGTRAP in the kernel's form (struct kernel_sigaction: handler, flags, restorer, mask). EXIT: not 0 if the process is
+# to end with the stepping.
 (
     CURSOR, END, STATUS, LAST_RIP, LAST_RSP, COUNT, MOST, DEADLINE, STOP, SIGNALS_AFTER, SIGNALS_MEANWHILE,
     TABLE, HITS, WANTED, REARM, BEFORE,
 ) = range(0, 128, 8)  # fmt: skip
 EXIT = BEFORE + 32
-# RANGES: pairs of addresses, between which breakpoints can be set, ended by two zeros; RANGE: the pair that was used
-# last, UNTIL: up to where instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while the trap
-# flag is set; COVERED: the byte that it covers; AHEAD: how many instructions run before it.
-# SINGLY: how many instructions the trap flag stepped, MOST_SINGLY: how many it may.
+# RANGES: pairs of addresses between which breakpoints can be set, ended by two zeros. RANGE: the pair that was used
+# last. UNTIL: the address up to which instructions are read ahead in it. PLANTED: where the next breakpoint is, 0 while
+# the trap flag is set. COVERED: the byte that the breakpoint replaces. AHEAD: how many instructions run before it.
+# SINGLY: how many instructions the trap flag stepped. MOST_SINGLY: how many it may step.
 RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD, SINGLY, MOST_SINGLY = range(EXIT + 8, EXIT + 72, 8)
-STATE = 28  # numbers in it: BEFORE is four
-ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte it covers, how often it was met; 0 ends it
+STATE = 28  # numbers in the state: BEFORE has four of them
+ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte that it replaces, how often it was met; 0: end
 
-# What STATUS says: why the handler no longer steps.
+# The values of STATUS: why the handler no longer steps.
 RUNNING, FULL, LIMIT, ONE_BY_ONE, LATE, LEFT, BLOCKS, HANDLES, STARTS = range(9)
 _WHY = ("full", "limit", "one_by_one", "late", "left", "blocks", "handles", "starts")  # their labels, from FULL on
 
@@ -62,17 +64,17 @@ _SIG_UNBLOCK = 1
 
 
 def handler(state: int, tables: int, alone: bool = True) -> str:
-    """The SIGTRAP handler as a program; it gets the ucontext_t in rdx and keeps its state at `state`.
+    """Returns the SIGTRAP handler as a program. The handler gets the ucontext_t in rdx, and has its state at `state`.
 
-    `tables` is where those of `straight_code` lie. `alone`: it goes back by itself (see `returning`); its signal frame
-    must have no shadow.
+    `tables` is the address of the tables of `straight_code`. `alone`: the handler returns without the kernel (see
+    `returning`); its signal frame must then have no shadow stack.
     """
     step = [f"movabs rax, {state}", _COMING_IN, _LOOKING_AHEAD, _LOGGING, _in_time(state), _planning(tables)]
     return "\n".join([*step, returning(alone), _BRANCHING, straight.READING, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
 
 
-# From here on rsi is the ucontext_t, r9 and r10 are instruction and stack pointer now, r11 and rdi those one
-# instruction ago, rcx and r8 are for passing use.
+# From here on rsi is the ucontext_t. r9 and r10 are the present instruction and stack pointers; r11 and rdi are those
+# before the last instruction. rcx and r8 are for temporary values.
 _COMING_IN = f"""
     mov rsi, rdx
     mov r9, [rsi + {RIP}]
@@ -203,7 +205,7 @@ first:
 
 
 def _in_time(state: int) -> str:
-    """Is there time left? The clock comes in rdx and rax, so that rax is loaded anew."""
+    """Check whether there is time left. The clock comes in rdx and rax, so rax is loaded again."""
     return f"""
     rdtsc
     shl rdx, 32
@@ -221,7 +223,7 @@ stepped:
 
 
 def _planning(tables: int) -> str:
-    """Where to stop next: rdx goes through the instructions from rip on, r11 counts them."""
+    """Find the next place to stop: rdx goes through the instructions from rip on, and r11 counts them."""
     return f"""
     mov rcx, [rax + {RANGE}]
     cmp r9, [rcx]
@@ -287,13 +289,13 @@ back:
 
 
 def returning(alone: bool) -> str:
-    """Go back to what the ucontext_t in rsi says, without the kernel if the handler runs `alone`.
+    """Return to the state in the ucontext_t in rsi; without the kernel if the handler runs `alone`.
 
-    A handler that returns in the usual way calls rt_sigreturn, which reads back the whole signal frame: a step takes
-    some 4% longer with it. The same can be done here: the vector registers by XRSTOR from where the kernel saved them
-    (a handler begins with none of them set), the general ones by loads, and what is left by IRETQ, which sets the trap
-    flag again. The signal mask is not put back: the handler must run with SA_NODEFER and no mask of its own, so that it
-    stays as it was. Where the frame is of another kind, the kernel does it.
+    Usually a handler returns by rt_sigreturn, which reads the whole signal frame: a step takes about 4% longer with it.
+    The same can be done here. XRSTOR loads the vector registers from where the kernel saved them (a handler begins with
+    none of them set). Plain loads restore the general registers. IRETQ restores the rest, and sets the trap flag again.
+    The signal mask is not restored. So the handler must run with SA_NODEFER and without a mask, which leaves the
+    mask as it was. If the frame is of another kind, the kernel does the return.
     """
     if not alone:
         return "ret"
@@ -327,8 +329,8 @@ by_the_kernel:
 """
 
 
-# The instruction that comes next is no plain one: rdx is its address, rdi that behind its opcode, r8 what it is. A
-# branch by an offset and a return are made here; all else the trap flag shows.
+# The next instruction is not a plain one: rdx is its address, rdi the address after its opcode, r8 its kind. Branches
+# by an offset and returns are performed here. For all others the trap flag shows where they go.
 _BRANCHING = f"""
 branch:
     cmp r8, {straight.END}
@@ -429,7 +431,7 @@ reading:
 _REASONS = "\n".join(
     f"{label}:\n    mov qword ptr [rax + {STATUS}], {status}\n    jmp stop" for status, label in enumerate(_WHY, FULL)
 )
-# The call goes on at full speed, with the signals that were held back, and SIGTRAP does what it did before.
+# The call continues at full speed, the signals held back are delivered, and SIGTRAP has its earlier action again.
 _STOPPING = f"""{_REASONS}
 stop:
     mov r8, [rax + {EXIT}]
@@ -510,7 +512,7 @@ disarmed:
 
 
 def runner(function: int) -> str:
-    """Call `function` with the arguments given, the trap flag set meanwhile."""
+    """Returns a program that calls `function` with the arguments given, while the trap flag is set."""
     return f"""
     push rbx  ; keeps the stack aligned to 16
     movabs rax, {function}
@@ -526,7 +528,7 @@ def runner(function: int) -> str:
 """
 
 
-# Returns the processor's time-stamp counter, which comes in edx:eax; the upper halves become zero.
+# Returns the processor's time-stamp counter, which rdtsc gives in edx:eax; the upper halves become zero.
 CLOCK = """
     rdtsc
     shl rdx, 32
@@ -535,18 +537,19 @@ CLOCK = """
 """
 
 
-# What a profile function is told (cpython/pystate.h: PyTrace_CALL and those after it), and where it finds of a builtin
-# (PyCFunctionObject in cpython/methodobject.h) the row of the PyMethodDef table that it is made of.
+# Events of a profile function (cpython/pystate.h: PyTrace_CALL and those after it). And where in a builtin
+# (PyCFunctionObject in cpython/methodobject.h) the address of its row of the PyMethodDef table is.
 PY_CALL, PY_RETURN, PY_C_CALL = 0, 3, 4
 METHOD_ROW = 16
 
 
 def profile_function(get_code: int) -> str:
-    """A profile function for PyEval_SetProfile: it calls `mark`, so that the log holds what Python did, and when.
+    """A profile function for PyEval_SetProfile: it calls `mark`, so that the log shows what Python did, and when.
 
-    `mark` gets what happened in rsi. For a Python function's beginning and end rdi is its code object; the reference
-    that `get_code` (PyFrame_GetCode) gives is kept, so that the address stays the code's own. For a builtin that is
-    called rdi is its PyMethodDef. `mark` comes first, since only a jump backward, or a far one, is always logged.
+    `mark` gets the event in rsi. At the beginning and end of a Python function, rdi is the code object. The reference
+    from `get_code` (PyFrame_GetCode) is never released, so that no other object gets its address. At the call of a
+    builtin, rdi is its PyMethodDef. `mark` comes first in memory, because a jump is always logged only if it goes
+    backward or far.
     """
     return f"""
 mark:
@@ -580,11 +583,11 @@ nothing:
 """
 
 
-# A note of an error (`error_note`): eight bytes each, then the return addresses on C++'s stack, then the words.
+# A note of an error (`error_note`): eight bytes each, then the return addresses on the C++ stack, then the message.
 N_DONE, N_FUNCTION, N_FILE, N_LINE, N_PROCESS, N_LENGTH, N_SECONDS, N_NANOSECONDS, N_DEPTH, N_STACK = range(0, 80, 8)
 NOTE_BITS = 12
 NOTE = 1 << NOTE_BITS  # bytes
-NOTES = 64  # that are kept, the last ones
+NOTES = 64  # the last so many notes are kept
 NOTED_DEPTH = 192  # addresses
 N_WORDS = N_STACK + 8 * NOTED_DEPTH
 NOTED_WORDS = NOTE - N_WORDS  # bytes
@@ -592,7 +595,7 @@ _GETPID, _CLOCK_GETTIME = 39, 228
 
 
 def _kept_stack(number: int, backtrace: int) -> str:
-    """Keep in a note what a system call of that number gives, a process's or a thread's number, the time, the stack."""
+    """Store in a note: the result of a system call (a process or thread number), the time, and the stack."""
     return f"""
     movabs rax, {number}
     syscall
@@ -612,11 +615,12 @@ def _kept_stack(number: int, backtrace: int) -> str:
 
 
 def error_note(notes: int, constructor: int, backtrace: int, *, counted_strings: bool) -> str:
-    """Note an error that is being made, and go on to its constructor, c10::Error::Error(SourceLocation, std::string).
+    """Note an error that is being made, then go on to its constructor, c10::Error::Error(SourceLocation, std::string).
 
-    At `notes` is how many there were, and one NOTE further they begin. The string comes in rsi, by reference: its
-    bytes' address and its length; of the older ABI's (`counted_strings`) the length is three words before the bytes.
-    The location is on the stack: function, file, line (c10/util/Exception.h). `backtrace` is that of execinfo.h.
+    At `notes` is the number of notes so far; the notes begin one NOTE after it. The string comes by reference in rsi:
+    the address of its bytes, and its length. In the older ABI (`counted_strings`) the length is three words before the
+    bytes. The location is on the stack: function, file, line (c10/util/Exception.h). `backtrace` is the function of
+    execinfo.h.
     """
     length = "mov rcx, rsi\n    sub rcx, 24\n    mov rcx, [rcx]" if counted_strings else "mov rcx, [rcx + 8]"
     return f"""
@@ -677,12 +681,13 @@ _GETTID = 186
 
 
 def raise_note(notes: int, number: int, watched: int, backtrace: int, *, has_words: bool) -> str:
-    """Note a call of a function that raises, and go on to it: one of Python's PyErr_ functions, or __cxa_throw of C++.
+    """Note a call of a function that raises, then go on to it: a PyErr_ function of Python, or __cxa_throw of C++.
 
-    At `notes` is how many notes there were, and one NOTE further they begin. `number` says which function it is, at
-    `watched`. Its first two arguments are kept where `error_note` has names, and the thread's number where that has the
-    process's; if the second one is text (`has_words`), the text too, without its end at NUL. PyErr_Format takes any
-    number of arguments: all registers that may hold one of them are as they were (it takes no floating-point number).
+    At `notes` is the number of notes so far; the notes begin one NOTE after it. `number` identifies the function, and
+    `watched` is its address. Its first two arguments are stored where `error_note` stores file and line, and the
+    thread's number where that stores the process's. If the second argument is a text (`has_words`), the text is stored,
+    too, without the NUL at its end. PyErr_Format takes any number of arguments: all registers that may hold one keep
+    their values (it takes no floating-point numbers).
     """
     words = f"""
     mov rdi, rbx
@@ -745,13 +750,13 @@ copied:
 
 
 def unwinding(begin: int, size: int) -> bytes:
-    """How to unwind through `error_note` (DWARF 5, 6.4): an .eh_frame with one function that keeps a frame in rbp."""
+    """Returns how to unwind through `error_note` (DWARF 5, 6.4): an .eh_frame of one function with its frame in rbp."""
     rsp, rbp, returned = 7, 6, 16
     def_cfa, offset, advance = 0x0C, 0x80, 0x40
     rules = bytes([1, 0, 1, 0x78, returned, def_cfa, rsp, 8, offset | returned, 1])  # version, "", factors 1 and -8
     common = _entry(struct.pack("<I", 0) + rules)
     own = struct.pack("<IQQ", len(common) + 4, begin, size)
-    own += bytes([advance | 4, def_cfa, rbp, 16, offset | rbp, 2])  # behind `push rbp` and `mov rbp, rsp`
+    own += bytes([advance | 4, def_cfa, rbp, 16, offset | rbp, 2])  # after `push rbp` and `mov rbp, rsp`
     return common + _entry(own) + bytes(4)
 
 
@@ -764,10 +769,10 @@ _REGISTERS = {name: number for number, name in enumerate(["rax", "rcx", "rdx", "
 _REGISTERS |= {f"r{number}{low}": number for number in range(8, 16) for low in ("", "b")}
 _MEMORY = re.compile(r"(?:(?:qword|dword|byte) ptr )?\[(\w+)(?: \+ (\d+))?\]\Z")
 
-# How each instruction is encoded, by its name and the kinds of its operands (r: a register, m: eight bytes of memory,
-# b, d: one byte and four of memory, n: a number, l: a label), in the notation of the Intel 64 manual, volume 2: "48" is
-# REX.W, "50+" an opcode that holds the register, "/r" and "/5" a ModRM byte, "ib", "id" and "io" a number of one, four
-# and eight bytes, "cd" the way to a label.
+# How each instruction is encoded, by its name and the kinds of its operands. Kinds: r is a register, m eight bytes of
+# memory, b and d one and four bytes of memory, n a number, l a label. The notation is that of the Intel 64 manual,
+# volume 2. "48" is REX.W, "50+" an opcode that contains the register, "/r" and "/5" a ModRM byte. "ib", "id" and "io"
+# are numbers of one, four and eight bytes, and "cd" is the distance to a label.
 _ENCODINGS = {
     "mov rm": "48 8b /r", "mov mr": "48 89 /r", "mov rr": "48 89 /r", "mov mn": "48 c7 /0 id", "mov br": "48 88 /r",
     "movabs rn": "48 b8+ io", "movzx rb": "48 0f b6 /r", "movsx rb": "48 0f be /r",
@@ -785,7 +790,7 @@ _NUMBERS = {"ib": "<B", "id": "<i", "io": "<Q", "cd": "<i"}
 
 
 def assemble(program: str) -> tuple[bytes, dict[str, int]]:
-    """The program's bytes, and the offset of every label. Raises KeyError for what is no instruction or label here."""
+    """Returns a program's bytes and the offset of every label. Raises KeyError for an unknown instruction or label."""
     code, offsets, jumps = bytearray(), {}, []
     for line in program.splitlines():
         text = line.partition(";")[0].strip()
@@ -814,12 +819,12 @@ def _kind(operand: str) -> str:
 
 
 def _encoded(name: str, operands: list[str]) -> bytes:
-    """One instruction's bytes; a jump's last four are still zeros."""
+    """Returns the bytes of one instruction; the last four bytes of a jump to a label are still zero."""
     kinds = [_kind(operand) for operand in operands]
     encoding = _ENCODINGS[" ".join([name, "".join(kinds)]).strip()].split()
     memory = next((match for operand in operands if (match := _MEMORY.match(operand))), None)
     registers = [_REGISTERS[operand] for operand in operands if operand in _REGISTERS]
-    # The operand that ModRM's lower part names: memory, else the first register. The other register is in its middle.
+    # ModRM's lower part names memory, or else the first register. Its middle part names the other register.
     base = _REGISTERS[memory[1]] if memory else registers.pop(0) if registers else 0
     digit = next((int(part[1]) for part in encoding if part[0] == "/" and part != "/r"), None)
     middle = digit if digit is not None else registers[0] if registers else 0
@@ -838,7 +843,7 @@ def _encoded(name: str, operands: list[str]) -> bytes:
 
 
 def _modrm(middle: int, base: int, memory: re.Match[str] | None) -> bytes:
-    """A ModRM byte; for memory with a 32-bit displacement, and with the SIB byte that rsp and r12 need as a base."""
+    """Returns a ModRM byte; for memory with a 32-bit displacement, and the SIB byte that a base of rsp or r12 needs."""
     if memory is None:
         return bytes([0xC0 | (middle & 7) << 3 | base & 7])
     sib = b"\x24" if base & 7 == 4 else b""

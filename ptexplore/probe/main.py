@@ -1,7 +1,7 @@
-"""The probe: imports torch once, then does what it is asked for; a trace's passes are forks of it.
+"""The probe: imports torch once, then does the requested work. The passes of a trace are forks of the probe.
 
-So each pass sees fresh inputs and none disturbs another. Started by file path with the request on stdin; answers with
-JSON lines on the descriptor of `--channel`.
+So each pass gets fresh inputs, and no pass disturbs another. The probe is started by file path, with the request on
+stdin. It answers with JSON lines on the descriptor of `--channel`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PACKAGE = "_ptexplore_probe"
 
 
 class _OwnBuiltins(importlib.machinery.SourceFileLoader):
-    """Loads a recorder with builtins of its own: a program may replace `len` or `open`, and see who calls them."""
+    """Loads a recorder with its own copy of the builtins: a program may replace `len` and see its calls."""
 
     TAKEN: ClassVar[dict[str, Any]] = dict(vars(builtins))
 
@@ -36,7 +36,7 @@ class _OwnBuiltins(importlib.machinery.SourceFileLoader):
 
 
 def load_siblings() -> None:
-    """Make the recorders importable under a name of their own, so that `import ops` of user code finds the user's."""
+    """Make the recorders importable under their own package name: `import ops` in user code finds the user's `ops`."""
     folder = os.path.dirname(os.path.abspath(__file__))
     loaders = _OwnBuiltins, importlib.machinery.SOURCE_SUFFIXES
     sys.path_importer_cache[folder] = importlib.machinery.FileFinder(folder, loaders)
@@ -47,8 +47,8 @@ def load_siblings() -> None:
 
 
 def import_torch(request: RunRequestData, channel: Any) -> bool:
-    """Import torch and see that it is the one that was meant; reports and returns False where not."""
-    gc.disable()  # what torch makes while it is imported stays: looking for what does not takes a tenth of the time
+    """Import torch and check that it is the expected one. If not, report that and return False."""
+    gc.disable()  # the objects of an import stay, and the search for garbage would take a tenth of the import's time
     try:
         import torch
     except (Exception, SystemExit) as error:
@@ -68,9 +68,9 @@ def import_torch(request: RunRequestData, channel: Any) -> bool:
 
 
 def varies() -> list[str]:
-    """What the system and Python draw at random in this process, so that its runs differ from those of another one.
+    """Returns what the system and Python choose at random in this process, so that its runs differ from another one's.
 
-    Whoever starts it asks for neither, which the system may refuse (personality(2), linux/personality.h).
+    ptexplore asks for a process without randomness, which the system may refuse (personality(2), linux/personality.h).
     """
     drawn = ["Python's hashes"] if sys.flags.hash_randomization else []
     if not sys.platform.startswith("linux"):
@@ -82,9 +82,10 @@ def varies() -> list[str]:
 
 
 def end_with_parent(*, on: bool) -> None:
-    """Have the system end this process when the one that started it is gone; no more if not `on`. Linux alone can.
+    """Let the system end this process when its parent is gone, or no longer if not `on`. Only Linux can.
 
-    ptexplore tells its number. Where it tells none this process notices when it next writes.
+    ptexplore passes the parent's number. Without the number, this process only notices at its next write that the
+    reader is gone.
     """
     parent = os.environ.get("PTEXPLORE_PARENT", "")
     if not parent.isdecimal() or not sys.platform.startswith("linux"):
@@ -97,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: the catalogue message, the passes of one trace or a survey's of many, C++'s stack."""
+    """Do what the request asks: the catalogue, the passes of one trace or of a survey's many, or a C++ stack."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -106,9 +107,9 @@ def work(request: RunRequestData, channel: Any) -> None:
     from _ptexplore_probe import isolate, trace
 
     isolate.adopt()
-    with contextlib.suppress(OSError):  # a folder that is gone is no reason not to trace
+    with contextlib.suppress(OSError):  # the trace does not need the folder to exist
         os.chdir(request["cwd"])
-    sys.path.append(request["cwd"])  # last: a `torch/` that lies there must not be found first
+    sys.path.append(request["cwd"])  # last: a folder `torch/` in it must not be found first
     known = request.pop("digests", {})
     if request["work"] == "survey":
         from _ptexplore_probe import survey
@@ -117,29 +118,29 @@ def work(request: RunRequestData, channel: Any) -> None:
     elif request["work"] == "stack":
         trace.run_again_for_stack(request, channel)
     else:
-        # A whole number: as text, which a child is sent, it is as long each time, and so is what is allocated for it.
+        # A whole number: as text in a request to a child it has the same length each time, and so have allocations.
         until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
         trace.run_passes({**request, "until": until}, known, channel)
 
 
 def main() -> None:
-    """Read the request, import torch, work, and say that all is said."""
+    """Read the request, import torch, work, and report the end."""
     load_siblings()
     from _ptexplore_probe.isolate import Channel  # type: ignore[import-not-found]
 
     channel = Channel(int(sys.argv[sys.argv.index("--channel") + 1]))
     end_with_parent(on=True)
-    request = json.loads(sys.stdin.buffer.readline())  # a line: a survey's operators follow on others
+    request = json.loads(sys.stdin.buffer.readline())  # one line: a survey's operators follow on other lines
     imported = import_torch(request, channel)
-    if request.get("work") != "catalogue":  # of which nothing is written until all of it is read
-        end_with_parent(on=False)  # from now on `isolate` notices, and takes along what the user's code started
+    if request.get("work") != "catalogue":  # of a catalogue, nothing is written until all of it is read
+        end_with_parent(on=False)  # from now on `isolate` notices, and also ends what the user's code started
     for ours in ("PTEXPLORE_PARENT", "PTEXPLORE_ROOM"):
         os.environ.pop(ours, None)
     if imported:
         try:
             work(request, channel)
         except BrokenPipeError:
-            # Nobody listens any more (ptexplore was killed): end, and take along whatever the user's code started.
+            # The reader is gone (ptexplore was killed): end, together with all that the user's code started.
             if os.getpgid(0) == os.getpid():
                 os.killpg(0, signal.SIGKILL)
         except Exception:
@@ -150,9 +151,9 @@ def main() -> None:
 
 
 def _end(channel: Any) -> None:
-    """Say that all is said, and stay as long as ptexplore wants where something that the user's code started runs on.
+    """Report the end. If processes started by the user's code still run, stay as long as ptexplore wants.
 
-    When this process is gone, what it has adopted can no longer be told from other processes.
+    After the end of this process, its adopted processes could not be distinguished from others.
     """
     from _ptexplore_probe.isolate import has_children
 

@@ -1,11 +1,11 @@
-"""The native pass: step the expression, or one operator call of it, and say which instructions went where.
+"""The native pass: step the expression, or one operator call of it, and record where its instructions jump.
 
-Runs in a child of its own, which may die of what it does. What is stepped is warm: it has run twice before, since
-a first call runs the dynamic linker, fills caches and allocates; where just that is asked for, the first call is
-stepped. It runs on one thread, which alone is seen.
+The pass runs in its own child process, because stepping may kill the process. The stepped code is warm: it has run
+twice before, because a first call runs the dynamic linker, fills caches and allocates. If exactly that is asked for,
+the first call is stepped. Everything runs on one thread, and only that thread is seen.
 
-Every operator overload of torch has an entry point of its own (torchgen writes them), through which C++ and the Python
-bindings call it; what is called boxed (torch.ops, TorchScript) does not come through.
+Every operator overload of torch has its own entry point, which torchgen writes. C++ code and the Python bindings call
+the operator through it. Boxed calls (torch.ops, TorchScript) do not go through it.
 """
 
 from __future__ import annotations
@@ -51,26 +51,27 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "native"
 WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
-NET = 0.8  # of the time that a pass has: what is stepped then ends, so that what there is by then is not lost
-# Instructions, and those of them that the trap flag steps, some ten times as slowly: a million takes a second, or ten.
-# No limit is a time: what is stepped must not depend on how busy the machine is.
+NET = 0.8  # the part of a pass's time in which stepping must end, so that the results so far are not lost
+# Limits of instructions, and of those stepped by the trap flag, which are some ten times as slow: a million takes one
+# second, or ten. No limit is a time, because the result must not depend on how busy the machine is.
 WHOLE = 1_500_000, 600_000  # of a whole expression; beyond it one operator call is stepped
-# That an operator call takes at least: is_same_size, which compares two lists of sizes, took 492 with torch 2.13.0.
-# Less than a third of it, so that what has more calls than WHOLE can hold is surely beyond it, and is not begun.
+# Any operator call takes at least so many instructions: is_same_size, which compares two lists of sizes, took 492 with
+# torch 2.13.0. LEAST is less than a third of that. So an expression with more calls than fit into WHOLE is surely
+# beyond it, and its stepping is not begun.
 LEAST = 150
 OPERATOR = 3_000_000, 500_000  # of an operator call
-ASKED = 3_000_000, 1_000_000  # of one that was asked for, and of the first call of all
-FURTHER = 2_000_000  # of all further calls together: after as many none is begun
+ASKED = 3_000_000, 1_000_000  # of an operator call that was asked for, and of the very first call
+FURTHER = 2_000_000  # of all further calls together: after so many, no other call is begun
 ROWS = 1 << 20  # rows of the log: 64 MB
-TIMED = 3  # runs under the profiler, of each call in which the fastest tells how long it takes
-SHORT = 0.2  # seconds; what takes longer is timed once: this decides no more than how exact a clock's figures are
+TIMED = 3  # runs under the profiler; the fastest call of all runs gives the time of a call
+SHORT = 0.2  # seconds: a longer expression is timed once. This only affects how exact the times are
 
-INSTRUMENTED = (3, 12)  # from this Python on code is rewritten when it first runs with a profile function
+INSTRUMENTED = (3, 12)  # from this Python on, code is rewritten when it first runs with a profile function
 LIBRARY = "libtorch_cpu.so"
 ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call, without its parameters
 APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
-GENERATED = "torch::autograd::generated::"  # what is left out where a node tells its name
-CALLED = 64  # operators among which the first one called is looked for
+GENERATED = "torch::autograd::generated::"  # a node's name leaves this out
+CALLED = 64  # the first called operator is looked for among so many
 UNLOCATED = reason("locations-left-out")
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
 
@@ -79,9 +80,9 @@ SCRIPT = reason("script-not-stepped")
 
 
 def run(request: RunRequestData) -> RunToldData:
-    """The pass in this process: observations "steps" (one a stepped part), "maps", and "result".
+    """Run the pass in this process. Gives the observations "steps" (one for each stepped part), "maps" and "result".
 
-    Raises Unavailable where this process cannot be stepped, Refused or Raised as every pass does.
+    Raises Unavailable if this process cannot be stepped, and Refused or Raised as every pass does.
     """
     wanted = request.get("native_op")
     refused = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
@@ -127,13 +128,13 @@ def run(request: RunRequestData) -> RunToldData:
 
 
 def _surely_beyond(request: RunRequestData) -> Limit | None:
-    """The limit that all of it is beyond, if the operators that it calls alone say so: it is not begun then."""
+    """Returns the limit that the whole expression exceeds already by its number of operator calls, or None."""
     most, _ = request.get("whole", WHOLE)
     return Limit(most, singly=False) if int(request.get("called", 0)) * LEAST > most else None
 
 
 class _OperatorCall(NamedTuple):
-    """Which operator call was stepped: the `number`-th, where that is sure, `of` so many; `beyond`: why not all."""
+    """The operator call that was stepped: the `number`-th of `of`, or None if unsure; `beyond`: why not all was."""
 
     beyond: Limit | None
     op: str
@@ -145,8 +146,8 @@ class _OperatorCall(NamedTuple):
 class _Part:
     """A stepped part: `forward`, `backward`, or an operator's `call`.
 
-    Its rows are packed when nothing more is stepped. They hold what the clock said, so that packed they are of another
-    length each time, and what is allocated after them would lie elsewhere.
+    Its rows are packed only after all stepping. They contain times, so their packed length differs each time, and
+    objects allocated after them would get other addresses.
     """
 
     what: Literal["forward", "backward", "operator"]
@@ -154,7 +155,7 @@ class _Part:
     call: _OperatorCall | None = None
 
     def told(self) -> SentStepsData:
-        """The part as plain data."""
+        """Returns the part as plain data."""
         sent = stepped_part(self.what, self.steps)
         if self.call is not None:
             beyond = self.call.beyond
@@ -164,32 +165,32 @@ class _Part:
 
 
 class _Once:
-    """One evaluation of the expression: each finds what the one `before` it in this process found."""
+    """One evaluation of the expression. It starts from the same state as the earlier evaluation, `before`."""
 
     def __init__(self, request: RunRequestData, before: passes.Pass | None = None) -> None:
         self.evaluation = passes.prepared(RECORDER, request, before)
         self.value: Any = None
-        self.limit: Limit | None = None  # that the stepping met
+        self.limit: Limit | None = None  # the limit that stepping reached
 
     @cached_property
     def result(self) -> ResultInfoData:
-        """What the evaluation gave, described; nothing where it raised."""
+        """The described result of the evaluation; empty if it raised."""
         if self.evaluation.raised is not None:
             return {"type": "", "description": "", "fingerprint": None}
         fingerprint = self.evaluation.names.digest(self.value)
         return {"type": type_name(self.value), "description": describe(self.value), "fingerprint": fingerprint}
 
     def run(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
-        """Evaluate at full speed, backward included; `how` may do something about it. What `how` returned."""
+        """Evaluate at full speed, with backward. `how` gets a function that evaluates; its result is returned."""
         with passes.stage("context"), ExitStack() as stack:
             passes.enter_contexts(stack, self.evaluation)
             given = how(lambda: self._evaluate(lambda _, function, *given: function(*given)))
         self._check_end()
-        _ = self.result  # as long as its names have what they had
+        _ = self.result  # described now, while the names still have their values
         return given
 
     def stepped(self, stepper: Stepper) -> list[_Part]:
-        """Evaluate under the stepper: forward, and backward as a part of its own."""
+        """Evaluate under the stepper. Forward and backward are separate parts."""
         parts: list[_Part] = []
 
         def step(phase: Literal["forward", "backward"], function: Callable[..., Any], *given: Any) -> Any:
@@ -208,7 +209,7 @@ class _Once:
         return parts
 
     def _check_end(self) -> None:
-        """Raises Raised where this run raised and the one that the other passes saw did not."""
+        """Raises Raised if this run raised and the run that the other passes saw did not."""
         if self.evaluation.raised is not None and not self.evaluation.request.get("raises"):
             raise self.evaluation.raised
 
@@ -218,27 +219,27 @@ class _Once:
 
 @dataclass
 class _Runs:
-    """The runs at full speed before the stepped one: how many, how long the fastest took, what the last gave."""
+    """The runs at full speed before the stepped one: how many, the fastest time, and the result of the last one."""
 
     request: RunRequestData
     began: float = field(default_factory=time.monotonic)
     count: int = 0
-    wall: float = math.inf  # seconds that the fastest run under the profiler took
+    wall: float = math.inf  # seconds of the fastest run under the profiler
     result: Any = None
     times: list[tuple[str, int]] | None = None  # operators and nodes of runs under the profiler, with nanoseconds
-    timed: int = 0  # how many runs those were
-    last: passes.Pass | None = None  # that was evaluated in this process
-    aside: SharedAnswer | None = None  # the times of a run in a fork, until nothing more is stepped
+    timed: int = 0  # the number of these runs
+    last: passes.Pass | None = None  # the last pass that was evaluated in this process
+    aside: SharedAnswer | None = None  # the times of a run in a fork, not read until all stepping is over
     is_cut: bool = False  # the last run under the profiler had more events than are kept
 
     def once(self) -> _Once:
-        """A further evaluation."""
+        """Make another evaluation."""
         once = _Once(self.request, self.last)
         self.last = once.evaluation
         return once
 
     def profiled(self) -> Called:
-        """Run once more under the profiler: the operators called, in order, with overloads where it records them."""
+        """Run again under the profiler. Returns the called operators in order, with overloads if those are recorded."""
 
         def how(both: Callable[[], None]) -> list[Any]:
             began = time.monotonic()
@@ -251,25 +252,24 @@ class _Runs:
         told: list[EventData] = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
         times = [(event["name"] or "", event["time"]) for event in told]
         if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
-            # Of each call the fastest: a call's is never less than those of what it called together.
+            # For each call, the fastest time. A call's is never below the sum of those of the calls inside it.
             times = [(name, min(time, other)) for (name, time), (_, other) in zip(times, self.times, strict=True)]
         self.times, self.timed = times, self.timed + 1
         return [(event["name"] or "", event["overload"]) for event in told if event["type"] == "op"]
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
-        """Run once more; what `how` returned."""
+        """Run again, and return what `how` returned."""
         once = self.once()
         given = once.run(how)
         self.count, self.result = self.count + 1, once.result["fingerprint"]
         return given
 
     def apart(self, work: Callable[[], Any]) -> Any:
-        """What `work` gives, as plain data, done in a fork: in it the profiler runs. What it says of times is read when
-        all is stepped: their digits would move what is allocated here after them.
+        """Do `work` in a fork, because the profiler runs in it. Returns its result as plain data.
 
-        The profiler starts a thread that stays, and beside another thread nothing is stepped by breakpoints. A fork
-        that comes to nothing counts for nothing: the work is done here, and what it raises is raised. No fork can use a
-        device that this process uses.
+        The profiler starts a thread that stays, and beside another thread no breakpoints can be used for stepping. The
+        fork's times are read after all stepping: their digits would move later allocations. If the fork fails, the work
+        is done here, and may raise. If this process uses a device, the work is done here, too: a fork cannot use it.
         """
         if api.device_in_use() is not None:
             return work()
@@ -287,7 +287,7 @@ class _Runs:
         return work() if answered is None else json.loads(answered)
 
     def take_times(self) -> None:
-        """Take the times of a run in a fork, if they are all that is needed: runs that take long are timed once."""
+        """Take the times of a run in a fork if no more runs are needed: long runs are timed once."""
         text = self.aside.take() if self.aside is not None else b""
         if text and not self.timed:
             wall, times, timed = json.loads(text)
@@ -296,17 +296,17 @@ class _Runs:
 
     @property
     def left(self) -> float:
-        """Seconds for stepping: not so long that the trace's own time limit would end it first."""
+        """Seconds that are left for stepping. They end before the trace's own time limit."""
         return max(NET * float(self.request["timeout"]) - (time.monotonic() - self.began), 0.0)
 
     def compared(self, once: _Once) -> SteppedResultData:
-        """Whether the stepped run gave what the last one at full speed gave; None where that cannot be told."""
+        """Returns whether the stepped run gave the same result as the last full-speed run; None if that is unknown."""
         stepped = once.result["fingerprint"]
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
 
 
 def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps) -> SentStepsData:
-    """One stepped part as plain data; the rows packed, since there are many and they repeat."""
+    """Returns one stepped part as plain data. The rows are packed, because they are many and repeat."""
     python = steps.python
     return {
         "what": name,
@@ -320,13 +320,13 @@ def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps)
 
 
 def _step_first(runs: _Runs) -> tuple[_Once, list[_Part]]:
-    """Step the very first call in this process. Only what makes its inputs has run before."""
+    """Step the very first call in this process. Before it, only the code that makes its inputs has run."""
     once = runs.once()
     return once, once.stepped(Stepper(ROWS, ASKED[0], runs.left, ASKED[1]))
 
 
 def _step_all(runs: _Runs) -> tuple[_Once, list[_Part], Limit | None]:
-    """Step all of it, once it is warm: also the limit that it meets, if all is too much."""
+    """Step the whole expression after warm-up runs. The third result is the limit that was reached, or None."""
     for _ in range(WARM_UPS):
         runs.warm_up()
     most, singly = runs.request.get("whole", WHOLE)
@@ -343,7 +343,7 @@ def _step_all(runs: _Runs) -> tuple[_Once, list[_Part], Limit | None]:
 def _operator_call(
     runs: _Runs, asked: tuple[str, int] | None, beyond: Limit | None = None
 ) -> tuple[_Once, list[_Part]]:
-    """Step one operator call of the expression: the one asked for, else the first. `beyond`: why not all of it."""
+    """Step one operator call: the one asked for, else the first. `beyond`: why the whole expression is not stepped."""
     named = of_name(asked[0]) if asked else {}
     called, alike, is_cut = _called(runs)
     entries = named or of_called(called)
@@ -375,9 +375,9 @@ def _operator_call(
 
 
 def _further(runs: _Runs, most: int) -> list[_Part]:
-    """Step further operator calls, each in a run of its own, until `most` are: those that are in no other's call.
+    """Step further outermost operator calls, each in its own run, up to `most` calls in all.
 
-    The first is stepped already.
+    The first call has been stepped already.
     """
     parts: list[_Part] = []
     stepped = 0
@@ -387,13 +387,13 @@ def _further(runs: _Runs, most: int) -> list[_Part]:
         try:
             parts += _operator_call(runs, (name, number))[1]
             stepped += parts[-1].steps.instructions
-        except Refused:  # it has no entry point, or is called past it
+        except Refused:  # the operator has no entry point, or the call did not go through it
             continue
     return parts
 
 
 def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
-    """The operator calls that are in no other's, in order: which overload, and which call of it."""
+    """Returns the operator calls outside of other operator calls, in order: the overload, and which call of it."""
     with api.profiler() as profile:
         both()
     tree, _ = events.collect(profile, {})
@@ -412,10 +412,10 @@ def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
 
 
 def _called(runs: _Runs) -> tuple[Called, bool, bool]:
-    """The operators that a warm run calls, whether the run that the other passes saw called the same, and whether there
-    were more than are kept.
+    """Returns the operators that a warm run calls, whether the run that the other passes saw called the same ones, and
+    whether events were cut.
 
-    Those saw a script's first run; of an expression whose first run imports modules, a later one.
+    The other passes saw the first run of a script, or a later run of an expression whose first run imports modules.
     """
     if runs.request.get("script") is None:
         if not runs.count:
@@ -432,16 +432,16 @@ def _called(runs: _Runs) -> tuple[Called, bool, bool]:
 
 
 def maps() -> str:
-    """The executable part of this process's memory map."""
+    """Returns the executable part of this process's memory map."""
     with open("/proc/self/maps") as lines:
         return "".join(line for line in lines if "x" in line.split(None, 2)[1])
 
 
-# --- the entry points in machine code of the operator calls that --native-op names: at::_ops::NAME::call ---
+# --- entry points in machine code of the operator calls that --native-op names: at::_ops::NAME::call ---
 
 
 def parsed(wanted: str) -> tuple[str, int]:
-    """Operator and number of `NAME[#N]`. Raises Refused for a number that is none."""
+    """Returns operator and number of `NAME[#N]`. Raises Refused if N is not a number from 1 on."""
     name, mark, number = wanted.partition("#")
     if mark and not (number.isascii() and number.isdigit() and int(number)):
         raise Refused("native", reason("call-number-wanted", given=wanted))
@@ -449,7 +449,7 @@ def parsed(wanted: str) -> tuple[str, int]:
 
 
 def entry_points(names: Iterable[str]) -> dict[str, int]:
-    """The addresses of operators' entry points: of every overload where a name has none. In the names' order."""
+    """Returns the addresses of operators' entry points, in the order of names. A name without overload means all."""
     registered: dict[str, list[str]] = {}
     for op in aten_operators():
         registered.setdefault(op.partition(".")[0], []).append(op)
@@ -461,12 +461,12 @@ def entry_points(names: Iterable[str]) -> dict[str, int]:
 
 
 def aten_operators() -> list[str]:
-    """Every overload in namespace aten, without it."""
+    """Returns every overload of namespace aten, without the namespace."""
     return [op.removeprefix("aten::") for op in api.operator_names() if op.startswith("aten::")]
 
 
 def of_name(name: str) -> dict[str, int]:
-    """The entry points of the operator that a user named. Raises Refused where there is none."""
+    """Returns the entry points of the operator that a user named. Raises Refused if there is none."""
     points = entry_points([name])
     if points:
         return points
@@ -478,7 +478,7 @@ def of_name(name: str) -> dict[str, int]:
 
 
 def of_called(called: Called) -> dict[str, int]:
-    """The entry points of what was called, the first of them first; every overload where the profiler tells none."""
+    """Returns the entry points of called operators, in order; of all overloads if the profiler records no overload."""
     names = dict.fromkeys(
         f"{name}.{overload}" if overload else name for name, overload in called if name.startswith("aten::")
     )
@@ -486,7 +486,7 @@ def of_called(called: Called) -> dict[str, int]:
 
 
 def times_called(op: str, called: Called) -> int | None:
-    """How often the profiler saw an overload called; None where it does not tell overloads."""
+    """Returns how often the profiler saw an overload called; None if the profiler does not record overloads."""
     base, _, overload = op.partition(".")
     same = [given for name, given in called if name == f"aten::{base}"]
     return None if None in same else sum(given == overload for given in same)
@@ -498,14 +498,14 @@ def _located(ops: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 
 def node_entry(name: str) -> int:
-    """The address of the `apply` of a node's class; 0 where torch's library has none."""
+    """Returns the address of the `apply` of a node's class; 0 if torch's library has none."""
     scopes = (name if "::" in name else f"{GENERATED}{name}").encode().split(b"::")
     symbol = APPLY % b"".join(b"%d%s" % (len(scope), scope) for scope in scopes)
     return dict(_addresses([(name, symbol)])).get(name, 0)
 
 
 def _addresses(named: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, int]]:
-    """Of each name whose symbol begins so: the address of that function."""
+    """Yields each name, and the address of the function whose symbol begins with the given bytes."""
     path = os.path.join(api.TORCH_DIR, "lib", LIBRARY)
     library = ctypes.CDLL(path)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
@@ -518,7 +518,7 @@ def _addresses(named: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, int]]:
 
 
 def _names(data: mmap.mmap) -> tuple[int, int]:
-    """Where in an ELF file the names of its dynamic symbols lie: the string table that is loaded."""
+    """Returns where in an ELF file the names of its dynamic symbols are: begin and end of the loaded string table."""
     (sections,) = struct.unpack_from("<Q", data, 0x28)  # e_shoff
     size, count = struct.unpack_from("<2H", data, 0x3A)  # e_shentsize, e_shnum
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Observations, and the answers that have them: their types stand in messages.py, and cost nothing at run time."""
+"""Observations, and answers that contain them. Their types are in messages.py, and cost nothing at run time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 else:
 
     def seen(recorder, kind, data):
-        """An observation of one kind."""
+        """Returns an observation of one kind."""
         return {"recorder": recorder, "kind": kind, "data": data}
 
 
 def answered(recorder: str, told: RunToldData) -> RunAnsweredData:
-    """The answer of a run that has ended."""
+    """Returns the answer of a run that has ended."""
     return {"type": "pass", "recorder": recorder, **told}

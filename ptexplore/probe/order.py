@@ -1,4 +1,4 @@
-"""The order in which calls were made, as it is kept: packed, with a hash of all names."""
+"""The order in which calls were made, in packed form, with a hash of all names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zlib
 
 
 class Order:
-    """The numbers of rows in the order of their calls; `numbers` are those of the profile that is folded."""
+    """The numbers of rows, in the order of their calls. `numbers` belong to the profile that is folded now."""
 
     __slots__ = ("_packed", "_packer", "count", "numbers")
 
@@ -16,10 +16,10 @@ class Order:
         self.numbers: list[int] = []
         self._packed: list[bytes] = []
         self._packer = zlib.compressobj(6)
-        self.count = 0  # of those that are packed
+        self.count = 0  # how many numbers are packed
 
     def pack(self) -> None:
-        """Pack the order of what was folded: all of it in one step, so that an exception leaves what was there."""
+        """Pack the numbers of the last profile. The last step is one assignment: an exception leaves the old state."""
         packer = self._packer.copy()
         packed = packer.compress(struct.pack(f"<{len(self.numbers)}I", *self.numbers))
         self._packer, self._packed, self.count, self.numbers = (
@@ -27,14 +27,14 @@ class Order:
         )  # fmt: skip
 
     def told(self) -> bytes:
-        """All of it, packed; it can be asked for again."""
+        """Returns the whole order, packed. It may be called again."""
         return b"".join(self._packed) + self._packer.copy().flush()
 
 
 class MetNames:
-    """The names of operators and nodes in the order in which they were folded: a hash of all, and how many.
+    """The names of operators and nodes, in the order in which they were folded: a hash of all, and their number.
 
-    `latest` are those of the profile that is folded.
+    `latest` has the names of the profile that is folded now.
     """
 
     __slots__ = ("_digest", "count", "latest")
@@ -45,7 +45,7 @@ class MetNames:
         self.latest: list[str] = []
 
     def add_latest(self) -> None:
-        """A profile was folded: its names are part of the hash."""
+        """Add the names of a folded profile to the hash."""
         self._digest.update("".join(self.latest).encode(errors="replace"))
         self.count, self.latest = self.count + len(self.latest), []
 
