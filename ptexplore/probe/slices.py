@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .stepping import Stepping
 
-FIRST_SLICE = 64  # if calls are stepped: the fold decides which; the size doubles if nothing new came
+FIRST_SLICE = 64  # markers of the first slice if calls are stepped; the size doubles when nothing new came
 EAGER = 8  # the first builtins: the recording is folded after each, since a short program may end before a slice does
 SLICE = 2_000  # markers after which the profiler is restarted
 AGAIN_DEEPER = 0.125  # calls added to `Safety.wait` for each function on the stack, because each check walks the stack
