@@ -51,9 +51,7 @@ class Raise:
         """Return whether this call may have set this error: its class is the same, and its text or its value."""
         if self.function == THROW or self.first != id(type(error)):
             return False
-        args: tuple[object, ...] = vars(BaseException)["args"].__get__(
-            error
-        )  # even if its class redefines `args`
+        args: tuple[object, ...] = vars(BaseException)["args"].__get__(error)  # whatever the class does
         if self.function == "PyErr_SetNone":
             return not args
         if self.function == "PyErr_SetObject":

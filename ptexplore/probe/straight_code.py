@@ -127,7 +127,10 @@ def _of_modrm(byte: int) -> int:
 
 
 def _is_taken(condition: int, flags: int) -> bool:
-    """Return whether a branch with this condition goes. `flags`: CF, PF, ZF, SF, OF in bits 0 to 4 (appendix B.1.4)."""
+    """Return whether a branch with this condition is taken.
+
+    `flags` has CF, PF, ZF, SF, OF in bits 0 to 4 (appendix B.1.4).
+    """
     carry, parity, zero, sign, overflow = (bool(flags >> bit & 1) for bit in range(5))
     less = sign != overflow
     holds = (overflow, carry, zero, carry or zero, sign, parity, less, less or zero)[condition >> 1]
