@@ -76,7 +76,7 @@ class ProfileFunction:
         self.function = self.hook  # one object, to recognise it by identity
         self._before: tuple[Any, Any] = (None, None)  # set before: in this thread, and for new threads
 
-    # --- set, and put back ---
+    # --- setting and putting back ---
 
     def find(self) -> None:
         """Save the profile functions that are set now."""
@@ -321,7 +321,7 @@ class ProfileFunction:
         outer = stack[-1]
         outer_path = outer.path
         if frame is outer.frame and outer.own and outer_path.label.kind == "user":
-            place = label, frame.f_lasti  # a line is looked up in a table, which takes time
+            place = label, frame.f_lasti  # f_lineno is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._paths.at_line(outer_path, place, frame)
         elif _is_in(frame, outer_path):
@@ -352,7 +352,7 @@ class ProfileFunction:
             mark[0]()
 
     def _new_slot(self, path: Path, sets: int, frame: FrameType, builtin: Any) -> Slot:
-        """A slot for a builtin, with its marker: both are kept, and used again by the next call from there."""
+        """Make a slot for a builtin, with its marker. Both are kept, and the next call from there uses them again."""
         slot = Slot(frame, BUILTIN, path, sets)
         if sets not in path.marks and threading.get_ident() == self._main:
             slot.held = read_tensors(path, sets, frame, builtin)
@@ -361,8 +361,8 @@ class ProfileFunction:
         return slot
 
     def _builtin_left(self, thread: Thread, path: Path) -> None:
-        """A builtin has ended: what is to be done then beside closing its slot."""
-        if not path.label.name:  # one of torch's own helpers, which may have changed the sets
+        """Do what is needed after a builtin has ended, besides closing its slot."""
+        if not path.label.name:  # a helper of torch, which may have changed the sets
             self._threads.look_at_sets(thread)
         if self._profiler.left <= 0:
             self._slices.if_safe()
@@ -371,5 +371,5 @@ class ProfileFunction:
 
 
 def _is_in(frame: FrameType, path: Path) -> bool:
-    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    """Return whether a frame belongs to the file of a path. A line of another file is not part of the path."""
     return path.label.kind == "user" and frame.f_code.co_filename == path.label.file

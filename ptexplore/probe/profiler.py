@@ -116,7 +116,7 @@ class Profiler:
         self.profile = None
         return list(begun.values())
 
-    # --- operators that are not recorded ---
+    # --- to stop recording operators ---
 
     @property
     def is_to_stop(self) -> bool:

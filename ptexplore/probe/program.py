@@ -201,7 +201,7 @@ def _message(
     }
 
 
-# --- an expression, once more ---
+# --- another run of an expression ---
 
 
 def freed_again(request: RunRequestData) -> RunToldData:

@@ -229,7 +229,7 @@ class Recorder:
         finally:
             del raised  # it holds this function's frame, which would keep all frames around it alive
 
-    # --- what the process's hooks ask ---
+    # --- the calls of the process hooks ---
 
     def forks(self) -> None:
         """Note that the process has forked. The code in its forks is not recorded, except in ptexplore's own forks."""
@@ -264,7 +264,7 @@ class Recorder:
         """Give these signals to the watcher, which sends them again."""
         self.watcher.held_back += signals
 
-    # --- what is told ---
+    # --- the results ---
 
     @property
     def digest(self) -> str:

@@ -79,7 +79,7 @@ class Slices:
         """Fold soon: a builtin was called for the first time. `met` builtins were called so far."""
         self.profiler.left = min(self.profiler.left, 1 << max(met - EAGER, 0), FIRST_SLICE)
 
-    # --- when ---
+    # --- when to fold ---
 
     def if_safe(self, *, counted: bool = True) -> None:
         """Fold the profile, if no builtin is running in any thread.

@@ -155,7 +155,7 @@ class Stepping:
         new, self.brought_new = self.brought_new, False
         return new and self.reason is None and self.left > FORK
 
-    # --- what is folded ---
+    # --- folded calls ---
 
     def met(self, key: Key, first: OperatorKindData, path: int, duration: int, site: Any) -> None:
         """Note a folded operator call or node. `site` (only for operator syntax): its place, and what ran before it."""
@@ -215,7 +215,7 @@ class Stepping:
                 for site in self._sites[candidate.key]:
                     self.syntax.setdefault((site, sets), []).append(candidate)
 
-    # --- what is stepped ---
+    # --- stepping calls ---
 
     def wanted(self, path: int, builtin: tuple[str, str], sets: int) -> Representative | None:
         """Return the kind that the builtin will have that is called now, if that kind is worth stepping."""
@@ -427,7 +427,7 @@ class Stepping:
         if self._stepper.has_begun() or not _is_harmless(frame, event, argument):
             os._exit(OTHER)
 
-    # --- what is told ---
+    # --- the results ---
 
     def parts(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
         """Yield each stepped call, with the number of its row of calls, and the library calls in it."""

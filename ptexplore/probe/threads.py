@@ -132,7 +132,7 @@ class Threads:
         for slot in closed:
             self._profiler.open(slot)
 
-    # --- as a profile ends and begins ---
+    # --- when a profile ends and begins ---
 
     def close_all(self) -> list[Slot | Any]:
         """Close every open marker and range of the program; return their slots and ranges, outermost first.
