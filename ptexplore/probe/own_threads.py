@@ -74,7 +74,7 @@ def _tasks() -> set[str]:
 
 
 def _sleeps(task: str) -> bool:
-    """Return whether a thread has started, which is when it waits for something, or has ended.
+    """Return whether a thread waits for something, as it does after its start, or has ended.
 
     The state of the thread comes from proc_pid_stat(5). Returns True if the system says nothing.
     """

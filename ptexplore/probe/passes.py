@@ -200,7 +200,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 def _which(error: BaseException) -> str:
     """Return a name that distinguishes an error from the error of another run: its class, and a digest of its text.
 
-    The text may contain addresses of objects. They differ between runs, so they are removed.
+    Addresses of objects in the text differ between runs, so they are removed.
     """
     text = _ADDRESS.sub("", text_of(error)).encode("utf-8", "surrogateescape")
     return f"{type(error).__name__}:{hashlib.sha256(text).hexdigest()[:16]}"
@@ -298,7 +298,7 @@ RUNNING = 5  # calls of Python and C functions with which `runpy` runs a script,
 
 
 def _calls_around() -> int:
-    """Return how many calls deeper a script runs here than under Python itself. A script loses this much room."""
+    """Return how many calls deeper a script runs here than under Python. The recursion limit is raised by this."""
     depth = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -330,7 +330,7 @@ def _observe(running: Pass, message: Told) -> RunToldData:
     is_hooked = FRAMES in running.recorders
     hook = frames.recording(files, running.names.values, calls) if is_hooked else nullcontext(None)
     # A profiler that records sizes keeps tensors alive a little longer, and a gradient that something else holds is
-    # copied. One pass records no sizes. So the passes differ if this changes what runs.
+    # copied. The pass of operators records no sizes. So this pass differs from the others if sizes change what runs.
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         if not running.request.get("first"):

@@ -1,7 +1,7 @@
-"""The hooks of which a process has only one for all recordings: the functions called at a fork, and the tick.
+"""Hooks that exist only once in a process, for all recordings: the functions called at a fork, and the tick.
 
 Neither can be removed. A function that is called at a fork stays (os.register_at_fork), and a requested call may come
-late. So both are set once, and ask each time which recording is active. At most one is: torch's profiler, the
+late. So both are set once, and ask each time which recording is active. At most one is active: torch's profiler, the
 replacement for importlib's function and the profile function of new threads also exist once in a process.
 """
 

@@ -21,7 +21,7 @@ from .reasons import Said, reason
 
 OURS = "__ptexplore__"
 
-# By the code of a reason: a function whose count rises if the code does this.
+# By reason: a function that counts. The code is the reason if the count has changed.
 COUNTED: dict[str, Callable[[], int]] = {
     "enters-mode": api.modes_entered,
     "enters-level": api.levels_entered,
@@ -34,7 +34,8 @@ COUNTED: dict[str, Callable[[], int]] = {
     "adds-meta-path": lambda: len(sys.meta_path),
     "adds-path-hooks": lambda: len(sys.path_hooks),
 }
-# Settings that an evaluation may leave on and that torch cannot put back, named by the state of the next evaluation.
+# Settings that an evaluation may leave on and torch cannot put back, by the state in which the next evaluation would
+# run.
 STAYS: dict[str, Callable[[], int]] = {
     "a transform or a level of forward-mode differentiation": api.levels_entered,
     "hooks on saved tensors": api.saved_hooks_set,

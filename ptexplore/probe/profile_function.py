@@ -1,7 +1,7 @@
 """The profile function of a recording: Python calls it at each call, and it tracks the path of the program.
 
-It runs at every call of the program, in every thread. So each attribute that it reads is bound to a slot. It adds as
-few calls to the stack as possible, because a program may have little room on its stack.
+It runs at every call of the program, in every thread. So every attribute needed there is bound to a slot. The function
+adds as few calls to the stack as possible, because a program may have little room on its stack.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class ProfileFunction:
                 _set_frame_compiler(compiler)
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Handle the event and measure the time. The time also counts for the later calls that are not timed."""
+        """Handle the event and measure the time. This time also counts for the calls that are not timed."""
         times = self._times
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
@@ -173,8 +173,8 @@ class ProfileFunction:
         if times.slicing + times.waited == apart:
             took += (counts - 1) * min(took, USUAL)
             times.hook += took
-            # A path that is entered begins late in the hook, and a path that is left ends early. So this time lies in
-            # the path around it.
+            # A path that is entered begins late in the hook, and a path that is left ends early. So the hook's time
+            # belongs to the path around them.
             inner = self._innermost()
             (inner if inner.depth < outer.depth else outer).recording += took
 

@@ -1,4 +1,4 @@
-"""One call in the form in which the fold reads it from torch's profiler: what the event is, and its input types.
+"""Reads one call from torch's profiler for the fold: what the event is, and the inputs that decide its kind.
 
 This module keeps nothing from one event to the next, except the meaning of each scope of the profiler.
 """
@@ -55,7 +55,7 @@ def read(event: Any, name: str) -> Call | None:
 def signature(value: Any, sizes: list[Any]) -> Any:
     """Return the part of an input that decides the kind: dtype, device, layout and number of dimensions of a tensor.
 
-    For any other input this is only its type. The sizes are appended to `sizes`.
+    Any other input has only its type as signature. The sizes are appended to `sizes`.
     """
     if type(value) is _TENSOR:
         size = tuple(value.sizes)

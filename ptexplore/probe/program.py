@@ -117,7 +117,7 @@ def _keeps(recorder: Recorder, running: passes.Pass) -> None:
 
 
 def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
-    """Return the message of a script whose process ended without an answer: the last kept recording, and the end."""
+    """Return the message of a script whose process ended without an answer: its last recording, and how it ended."""
     program = kept["program"]
     cuts = [*program.get("cuts", ()), NOT_IN_TIME if outcome.late else CUT]
     by, name, words = _how(outcome)
@@ -133,7 +133,7 @@ def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredDa
 
 
 def ended_expression(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
-    """Return the same as `ended` for an expression. It has no frames if nobody saw where it was when it ended."""
+    """Return the same as `ended` for an expression. Frames are missing if nobody saw where the expression ended."""
     observations = list(kept["observations"])
     raised = next(observation for observation in observations if observation["kind"] == "raised")
     was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""

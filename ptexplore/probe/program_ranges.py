@@ -20,7 +20,10 @@ BEGINS, ENDS = api.RANGE.__enter__.__code__, api.RANGE.__exit__.__code__
 
 
 class ProgramRanges:
-    """The open ranges and captures. `at_work`: count of ranges that begin or end now; `captures`: of open captures."""
+    """The open ranges and captures of the program.
+
+    `at_work`: how many ranges are beginning or ending now. `captures`: how many captures of graphs are open.
+    """
 
     __slots__ = ("_fast", "_threads", "at_work", "captures")
 

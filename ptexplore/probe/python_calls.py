@@ -52,7 +52,7 @@ class PythonCalls:
     lost: bool = False
 
     def told(self) -> PythonLogData:
-        """Return it as plain data."""
+        """Return the data of this object as plain data."""
         codes: dict[int, PythonCodeData] = {
             address: {"file": code.file, "line": code.line, "name": code.name, "qualname": code.qualname}
             for address, code in self.codes.items()
@@ -151,5 +151,5 @@ class Profiled:
 
 
 def _code_name(code: Any) -> CodeName:
-    qualname = getattr(code, "co_qualname", code.co_name)
+    qualname = getattr(code, "co_qualname", code.co_name)  # co_qualname is new in Python 3.11
     return CodeName(code.co_filename, code.co_firstlineno, code.co_name, qualname)

@@ -26,7 +26,7 @@ CALL = torch.nn.Module._wrapped_call_impl.__code__  # the code of Module.__call_
 IN_TEXT = "\nException raised from "  # what torch appends to the text of an error if it is asked to
 ERRORS_BEFORE, FIRST_LINE = 4, 300  # how many earlier errors are read; characters of the first line of each
 GETTERS = {property: "fget", functools.cached_property: "func"}  # by class: the attribute that holds the function
-FRAMES = 10_000  # Python functions that are kept, innermost ones; the tree finds each from the outermost on
+FRAMES = 10_000  # Python functions that are kept: the innermost ones; the tree finds each, outermost first
 
 
 @dataclass(eq=False)
@@ -111,9 +111,9 @@ def frames_of(error: BaseException) -> list[LeftFrameData]:
 def left_frames(error: BaseException) -> Iterator[TracebackType]:
     """Yield each frame that an error left, with its place there, outermost first.
 
-    A traceback holds all frames that the error passed. If Python code raises an error again with `raise`, it has caught
-    the error before. Then the next inner function is the one that caught it, and the error did not leave that function
-    at that time.
+    A traceback holds all frames that the error passed. If Python code raises an error again with `raise`, this code has
+    caught the error before. The next inner function in the traceback is the function that caught it. At that time the
+    error did not leave this function.
     """
     is_caught = False
     for step in _traceback(error):

@@ -101,8 +101,8 @@ def _libraries(request: RunRequestData, outcomes: Outcomes) -> Asked:
 def _libraries_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
     """Ask for this run if the native pass stepped the whole script, and not one operator call.
 
-    For one operator call, the forks of the program have sent the libraries' calls, or nobody has. A run of the whole
-    script would send too many.
+    For one operator call, a run of the whole script would have too many library calls. Either the forks of the program
+    have sent the library calls, or there are none.
     """
     stepped = outcomes.get(native.RECORDER)
     if stepped is None or ONE_CALL in stepped.answer:

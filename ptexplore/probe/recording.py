@@ -142,7 +142,7 @@ class Recorder:
         self._process = os.getpid()
         self.calls.find()
         self.imports.prepare()
-        self._hooks.recorded = self  # from here on there is something to put back
+        self._hooks.recorded = self  # from here on, a failure must put hooks back
         self.faults.on()
         # Everything that may fail comes before torch's profiler, which may crash if it ends without memory.
         thread = self.threads.new()
@@ -175,8 +175,8 @@ class Recorder:
     def stop(self, *, dying: bool = False) -> None:
         """End the recording, and put back all hooks. A thread that goes on loses the profile function at its next call.
 
-        If an error interrupts this, call it again: it continues from there. `dying`: the process ends here, and with it
-        everything that is open. This process is then a fork, in which no other thread runs.
+        If an error interrupts this, a second call continues there. `dying`: the process ends here, with all open
+        functions. This process is then a fork, in which no other thread runs.
         """
         if dying:
             self.interrupted = True
@@ -227,12 +227,12 @@ class Recorder:
             if raised is not None:
                 raise raised
         finally:
-            del raised  # it holds this function's frame, which would keep all frames around it alive
+            del raised  # it holds this function's frame, and so all frames around
 
     # --- the calls of the process hooks ---
 
     def forks(self) -> None:
-        """Note that the process has forked. The code in its forks is not recorded, except in ptexplore's own forks."""
+        """Note that the process has forked. The recording lacks the fork's code, unless the fork is ptexplore's own."""
         if not self.slices.forks:
             self.cuts.add(PROCESSES)
 

@@ -93,7 +93,7 @@ def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -
 def _tell_stepped(
     routes: list[OperatorRouteData], stepping: Stepping, represents: dict[int, Key], route_of: Sequence[int]
 ) -> None:
-    """Add to each route the stepped route that represents it, or why none does."""
+    """Add to each route the stepped route that represents it, or the reason why it has none."""
     by = {call.key: route_of[call.row] for call in stepping.done if call.row is not None}
     for number, key in represents.items():
         why = stepping.why(key)

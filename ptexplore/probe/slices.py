@@ -35,8 +35,8 @@ SLICE = 2_000  # markers after which the profiler is restarted
 AGAIN_DEEPER = 0.125  # calls added to `Safety.wait` for each function on the stack, because each check walks the stack
 COLD = 16  # after so many calls without an operator of its own, a function of torch gets no marker any longer:
 # only folded calls count, since folding shows that they had no operator
-# Minimum nanoseconds until the recording is kept again, and a factor of the time that keeping took. They decide when it
-# is written, never what is recorded.
+# Minimum nanoseconds until the recording is kept again, and a factor of the time that keeping took. These numbers
+# decide when the recording is written, never its content.
 KEEP_AGAIN, KEEP_COST = 200_000_000, 100
 OTHERS_WENT_ON = reason("other-threads-went-on")
 _get_ident = _thread.get_ident
@@ -165,7 +165,7 @@ class Slices:
             self.stepping.folded()
 
     def _keep(self, keeps: Callable[[], None]) -> None:
-        """Keep the fold, so rarely that it costs little."""
+        """Keep the fold, so rarely that keeping costs little."""
         began = time.perf_counter_ns()
         keeps()
         took = time.perf_counter_ns() - began

@@ -44,7 +44,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """A run would have stepped more than `count` instructions; `singly`: more with the trap flag only."""
+    """The limit of instructions that a run would exceed. `singly`: only those stepped with the trap flag count."""
 
     count: int
     singly: bool
@@ -54,9 +54,9 @@ class Limit:
 class Steps:
     """The log of a run: `rows` of eight 64-bit numbers, the number of instructions, and why it was cut, if it was.
 
-    `limit` is the instruction limit that cut it. Every run reaches it at the same instruction. `counts` says how often
-    each breakpoint was reached, and `entry` at which of them the stepped call began. `python` says which rows are
-    Python's own calls. If that is unknown, `unprofiled` says why.
+    `limit` is the instruction limit that cut it. Every run reaches this limit at the same instruction. `counts` says
+    how often each breakpoint was reached, and `entry` at which of them the stepped call began. `python` says which rows
+    are Python's own calls. If that is unknown, `unprofiled` says why.
     """
 
     rows: bytes
@@ -72,7 +72,7 @@ class Steps:
 
 
 def why_not() -> Said | None:
-    """Return why this process cannot be stepped; None if it can."""
+    """Return the reason why this process cannot be stepped; None if stepping is possible."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
         return reason("other-machine", machine=platform.machine(), system=sys.platform)
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
@@ -224,7 +224,7 @@ class Stepper:
     def arm(self, addresses: Sequence[int], number: int) -> None:
         """Step the `number`th call of the code at `addresses`. The process ends with this call, or with the stepping.
 
-        This is for a child that was forked for this one call. Its parent then gets the steps from `taken`.
+        Only for a child that was forked for one call. The parent then gets the steps from `taken`.
         """
         held = contextlib.ExitStack()
         held.enter_context(self._writable(addresses))

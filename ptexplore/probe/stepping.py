@@ -42,7 +42,7 @@ PRINTING = 10
 ROWS = 1 << 17  # rows of the log: 8 MB
 MOST_INSTRUCTIONS = 150_000  # instructions of one call
 FORK = 20_000  # cost of a fork in instructions, even if it gives no result: it takes as long as these, or longer
-SECONDS = 30.0  # the longest time to step one call, an upper bound
+SECONDS = 30.0  # seconds to step one call, at most: a last resort
 WAIT = 0.05  # seconds between checks for waiting signals
 GRACE = 10.0  # additional seconds for a child
 TRIES = 3  # forks without result that one kind may have
@@ -74,8 +74,8 @@ class Representative:
     tries: int = 0
     known: bool = False  # it was called in an earlier slice
     stepped: bool = False
-    why: Said | None = None  # why it is not stepped
-    addresses: tuple[int, ...] | None = None  # where stepping may begin; None until they are looked up
+    why: Said | None = None  # the reason why it is not stepped
+    addresses: tuple[int, ...] | None = None  # addresses where stepping may begin; None before the lookup
 
     @property
     def what(self) -> What:
@@ -193,7 +193,7 @@ class Stepping:
         kind = self._met[call.key] if call.key is not None and call.units <= 1 else None
         if kind is not call.tried:
             call.tried.tries += 1
-        call.event = None  # it keeps all events of its profile alive
+        call.event = None  # an event keeps its whole profile alive
         is_warm = kind is not None and (kind.known or call.number > 1)
         if kind is not None and is_warm and not kind.stepped:
             kind.stepped, kind.why = True, None
@@ -218,7 +218,7 @@ class Stepping:
     # --- stepping calls ---
 
     def wanted(self, path: int, builtin: tuple[str, str], sets: int) -> Representative | None:
-        """Return the kind that the builtin will have that is called now, if that kind is worth stepping."""
+        """Return the expected kind of the builtin that is called now, if that kind is worth stepping."""
         some = self.builtins.get((builtin, sets))
         if not some:
             return None
@@ -246,8 +246,8 @@ class Stepping:
     def backward(self, graph: Mapping[str, int]) -> None:
         """Fork for each node that is worth stepping, if the backward before ran it: the order then gives its number.
 
-        The first backward has no such order. Then the second node of each class is stepped of which `graph` has
-        several.
+        At the first backward there is no such order. Then, for each class with several nodes in `graph`, the second
+        node is stepped.
         """
         if self._nodes:
             for candidate in list(self.nodes):
@@ -489,7 +489,7 @@ def why_not() -> Said | None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Return whether a thread is the recorder's own. The function that it began with shows that."""
+    """Return whether a thread is the recorder's own, by the function with which the thread began."""
     while frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename.startswith(OURS)

@@ -28,7 +28,7 @@ FIRST, SECOND, VECTOR, MODRM, SIZES, TAKEN = 0, 256, 512, 768, 1024, 1056
 LENGTH = TAKEN + 512
 WITH_SIB = 0x80  # in the table of ModRM bytes: the next byte may require four more bytes
 MOST = 48  # how many instructions are read ahead
-MARGIN = 32  # the last bytes of the known code, into which nothing is read ahead
+MARGIN = 32  # nothing is read ahead into the last bytes of the known code
 _SIZE, _WIDE = 1, 2  # the flags of prefixes: 66, REX.W
 
 

@@ -92,7 +92,7 @@ def written(op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -
 
 @dataclass(frozen=True)
 class PutInside:
-    """An expression around a sample's expression: the values of its names, and the code that must run before."""
+    """An expression around a sample's expression, with the values of its names, and the code that must run before."""
 
     expression: str
     values: dict[str, Any]

@@ -3,7 +3,7 @@
 One constructor makes every error of torch's C++ that knows its line: c10::Error::Error(SourceLocation, string). Each
 library calls this constructor through an entry of its jump table (ELF: DT_JMPREL). While the log is on, these entries
 lead to a few instructions of ours first (probe/machine_code.py). They note the place, the text and the C++ stack. The
-errors stay the same, and code that throws nothing runs none of these instructions. x86-64 Linux with glibc.
+errors themselves do not change, and without an error none of these instructions run. x86-64 Linux with glibc.
 
 The notes are in memory that forks share, so that a worker process of a DataLoader can add its own notes.
 """
@@ -141,7 +141,7 @@ class JumpTables:
             raise NoNotes(reason("notes-refused", error=str(error))) from error
         backtrace(ctypes.byref((ctypes.c_void_p * 1)()), 1)  # the first call loads libgcc
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._notes))
-        # Entries that lead to us, where they led before, and whether their pages are read-only.
+        # The changed entries, their earlier targets, and whether their pages are read-only.
         self._put: list[tuple[int, int, bool]] = []
         self._registered = False
         self._since = 0
@@ -284,7 +284,7 @@ class ThrowLog(JumpTables):
 
     @classmethod
     def where_possible(cls) -> ThrowLog | None:
-        """Return the log of this process; None if there can be none."""
+        """Return the log of this process; None if errors cannot be noted."""
         with suppress(NoNotes):
             return cls.of_this_process()
         return None
@@ -305,7 +305,7 @@ class ThrowLog(JumpTables):
 
     @classmethod
     def of_this_process(cls) -> ThrowLog:
-        """Return the log of this process. Raises NoNotes if there can be none."""
+        """Return the log of this process. Raises NoNotes if errors cannot be noted."""
         if cls._made is None:
             cls._made = cls()
         return cls._made
@@ -318,7 +318,7 @@ class ThrowLog(JumpTables):
     def caught(self, ended: str | None) -> list[Note]:
         """Return the errors that this process made since the log is on, without the last one with the text `ended`.
 
-        `ended` is the text of the error that ended the process.
+        `ended` is the text of the error that ended the evaluation.
         """
         notes = [note for note in self._notes_made() if note.process == os.getpid()]
         encoded = ended.encode("utf-8", "surrogateescape") if ended is not None else None
@@ -326,10 +326,11 @@ class ThrowLog(JumpTables):
         return [note for note in notes if note is not last]
 
     def told(self, text: str) -> SentThrowData | None:
-        """Return where an error with this text was thrown, as data of an observation: the last that C++ made with it.
+        """Return where an error with this text was thrown, as data of an observation.
 
-        Another process of the program may have thrown the error; torch's loader then passes it on in a longer text.
-        Such an error has no stack, because it left functions of the other process. Returns None if no note fits.
+        The place is the place of the last error that C++ made with this text. Another process of the program may have
+        thrown the error; torch's loader then passes it on in a longer text. Such an error has no stack, because it left
+        functions of the other process. Returns None if no note fits.
         """
         encoded = text.encode("utf-8", "surrogateescape")
         notes, own = list(self._notes_made()), os.getpid()

@@ -200,8 +200,8 @@ def local_bits() -> tuple[int, int]:
 def local_words() -> memoryview | None:
     """Return sixteen bytes of memory that change whenever this thread's include or exclude set changes.
 
-    Call this in the thread whose sets you need. Returns None if torch's library does not export them, or has something
-    else under that name.
+    Call this in the thread whose sets are needed. Returns None if torch's library does not export them, or has
+    something else under that name.
     """
     return _local_words() if _are_local_sets() else None
 
@@ -346,9 +346,9 @@ def memory(tensor: Any) -> int | None:
 
 
 def kind_and_sizes(tensor: Any) -> str:
-    """Return a tensor as autograd's errors name it: "torch.FloatTensor [3, 3]". The type may be missing.
+    """Return a tensor as autograd's errors name it: "torch.FloatTensor [3, 3]".
 
-    Torch has no type for some tensors.
+    The type is left out if torch has none, as for a compressed sparse tensor.
     """
     try:
         kind = TENSOR_BASE.type(tensor)
@@ -388,7 +388,10 @@ DEVICES = ("cuda", "xpu")  # devices that launch work, which a profiler of this 
 
 
 def device_in_use() -> str | None:
-    """Return the device of `DEVICES` that this process has begun to use; asking torch for a device would begin one."""
+    """Return the device of `DEVICES` that this process has begun to use, if any.
+
+    Asking torch whether a device exists would begin its use.
+    """
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
 
 
@@ -490,7 +493,7 @@ def in_order(events: list[Any], work: DeviceWork) -> list[Any]:
     return sorted(events, key=lambda event: event.start_time_ns) if work and len(events) > 1 else events
 
 
-# The Python functions around the capture of a CUDA graph. None if this torch has no such functions.
+# The Python functions around the capture of a CUDA graph, or None if this torch lacks them.
 _GRAPHS: Any = getattr(getattr(torch.cuda, "graphs", None), "CUDAGraph", None)
 CAPTURE_BEGINS, CAPTURE_ENDS = (
     getattr(getattr(_GRAPHS, name, None), "__code__", None) for name in ("capture_begin", "capture_end")
@@ -529,8 +532,8 @@ def quiet_profiler() -> Iterator[None]:
     """Keep the profiler from writing to standard error, which it does at each start and end.
 
     This sets a variable of libkineto's logger; a torch that does not export it goes on writing. The very first start
-    resets this variable from the environment, so then an environment variable is set. Warnings of torch's own log are
-    off as well: without memory a profiler does not begin, and its end would cause a warning.
+    sets the variable again from the environment, so an environment variable is set for that start. Warnings of torch's
+    own log are off as well: without memory a profiler does not begin, and its end would cause a warning.
     """
     level, logged = _message_level(), _log_level()
     before = level.value if level is not None else SILENT
@@ -597,7 +600,7 @@ def _log_level() -> ctypes.c_int | None:
 
 @functools.cache
 def _abilities() -> dict[str, bool]:
-    """Return which options of newer profilers this one knows."""
+    """Return the options of newer profilers that this torch's profiler knows."""
     known = {}
     for name in ("capture_overload_names", "profile_all_threads"):
         try:
@@ -1035,7 +1038,7 @@ def set_gradient(tensor: Any, gradient: Any) -> None:
 
 
 def set_version(tensor: Any, version: int | None) -> None:
-    """Set the number of writes that a tensor has seen. In a torch that cannot do this, nothing happens."""
+    """Set the number of writes that a tensor has seen. Does nothing if this torch cannot set it."""
     change = getattr(torch._C._autograd, "_unsafe_set_version_counter", None)
     if change is None or version is None:
         return
@@ -1166,7 +1169,7 @@ def identify(builtin: Any) -> tuple[str, str] | None:
     """Return the table and method of a builtin: ("torch", "add"), ("torch._C._FunctionBase", "apply").
 
     If an object of torch inherits the method from a class outside torch, the table is that class: ("object",
-    "__reduce_ex__"). Returns None for any other builtin that is not torch's.
+    "__reduce_ex__"). Returns None for a builtin outside torch.
     """
     owner: Any = getattr(builtin, "__self__", None)
     name = getattr(builtin, "__name__", None)

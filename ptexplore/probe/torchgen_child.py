@@ -5,8 +5,8 @@ site-packages never join sys.path. Every fact of the model comes from torchgen's
 Private API used, in versions 2.6 to 2.13: torchgen.gen, torchgen.model, torchgen.api.meta,
 torchgen.utils.FileManager.write_with_template, torchgen.api.autograd.match_differentiability_info,
 torchgen.packaged.autograd.load_derivatives. If a version lacks one, this child fails with a clear answer.
-Also used: torchgen.context.native_function_manager, torchgen.local and torchgen.code_template. If a version has other
-ones, they stay unchanged.
+Also used: torchgen.context.native_function_manager, torchgen.local and torchgen.code_template. If these differ in a
+version, they stay unchanged.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def assert_origin(folder: Path) -> None:
 def hasten() -> None:
     """Let torchgen write the same files in three quarters of the time. Call it before any generator is imported.
 
-    torchgen uses the same regular expressions again and again, more of them than `re` keeps compiled. Some 400,000
-    times it enters the settings of a function through three nested generators. And some 120,000 times it searches one
-    of some hundred templates for names.
+    torchgen uses more regular expressions, again and again, than `re` keeps compiled. Some 400,000 times it enters the
+    settings of a function through three nested generators. Some 120,000 times it searches a template for names, in one
+    of about a hundred templates.
     """
     re._MAXCACHE = 50_000  # type: ignore[attr-defined]
     _hasten_settings()

@@ -153,10 +153,11 @@ def _run_script(request: RunRequestData, runs: _Runs) -> None:
 
 
 def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: _Runs) -> None:
-    """Handle a pass that ended its process without an answer: run all recorders together, or else none.
+    """Run the expression again after a pass ended its process without an answer.
 
-    The run of all recorders sees who may end the process. It cannot notice an end such as by SIGKILL, so it keeps its
-    recording while it runs.
+    First all recorders run together, because they see who may end the process. An end such as by SIGKILL cannot be
+    noticed, so this run keeps its recording while it goes on. If this run gives no answer, the expression runs without
+    recorders.
     """
     again = runs.forked(TOGETHER, {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
@@ -188,8 +189,8 @@ def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcom
     pass then steps the first run, unless it imports modules.
 
     The first run is recorded with the profiler only. The run that is shown has all recorders. If it called the same
-    operators as the first run, neither a recorder nor a cache has changed what ran. Then this one run speaks for all
-    passes. Otherwise further runs find out which of the two caused the change, and each recorder gets a pass of its
+    operators as the first run, neither a recorder nor a cache has changed what ran. Then the shown run is the result of
+    all passes. Otherwise further runs find out which of the two caused the change, and each recorder gets a pass of its
     own.
     """
     if request["once"]:
@@ -266,7 +267,7 @@ def _is_unrepeatable(outcome: ChildOutcome) -> bool:
 
 
 def _failed(outcome: ChildOutcome) -> Said:
-    """Return why a pass has no good answer."""
+    """Return what a pass without a good answer did, as a reason."""
     if not outcome.answer.endswith(b"\n"):
         if outcome.signal is not None:
             return reason("ends-process", signal=outcome.signal)

@@ -1,4 +1,4 @@
-"""The memory that this process shares: with its forks until one of them writes, or with any process that it chooses.
+"""The memory that this process shares: with its forks until one of them writes, or with other processes.
 
 `unshare` takes memory that a fork shared back at once, and not at the first write to each page.
 
@@ -31,7 +31,7 @@ _ours: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary
 
 
 def shared_with_forks(size: int) -> mmap.mmap:
-    """Return memory of ours that forks of this process share with it. Raises OSError or ValueError if there is none."""
+    """Return new memory that this process shares with its forks. Raises OSError or ValueError if there is none."""
     reserve = NO_RESERVE if sys.platform.startswith("linux") else 0
     memory = mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | reserve)
     _ours[ctypes.addressof(ctypes.c_char.from_buffer(memory))] = memory

@@ -169,7 +169,7 @@ def module_tensors(module: Any) -> list[Any]:
 
 
 def modules_in(value: Any, limit: int = 10_000) -> list[Any]:
-    """Return a module and all modules inside it, at every level; [] for any other object."""
+    """Return a module and the modules inside it, at every level; [] for any other object."""
     inside: dict[int, Any] = {}
     pending = [value]
     while pending and len(inside) < limit:

@@ -25,7 +25,7 @@ from .threads import Threads
 OF_A_THREAD = 16 << 20  # bytes that must be free before the watcher's thread begins: its stack, and Python's data
 BEGINS = 10.0  # seconds in which the watcher's thread must begin
 # Seconds between checks whether a loop without Python calls fills the profiler. Such a loop has no calls to count. So
-# folding in it decides nothing (`Slices.if_safe`): a busy machine changes only when it folds.
+# its folds decide nothing (`Slices.if_safe`): on a busy machine they only come at other times.
 TICK = 0.1
 
 
@@ -72,7 +72,7 @@ class ProgramWatch:
         self._watched.release()
 
     def tick(self) -> None:
-        """Handle a tick, which Python's main thread calls between two of its instructions, however little it calls."""
+        """Handle a tick. Python's main thread calls this between two instructions, even if the program calls little."""
         calls = self._calls
         thread: Thread | None = getattr(self._local, "thread", None)
         is_importing = thread is not None and thread.importing
@@ -95,7 +95,7 @@ class ProgramWatch:
             with own_threads.this_one():
                 runs.release()
                 self._watch_on()
-        except MemoryError:  # Python would print to standard error. No `suppress`: its end is a call: needs memory
+        except MemoryError:  # Python would print it. `suppress` ends with a call, which needs memory
             pass
 
     def _watch_on(self) -> None:

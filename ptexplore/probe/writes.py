@@ -48,7 +48,7 @@ STORING = ("STORE_", "DELETE_")  # their columns leave out the stored value
 
 
 class Modified(RuntimeError):
-    """The error that this run raises in place of torch's error. Code that catches the one also catches the other."""
+    """The error that this run raises in place of torch's error. An `except` for torch's error also catches this one."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class WriteRecorder:
 
     @contextmanager
     def _own(self) -> Iterator[None]:
-        """Mark the code in this block as ours, so that it is not traced."""
+        """Mark the code in this block as ptexplore's own, so that it is not traced."""
         before, self._busy = self._busy, True
         try:
             yield
@@ -250,8 +250,8 @@ class WriteRecorder:
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
             written = _writing(events, boundary, mark, asked.memory or 0)
-            # Tensors without memory cannot be distinguished. If only one operator wrote to one of them, it is this
-            # operator.
+            # Tensors without memory cannot be distinguished. So an operator is named only if no other one wrote to such
+            # a tensor.
             operators = list(dict.fromkeys(written)) if asked.memory or len(written) == 1 else []
             operators = operators if write.is_parted else []
             at = self._place(write.at)

@@ -1,7 +1,7 @@
 """Who wrote to a saved tensor, in a program that ran once: found from the operators that the profiler recorded.
 
 Nothing watched the tensor while the program ran. After a node has refused it, the graph still has that node. The node
-gives the tensor's memory (torch 2.13), and the call that recorded it. From their schemas it is known which operators
+gives the tensor's memory (torch 2.13), and the call that recorded it. The schemas of the operators say which of them
 wrote to that memory since then. The tensor's count of writes is not read in between. If there are as many operators as
 counts, each operator counts as one write. Otherwise some operators wrote through a tensor with a count of its own
 (`.data`), or count more than once.
