@@ -117,7 +117,8 @@ class Pass:
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
         """Call a function of the user and return its result. Returns None if it raises; the error goes to `raised`.
 
-        A script that exits with 0 has ended well. If the function forked this process, the fork ends here.
+        A script that exits with 0 has ended well. If the function forked this process, a fork that comes to this point
+        ends here.
         """
         self.stage = where
         value = self.guarded(where, function, *given)

@@ -159,7 +159,7 @@ def _called(told: ProgramData) -> set[str]:
 
 
 def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationData]:
-    """Return the observations about an error: the error, where C++ threw it, who wrote to or freed a saved tensor."""
+    """Return the observations about an error: itself, where C++ threw it, and the saved tensor or node it is about."""
     if raised is None:
         return []
     if recorder.watcher.late and isinstance(raised.error, KeyboardInterrupt):  # this interrupt is ours: the time limit

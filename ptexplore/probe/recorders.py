@@ -33,9 +33,9 @@ OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recor
 
 @dataclass(frozen=True)
 class ChildRun:
-    """A run in a child: `run` gets the request and the digests of the catalogue, and returns the observations.
+    """A run in a child: `run` gets the request and the digests of the catalogue, and returns what it saw.
 
-    `speaks`: if the child dies, it sends its observations until then.
+    `speaks`: if the child dies, it sends what it saw until then.
     """
 
     run: Callable[[RunRequestData, dict[str, str]], RunToldData]

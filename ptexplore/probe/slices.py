@@ -76,7 +76,7 @@ class Slices:
         self.profiler.left = self._size = FIRST_SLICE
 
     def come_closer(self, met: int) -> None:
-        """Fold soon: a builtin was called for the first time. `met` builtins were called so far."""
+        """Fold soon: a builtin was called for the first time. `met`: how many different builtins were called so far."""
         self.profiler.left = min(self.profiler.left, 1 << max(met - EAGER, 0), FIRST_SLICE)
 
     # --- when to fold ---

@@ -177,7 +177,7 @@ class Stepping:
         self._nodes_folded = []
 
     def folded(self) -> None:
-        """Use a folded slice: find the program's own calls of what was stepped, and choose what to step next."""
+        """Use a folded slice: find the program's own calls that match the stepped ones; choose what to step next."""
         self._last.update(self._last_folded)
         self._last_folded.clear()
         self._nodes = self._nodes_folded.copy()

@@ -33,7 +33,10 @@ _SIZE, _WIDE = 1, 2  # the flags of prefixes: 66, REX.W
 
 
 def tables(returns: bool = True) -> bytes:
-    """Return the tables. `returns`: the handler may carry out calls and returns, since there is no shadow stack."""
+    """Return the tables. `returns`: the handler may carry out calls and returns itself.
+
+    It may if return addresses are on one stack only, which means that there is no shadow stack.
+    """
     made = bytearray(LENGTH)
     made[FIRST:SECOND] = _first()
     made[SECOND:VECTOR] = _second()

@@ -16,7 +16,7 @@ class ThreadTrees:
     """Splits the events of threads by where the threads were. `at` is set when a profile begins, by thread number."""
 
     def __init__(self) -> None:
-        # Of each Python thread except the main one: where it was when the profile began, as path and number of the
+        # For each Python thread except the main one: where it was when the profile began, as path and number of the
         # sets, and its own path.
         self.at: dict[int, tuple[Path, int, Path]] = {}
         self._numbers: dict[int, int] = {}  # by the profiler's number of a thread: the number of the Python thread

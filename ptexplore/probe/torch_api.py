@@ -634,7 +634,7 @@ def global_hooks() -> int:
 
 
 def saved_hooks_set() -> int:
-    """Return 1 if a pair of hooks on saved tensors is set, otherwise 0; 0 also if a torch does not say."""
+    """Return 1 if a pair of hooks on saved tensors is set, otherwise 0; also 0 if this torch does not say."""
     top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
     return int(top is not None and top(True) is not None)
 

@@ -155,8 +155,8 @@ def names_of(frame: FrameType) -> Mapping[str, Any]:
     """Return the variables of a function, or of the code of a module.
 
     In Python 3.12, reading the locals of a module while a comprehension runs in it writes a warning to standard error,
-    or raises it there. The globals of a module are the same variables. In the body of a class they are not, so its
-    variables are missing then.
+    or raises it there. The globals of a module are the same variables. The body of a class has variables of its own,
+    which are missing then.
     """
     if sys.version_info[:2] == (3, 12) and not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return frame.f_globals
