@@ -246,7 +246,8 @@ def prepared(recorder: str, request: RunRequestData, before: Pass | None = None)
 
     `before` is the previous evaluation in this process, if there is one. Then --setup does not run again, unless the
     request says that it must (`ANEW`). Raises Refused for text that is no Python, and for names that cannot be bound.
-    Raises Unrepeatable if `before` used up the objects of --setup.
+    Raises Unrepeatable if the names cannot be put back for a further run, for example because `before` used up the
+    objects of --setup.
     """
     tree = read(request)
     names = _names(request, tree, before)
