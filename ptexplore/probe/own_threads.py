@@ -1,9 +1,10 @@
-"""Threads that are in the program's process by us alone: Python warns of no fork because of them.
+"""Suppress Python's warning about a fork if every other thread of the process is a thread of ptexplore.
 
-From 3.12 on it warns of a fork where the process has another thread, as the system counts them. The recorder's own
-watcher is one, and the first use of torch's profiler begins one that stays until the process ends. So while the program
-forks, a filter of ours stands before those of the `warnings` module. It holds for that warning, and only where every
-other thread is of ours; no other filter is changed, and no warning that was shown before is shown again.
+From 3.12 on, Python warns about a fork if the process has another thread, as the system counts threads. The watcher of
+the recorder is a thread. The first use of torch's profiler also starts a thread, which stays until the process ends. So
+while the program forks, a filter of ours comes before the filters of the `warnings` module. The filter matches only
+this warning, and only if every other thread is ours. No other filter is changed, and no warning that was shown before
+is shown again.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from .taken import os, sys, threading, time
 
 FORK_COUNTS_THREADS = sys.version_info >= (3, 12)
 TASKS = "/proc/self/task"  # the system's numbers of all threads of this process
-BEGINS = 10.0  # seconds that a thread has until it sleeps: a net, as it takes a millisecond
-WARNING = "This process (pid=", ") is multi-threaded, use of "  # what it begins with, and goes on with
+BEGINS = 10.0  # seconds to wait until a new thread sleeps: an upper bound, since it takes a millisecond
+WARNING = "This process (pid=", ") is multi-threaded, use of "  # its beginning, and the text after the number
 _get_ident, _get_native_id = _thread.get_ident, _thread.get_native_id
 _watching: set[str] = set()
 _begun: set[str] = set()
@@ -29,7 +30,7 @@ _begun: set[str] = set()
 
 @contextmanager
 def this_one() -> Iterator[None]:
-    """This thread is of ours meanwhile."""
+    """Count the current thread as ours inside this block."""
     number = str(_get_native_id())
     _watching.add(number)
     try:
@@ -40,11 +41,11 @@ def this_one() -> Iterator[None]:
 
 @contextmanager
 def what_begins() -> Iterator[None]:
-    """Threads that begin meanwhile are of ours until `are_the_programs`. They have begun when this is over.
+    """Count threads that start inside this block as ours, until `are_the_programs`; wait until they have started.
 
-    The thread of libkineto that reads its configuration (ConfigLoader.cpp) takes memory for all thread-local variables
-    of libtorch_cpu first, 31 KB, and the C library ends the process where there is none. The program may have set a
-    limit by the time at which a busy machine lets that thread begin: it is waited for.
+    A thread of libkineto reads its configuration (ConfigLoader.cpp). First, this thread takes 31 KB for all
+    thread-local variables of libtorch_cpu. If there is no memory for them, the C library ends the process. On a busy
+    machine the program could set a memory limit before this thread has started: so the block waits for the thread.
     """
     before = _tasks()
     try:
@@ -58,21 +59,24 @@ def what_begins() -> Iterator[None]:
 
 
 def are_the_programs() -> None:
-    """The program begins by itself what began threads: it would have them without us too."""
+    """Count the started threads as the program's: the program now starts torch's profiler, which needs them too."""
     _begun.clear()
 
 
 def _tasks() -> set[str]:
-    """None where the system does not tell: Python asks it the same way, and then counts those of `threading` alone."""
+    """Return the numbers of all threads of this process; an empty set if the system does not say.
+
+    Python asks the system in the same way. Without an answer, Python counts only the threads of `threading`.
+    """
     with suppress(OSError):
         return set(os.listdir(TASKS))
     return set()
 
 
 def _sleeps(task: str) -> bool:
-    """Whether a thread waits for something, as it does once it has begun, or is gone; True if the system says nothing.
+    """Return whether a thread waits for something, as it does after its start, or has ended.
 
-    By its state in proc_pid_stat(5).
+    The state of the thread comes from proc_pid_stat(5). Returns True if the system says nothing.
     """
     with suppress(OSError):
         state = os.open(f"{TASKS}/{task}/stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -84,10 +88,10 @@ def _sleeps(task: str) -> bool:
 
 
 class _ForkBesideOurs:
-    """Among the patterns of filters: that of the warning, where all other threads are of ours."""
+    """A pattern of a filter: it matches the warning if all other threads are ours."""
 
     def match(self, text: str) -> bool:
-        """Whether to leave a warning of this text out."""
+        """Return whether to suppress a warning with this text."""
         return (
             text.startswith(WARNING[0])
             and WARNING[1] in text
@@ -96,15 +100,18 @@ class _ForkBesideOurs:
 
 
 FILTER = ("ignore", _ForkBesideOurs(), DeprecationWarning, None, 0)  # a row of `warnings.filters`
-_filters: Any = None  # the list that it is in
-_forking: tuple[FrameType, int] | None = None  # the function that forks, and where in it
+_filters: Any = None  # the list that contains the filter now
+_forking: tuple[FrameType, int] | None = None  # the frame that forks, and its instruction
 
 
 def _before_fork() -> None:
-    """Put the filter in. In another thread than the main one it has nothing to do: the main one is the program's."""
+    """Insert the filter, if the main thread forks.
+
+    If another thread forks, the main thread is a thread of the program, and the warning is right.
+    """
     global _filters, _forking  # noqa: PLW0603
     if (_watching or _begun) and _filters is None and _get_ident() == threading.main_thread().ident:
-        with suppress(Exception):  # what the program put in its place is no list
+        with suppress(Exception):  # the program may have replaced the list by something else
             warnings.filters.insert(0, FILTER)  # type: ignore[attr-defined]
             _filters = warnings.filters
             frame = sys._getframe(1)
@@ -112,7 +119,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    """Some versions of Python warn after this: the filter is taken out when the main thread goes on."""
+    """Ask the main thread to remove the filter when it goes on: some versions of Python warn after this function."""
     if _filters is not None and _get_ident() == threading.main_thread().ident:
         ctypes.pythonapi.Py_AddPendingCall(_TAKE_OUT, None)
 
@@ -131,7 +138,10 @@ def _take_out() -> None:
 
 
 def _take_out_if_over(_: object) -> int:
-    """Called by the main thread; first where other functions that are called at a fork begin, and `match` may too."""
+    """Remove the filter, unless the fork is not over yet: then ask again. The main thread calls this.
+
+    Python may call this too early: when another function registered for forks begins, or when `match` begins.
+    """
     frame = sys._getframe(0).f_back
     if _forking is not None and frame is not _forking[0]:
         while frame is not None and frame is not _forking[0]:

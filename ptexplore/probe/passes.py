@@ -1,4 +1,4 @@
-"""Run one pass: bind names, evaluate the expression under one recorder, and say what was seen as plain data."""
+"""Run one pass: bind the names, evaluate the expression under one recorder, return the observations as plain data."""
 
 from __future__ import annotations
 
@@ -53,18 +53,19 @@ if TYPE_CHECKING:
 
     Told = Callable[[ResultInfoData, dict[RecorderName, list[EventData]]], RunToldData]
 
-# How an evaluation is repeated in one process: on what --setup made, put back where it was changed; or with --setup run
-# again, where it does nothing to the process; or not at all, since neither can be done.
+# How the evaluation is repeated in one process. AGAIN: with the objects that --setup made, put back where they changed.
+# ANEW: --setup runs again, since it changes nothing else in the process. FIRST: not at all, since neither is possible.
 AGAIN: Final = "again"
 ANEW: Final = "anew"
 FIRST: Final = "first"
-# The passes: torch's profiler alone, with Python's frames, with the expression's calls; all in one; the first again.
+# The passes: torch's profiler only; with Python's frames; with the calls of the expression; all in one; the first
+# again.
 OPS: Final = "ops"
 FRAMES: Final = "frames"
 DISPATCH: Final = "dispatch"
 TOGETHER: Final = "once"
 OPS_AGAIN: Final = "again"
-# For which recorders a pass speaks.
+# The recorders whose observations a pass gives.
 SPEAKS_FOR: Mapping[str, tuple[RecorderName, ...]] = {
     OPS: (OPS,),
     FRAMES: (FRAMES,),
@@ -72,15 +73,15 @@ SPEAKS_FOR: Mapping[str, tuple[RecorderName, ...]] = {
     TOGETHER: (OPS, FRAMES, DISPATCH),
     OPS_AGAIN: (OPS_AGAIN,),
 }
-# Runs before the one that is seen: one, or two where the second run calls other operators than the first, or the first
-# imports modules. Then a third may go another way still.
+# Runs before the recorded run. There are two if the second run calls other operators than the first, or if the first
+# run imports modules. A third run may still take another way.
 WARM_UPS = 1, 2
-MARKERS_OF = {FRAMES: events.OF_FRAMES, DISPATCH: events.OF_CALLS}  # what only this recorder tells among its events
+MARKERS_OF = {FRAMES: events.OF_FRAMES, DISPATCH: events.OF_CALLS}  # markers that belong to this recorder only
 
 
 @dataclass
 class Pass:
-    """One pass as it runs. `recorder` is one of the passes above, or another recorder's name."""
+    """One pass as it runs. `recorder` is one of the passes above, or the name of another recorder."""
 
     recorder: str
     request: RunRequestData
@@ -88,32 +89,36 @@ class Pass:
     evaluate: Callable[[], Any]
     calls: dispatch.CallRecorder | None = None
     held: dispatch.Held | None = None
-    cuts: list[tuple[RecorderName, Said]] = field(default_factory=list)  # what is not told, each with whose it is
+    cuts: list[tuple[RecorderName, Said]] = field(default_factory=list)  # reasons why data is missing, by recorder
     graph: list[GraphNodeData] = field(default_factory=list)
-    scalars: list[Any] = field(default_factory=list)  # the tensors that backward is run from
-    device: str | None = None  # on which launches are recorded
-    began: str | None = None  # the device that the evaluation was the first to use: its launches are not told
-    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # what is kept for backward, where it is told
-    imported: int = 0  # modules that the evaluation imported
-    raised: Raised | None = None  # what ended the evaluation
-    load: ProfilerLoad | None = None  # what is recorded, at most
-    is_full: bool = False  # no more operators are recorded
-    stage: str = "expression"  # what runs, or ran last: as `Raised` has it
+    scalars: list[Any] = field(default_factory=list)  # the tensors that backward starts from
+    device: str | None = None  # the device whose launches are recorded
+    began: str | None = None  # the device that the evaluation was the first to use: its launches are not shown
+    saved: autograd.KeptBytes = field(default_factory=autograd.KeptBytes)  # bytes kept for backward, if read
+    imported: int = 0  # how many modules the evaluation imported
+    raised: Raised | None = None  # the error that ended the evaluation
+    load: ProfilerLoad | None = None  # an upper bound for what the profiler holds
+    is_full: bool = False  # whether the pass stopped recording operators
+    stage: str = "expression"  # the part that runs, or that ran last, as in `Raised`
     throws: ThrowLog | None = field(default_factory=ThrowLog.where_possible)  # the errors that C++ makes
 
     @property
     def recorders(self) -> tuple[RecorderName, ...]:
-        """The recorders that this pass speaks for: a single run for all three. None of them if it is no pass."""
+        """Return the recorders that this pass gives observations for: all three if it is the single run.
+
+        The tuple is empty if `recorder` names no pass.
+        """
         return SPEAKS_FOR.get(self.recorder, ())
 
     def cut(self, told: Said, *recorders: RecorderName) -> None:
-        """Say what is not told, of all recorders of this pass, or of these."""
+        """Note why something is missing: for all recorders of this pass, or only for the given ones."""
         self.cuts += ((name, told) for name in self.recorders if not recorders or name in recorders)
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
-        """Call a function of the user's: its result, or None where it raises, which is kept in `raised`.
+        """Call a function of the user and return its result. Returns None if it raises; the error goes to `raised`.
 
-        A script that exits with 0 has ended well. What the function forked, and comes to its end, ends here.
+        A script that exits with 0 has ended well. If the function forked this process, a fork that comes to this point
+        ends here.
         """
         self.stage = where
         value = self.guarded(where, function, *given)
@@ -121,7 +126,7 @@ class Pass:
         return value
 
     def guarded(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
-        """The inner part of `attempt`, and no more than it needs: what is stepped is stepped with it."""
+        """Do the inner part of `attempt`. It does only what it must, because the stepper steps through it too."""
         try:
             return function(*given)
         except (dispatch.Broken, Raised, Refused):
@@ -134,10 +139,11 @@ class Pass:
 
 
 def run(recorder: str, request: RunRequestData, known: dict[str, str]) -> RunToldData:
-    """One pass in this process.
+    """Run one pass in this process.
 
-    Returns a digest of the operators in order, how many modules the first call imported, whether it raised and whether
-    this is the second call, bound names, the result's description and the observations. Raises Refused or Raised.
+    Returns a digest of the operators in order, how many modules the first call imported, whether it raised, whether
+    this is the second call, the bound names, the description of the result and the observations. Raises Refused or
+    Raised.
     """
     running = prepared(recorder, request, _warmed_up(recorder, request) if is_repeated(request) else None)
     if running.calls is not None:
@@ -148,7 +154,7 @@ def run(recorder: str, request: RunRequestData, known: dict[str, str]) -> RunTol
 def _message(
     running: Pass, known: dict[str, str], result: ResultInfoData, trees: dict[RecorderName, list[EventData]]
 ) -> RunToldData:
-    """What a pass saw, as `run` returns it."""
+    """Return what a pass saw, in the form that `run` returns."""
     request = running.request
     # The calls come first: events refer to them.
     told = [seen(DISPATCH, "call", call) for call in (running.calls.calls if running.calls is not None else ())]
@@ -193,36 +199,37 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
 def _which(error: BaseException) -> str:
-    """What tells an error from another one that a further run raises: its class, and a digest of what it says.
+    """Return a name that distinguishes an error from the error of another run: its class, and a digest of its text.
 
-    Where an object lies in memory, which its text may have in it, tells nothing.
+    Addresses of objects in the text differ between runs, so they are removed.
     """
     text = _ADDRESS.sub("", text_of(error)).encode("utf-8", "surrogateescape")
     return f"{type(error).__name__}:{hashlib.sha256(text).hexdigest()[:16]}"
 
 
 def is_repeated(request: RunRequestData) -> bool:
-    """Whether what is shown is a later run than the first in its process."""
+    """Return whether the shown run is a later run than the first in its process."""
     return request.get("repeat") in (AGAIN, ANEW)
 
 
 def alone(request: RunRequestData) -> RunToldData:
-    """Evaluate without any recorder, to see whether the process comes to its end so."""
+    """Evaluate without any recorder, to see whether the process then comes to its end."""
     _warmed_up("", {**request, "warm_ups": 1})
     return {"observations": []}
 
 
 def steps_first(request: RunRequestData) -> bool:
-    """Whether the very first run in its process is stepped: where that is asked for, or no other can be."""
+    """Return whether the very first run in its process is stepped: it is asked for, or no other run is possible."""
     return bool(request.get("first")) or request.get("repeat") == FIRST
 
 
 def _warmed_up(recorder: str, request: RunRequestData) -> Pass:
-    """Evaluate as often as the request says before the run that is seen: the last pass that did.
+    """Evaluate as often as the request says before the recorded run, and return the last of these passes.
 
-    A first run fills caches, and a second may be the first to take the way of those that find them filled, which fills
-    others. It may raise, as the run that is seen does. It runs the same code object, as a program does that repeats it:
-    what is kept for that (Dynamo's guards) is found again.
+    The first run fills caches. The second run may be the first that finds these caches full, takes another way, and so
+    fills other caches. A run before may raise, like the recorded run. All runs use the same code object, as in a
+    program that repeats the expression. So anything that is cached by code object (the guards of Dynamo) is found
+    again.
     """
     running = None
     for _ in range(request["warm_ups"]):
@@ -235,18 +242,18 @@ def _warmed_up(recorder: str, request: RunRequestData) -> Pass:
 
 
 def prepared(recorder: str, request: RunRequestData, before: Pass | None = None) -> Pass:
-    """The pass with its names, and its way to evaluate: the script, or the expression, maybe recorded.
+    """Return the pass with its names and its function that evaluates the script or the (maybe instrumented) expression.
 
-    `before` is what was evaluated before in this process, if anything was: --setup does not run again then, unless the
-    request says that it must (`ANEW`).
-    Raises Refused for what is no Python, and for names that cannot be bound; Unrepeatable where `before` used up what
-    --setup had made.
+    `before` is the previous evaluation in this process, if there is one. Then --setup does not run again, unless the
+    request says that it must (`ANEW`). Raises Refused for text that is no Python, and for names that cannot be bound.
+    Raises Unrepeatable if the names cannot be put back for a further run, for example because `before` used up the
+    objects of --setup.
     """
     tree = read(request)
     names = _names(request, tree, before)
     script = request.get("script")
     if tree is None and script is not None:
-        # The very bytes that were shown run, where they were: they are not read again after this.
+        # If the bytes of the script were shown, exactly these bytes run: the file is not read again after this.
         code = check_script(script, request.get("script_sha256"))
         return Pass(recorder, request, names, lambda: _script(script, code))
     assert tree is not None
@@ -263,9 +270,9 @@ def prepared(recorder: str, request: RunRequestData, before: Pass | None = None)
 
 @functools.cache
 def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dispatch.CallSite] | None]:
-    """The expression's code, the same object each time, and the parts that it tells of if it is `instrumented`.
+    """Return the code of the expression, the same object each time; if `instrumented`, also the parts that report.
 
-    What nests too deeply for that is not.
+    An expression that nests too deeply is not instrumented: it gets None instead of the parts.
     """
     tree = parse(expression, EXPRESSION)
     if instrumented:
@@ -277,7 +284,7 @@ def _code(expression: str, *, instrumented: bool) -> tuple[CodeType, list[dispat
 
 
 def _names(request: RunRequestData, tree: ast.Expression | None, before: Pass | None) -> Namespace:
-    """The names that an evaluation sees."""
+    """Return the names that an evaluation sees."""
     if before is not None and request.get("repeat") != ANEW:
         before.names.renew(tree)
         return before.names
@@ -289,11 +296,11 @@ def _names(request: RunRequestData, tree: ast.Expression | None, before: Pass | 
     return names
 
 
-RUNNING = 5  # calls of Python's and C's by which `runpy` runs a script, and the profile function's
+RUNNING = 5  # calls of Python and C functions with which `runpy` runs a script, and the call of the profile function
 
 
 def _calls_around() -> int:
-    """How many calls deeper a script runs here than where Python itself runs it: it has that much less room."""
+    """Return how many calls deeper a script runs here than under Python. The recursion limit is raised by this."""
     depth = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -302,30 +309,30 @@ def _calls_around() -> int:
 
 
 def _script(script: str, code: CodeType) -> None:
-    """Run a script, whose code is given, as Python would: its folder first on sys.path, __main__, no arguments."""
+    """Run the code of a script as Python does: its folder first on sys.path, as __main__, without arguments."""
     sys.setrecursionlimit(sys.getrecursionlimit() + _calls_around())
     sys.argv = [script]
     sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
-    spawning = sys.modules.get("multiprocessing.process")  # torch has loaded it, in a folder of ours
+    spawning = sys.modules.get("multiprocessing.process")  # torch loaded it while the working directory was ours
     if spawning is not None:
-        spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # from where a spawned process loads the script
+        spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # where a spawned process looks for it
     file = script_file(script)
-    with runpy._TempModule("__main__") as main:  # as runpy.run_path, which changes sys.argv
+    with runpy._TempModule("__main__") as main:  # as runpy.run_path does, which also changes sys.argv
         runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
 
 
 def _observe(running: Pass, message: Told) -> RunToldData:
-    """Evaluate under the profiler (and the frame hook): the message of what was seen.
+    """Evaluate under the profiler (and the frame hook), and return the message about it.
 
-    `message` is given the result described, and each recorder's tree of events. What dies meanwhile answers the same,
-    of what ran until then.
+    `message` gets the described result and the tree of events of each recorder. If the process dies during the
+    evaluation, it answers with the same message about the part that ran.
     """
     script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
     is_hooked = FRAMES in running.recorders
     hook = frames.recording(files, running.names.values, calls) if is_hooked else nullcontext(None)
-    # Telling sizes keeps what is told of alive a little longer, and a gradient that something else holds is copied: one
-    # pass does without, so that passes differ where that changes what runs.
+    # A profiler that records sizes keeps tensors alive a little longer, and a gradient that something else holds is
+    # copied. The pass of operators records no sizes. So this pass differs from the others if sizes change what runs.
     with stage("context"), ExitStack() as stack:
         enter_contexts(stack, running)
         if not running.request.get("first"):
@@ -359,9 +366,9 @@ def _observe(running: Pass, message: Told) -> RunToldData:
 
 
 def _goes_by(running: Pass) -> None:
-    """Keep what was recorded where that is asked for, and look how much it is.
+    """Keep the recording so far, if that is asked for, and estimate its size.
 
-    Where too much of the time that there is would go by to read it, no more is recorded.
+    Stop recording operators if reading them would take too much of the time limit.
     """
     hook = sys.getprofile()
     sys.setprofile(None)
@@ -386,13 +393,13 @@ def _told(
     result: Any,
     starts: list[autograd.BackwardStart],
 ) -> tuple[ResultInfoData, dict[RecorderName, list[EventData]]]:
-    """What the evaluation gave, described, and each recorder's tree of events; nothing records any more."""
+    """Return the described result and the tree of events of each recorder. Nothing is recorded at this point."""
     calls = running.calls
     if watch.stop():
         running.cut(clock.CUT)
     running.device = api.launching_device()
     running.began = running.device if profile.use_device != running.device else None
-    # Only now: asking a view for its grad_fn can itself call operators.
+    # This comes after the profile: asking a view for its grad_fn can call operators.
     described = autograd.told(starts)
     if running.raised is None:
         described["type"], described["description"] = type_name(result), describe(result)
@@ -411,12 +418,12 @@ def _told(
         running.cut(lost, FRAMES)
     if calls is not None and calls.cut:
         running.cut(reason("calls-cut", most=dispatch.CALLS), DISPATCH)
-    # The same events for each recorder, with the markers it is about.
+    # Each recorder gets the same events, with only its own markers.
     return described, {name: list(_of(tree, name)) for name in running.recorders}
 
 
 def _read_graph(running: Pass, result: Any) -> None:
-    """Tell of the autograd graph of what the expression gave, and of what that keeps for backward."""
+    """Read the autograd graph of the result, and the bytes that the graph keeps for backward."""
     running.graph, cut = autograd.graph(result, running.scalars)
     if not running.request["backward"]:
         running.saved = autograd.saved(result)
@@ -429,16 +436,16 @@ def _refuse_profiler() -> None:
 
 
 def texts(request: RunRequestData) -> str:
-    """All that was typed for an expression."""
+    """Return all text that the user typed for an expression."""
     return "\n".join((request.get("expression") or "", *request.get("setup", ()), *request.get("contexts", ())))
 
 
 def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
-    """The result, and what backward was run from where it was asked for."""
+    """Return the result, and the tensors that backward started from, if backward was asked for."""
     before = len(sys.modules)
 
     def backward(starts: list[autograd.BackwardStart]) -> None:
-        if OPS in running.recorders:  # backward frees what was saved
+        if OPS in running.recorders:  # backward frees the saved tensors
             running.saved = autograd.saved([start.tensor for start in starts])
         autograd.backward(starts, running.scalars)
 
@@ -451,10 +458,10 @@ def _evaluated(running: Pass) -> tuple[Any, list[autograd.BackwardStart]]:
 def phases(
     running: Pass, backward: Callable[..., None], perform: Callable[..., Any]
 ) -> tuple[Any, list[autograd.BackwardStart]]:
-    """What the evaluation gave, and what `backward` was run from; [] where none is asked for.
+    """Run the forward and the backward phase. Return the result and the start of backward ([] without backward).
 
-    Each is called by `perform`, which gets the phase, the function and its arguments. What raises ends it: see
-    `running.raised`.
+    `perform` calls each phase: it gets the name of the phase, the function and its arguments. A phase that raises ends
+    the evaluation; the error is in `running.raised`.
     """
     where = "script" if running.request.get("script") else "expression"
     running.stage = where
@@ -470,7 +477,7 @@ def phases(
 
 
 def _of(tree: list[EventData], recorder: str) -> Iterator[EventData]:
-    """The events that concern one recorder; others' markers are taken out and their children hoisted."""
+    """Yield the events of one recorder. Markers of other recorders are removed, and their children move up."""
     foreign = set(events.MARKERS) - set(MARKERS_OF.get(recorder, ()))
     parents = {e["event"]: e["parent"] for e in tree if e["type"] in foreign}
     for event in tree:
@@ -483,7 +490,7 @@ def _of(tree: list[EventData], recorder: str) -> Iterator[EventData]:
 
 
 def enter_contexts(stack: ExitStack, running: Pass) -> None:
-    """Enter what --with names, on `stack`. Raises Refused for what is no context manager."""
+    """Enter each context manager of --with on `stack`. Raises Refused for an object that is no context manager."""
     for text in running.request["contexts"]:
         given = reason("given-context", expression=text)
         code = code_of(text, given, "<--with>")
@@ -496,7 +503,7 @@ def enter_contexts(stack: ExitStack, running: Pass) -> None:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Tell whatever the user's code raises by where it did."""
+    """Raise an error of the user's code again as `Raised`, with the name of the stage."""
     try:
         yield
     except (dispatch.Broken, Raised, Refused):
@@ -506,14 +513,14 @@ def stage(name: str) -> Iterator[None]:
 
 
 def _sequence(tree: list[EventData]) -> tuple[str, set[str]]:
-    """A digest of the operators and nodes that ran, in order: equal where two passes saw the same. The operators."""
+    """Return a digest of the operators and nodes in order, and the set of operators. Equal digests mean equal runs."""
     names = [event["name"] or "" for event in tree if event["type"] in ("op", "node")]
     digest = hashlib.sha1("\n".join(names).encode(), usedforsecurity=False).hexdigest()
     return digest, {event["name"] or "" for event in tree if event["type"] == "op"}
 
 
 def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[ChangedTableData]:
-    """Registrations of operators that were called and are not as the catalogue knows them."""
+    """Yield the registrations of the called operators that differ from the catalogue."""
     custom: list[tuple[str, str, Callable[..., Any]]] | None = None
     for op in api.operator_names():
         if op.partition(".")[0] in called:
@@ -531,7 +538,7 @@ def changed_tables(called: set[str], known: dict[str, str]) -> Iterator[ChangedT
 
 
 def _python_kernel(key: str, function: Callable[..., Any]) -> GivenKernelData | None:
-    """A function of Python that was registered under a dispatch key; None if it has no code."""
+    """Describe a Python function that was registered under a dispatch key; None if it has no code."""
     place = place_of(function)
     name = qualname_of(beneath(function))
     return {"key": key, "function": name, "file": place[0], "line": place[1]} if place is not None else None

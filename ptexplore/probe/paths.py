@@ -13,9 +13,9 @@ from .reasons import reason
 if TYPE_CHECKING:
     from .messages import CallPathData
 
-PATHS = 20_000  # paths that are told apart; what lies deeper counts for the path it lies in
-ROWS = 20_000  # further ones, of what has a row of its own: that has no path for want of room last
-DEPTH = 150  # functions within one another that are told apart
+PATHS = 20_000  # separate paths; a deeper call counts for the path that contains it
+ROWS = 20_000  # further paths, only for what has a row of its own: these are the last to run out of room
+DEPTH = 150  # depth of nested functions that have paths of their own
 WORKERS = "torch's own threads"
 
 PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
@@ -33,18 +33,18 @@ class Path:
         self.index, self.parent, self.label, self.line = index, parent, label, line
         self.children: dict[Any, Path] = {}
         self.marks: dict[int, list[Any]] = {}  # markers that are not open, by thread-local sets
-        self.slots: dict[int, list[Any]] = {}  # of a builtin: what stands for a call of it, where none is at work
-        # By thread-local sets: key sets of tensors by address, as they were before the first call from here.
+        self.slots: dict[int, list[Any]] = {}  # for a builtin: slots that are free for its next call
+        # By thread-local sets: the key sets of tensors by address, as they were before the first call from here.
         self.read: dict[int, dict[int, int]] | None = None
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.inside = self.seen = self.recording = 0
-        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # whatever its module
-        self.hot = label.has_row  # its time is wanted
-        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator at any time
+        self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # in any module
+        self.hot = label.has_row  # whether its time is needed
+        self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator any time
         self.cold = False
 
     def told(self, *, at_least: bool = False) -> CallPathData:
-        """It as plain data; `at_least`: there was no room for the paths of further calls of it."""
+        """Return the path as plain data. `at_least`: further calls of it had no room for a path."""
         label = self.label
         told: CallPathData = {
             "kind": label.kind,
@@ -71,51 +71,51 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Label:
-    """What a path ends with: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
+    """The end of a path: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
 
-    There is one for each: paths are looked up by it millions of times, and what it is, not what it holds, is compared.
+    Each end has one Label object. Paths are looked up by label millions of times, so labels are compared by identity.
     """
 
     kind: PathKind
-    name: str  # qualified: of a function its own, of a module that within the outermost module
+    name: str  # the qualified name of a function; the name of a module within the outermost module
     file: str | None = None
     first: int | None = None  # the line of its def
-    type: str | None = None  # of a module its class
-    table: str | None = None  # of a builtin
+    type: str | None = None  # the class of a module
+    table: str | None = None  # the table of a builtin
     method: str | None = None
-    timed: bool = False  # a function of torch's that has a row of its own
-    guards: bool = False  # whether it may change the thread-local sets without being seen to
+    timed: bool = False  # a function of torch that has a row of its own
+    guards: bool = False  # whether it may change the thread-local sets unseen
 
     @property
     def called(self) -> tuple[str, str] | None:
-        """The builtin that a path ends with, by table and name; None for torch's own helpers, and any other path."""
+        """Return table and name of the builtin at the end; None for helpers of torch, and for other paths."""
         return (self.table or "", self.method or "") if self.kind == "builtin" and self.name else None
 
     @property
     def is_backward(self) -> bool:
-        """Whether it is the engine's `run_backward`, which torch.autograd calls."""
+        """Return whether the builtin is the engine's `run_backward`, which torch.autograd calls."""
         return self.method == "run_backward"
 
     @property
     def has_row(self) -> bool:
-        """Whether readers see a row of it: it is none of torch's helpers, and no builtin."""
+        """Return whether it has a row on the screen: it is neither a builtin nor an untimed function of torch."""
         return self.timed or self.kind not in ("torch", "builtin")
 
 
 class Paths:
-    """All paths of one recording, by number. `root` is the program's."""
+    """All paths of one recording, by number. `root` is the path of the program."""
 
     __slots__ = ("_cuts", "_uncounted", "_workers", "by_number", "root")
 
     def __init__(self, cuts: CutList) -> None:
         self._cuts = cuts
         self.by_number: list[Path] = []
-        self._uncounted: set[Label] = set()  # of which calls have no path
+        self._uncounted: set[Label] = set()  # labels with calls that have no path
         self._workers = Label("thread", WORKERS)
         self.root = self._new(None, Label("program", "program"), None)
 
     def child(self, parent: Path, key: Any, label: Label, called_by: FrameType | None = None) -> Path:
-        """The path that goes on from another one; the other itself where there are too many, or it is too deep."""
+        """Return the path that continues `parent`; `parent` itself if there are too many paths or too many levels."""
         path = parent.children.get(key)
         if path is None:
             most = PATHS + ROWS * label.has_row
@@ -129,7 +129,7 @@ class Paths:
         return path
 
     def at_line(self, outer: Path, place: tuple[Label, int], frame: FrameType) -> Path:
-        """The path of a builtin that a function of the user's calls: all calls of a line are one path."""
+        """Return the path of a builtin that a function of the user calls. All calls of one line share a path."""
         label = place[0]
         path = self.child(outer, (label, frame.f_lineno, "line"), label, frame)
         if path is not outer:
@@ -137,9 +137,9 @@ class Paths:
         return path
 
     def count_without(self, outer: Path, label: Label, frame: FrameType | None = None) -> None:
-        """Count a call that has no path of its own: for the call of the same function around it, if there is one.
+        """Count a call that has no path of its own: add it to the path of the same function around it, if there is one.
 
-        If there is none, all paths of that function are told to have had more calls.
+        If there is none, all paths of this function are marked as having had more calls.
         """
         if frame is not None and goes_on(frame):
             return
@@ -152,11 +152,11 @@ class Paths:
             self._uncounted.add(label)
 
     def workers(self) -> Path:
-        """The path of what ran in threads that have no function of Python's: those that torch computes with."""
+        """Return the path for threads without a Python function: the threads that torch computes with."""
         return self.child(self.root, self._workers, self._workers)
 
     def told(self) -> list[CallPathData]:
-        """All of them as plain data."""
+        """Return all paths as plain data."""
         return [path.told(at_least=path.label in self._uncounted) for path in self.by_number]
 
     def _new(self, parent: Path | None, label: Label, line: int | None) -> Path:

@@ -1,8 +1,8 @@
-"""What Python calls by a function that a process has one of, for whatever is recorded in it: at a fork, and at a tick.
+"""Hooks that exist only once in a process, for all recordings: the functions called at a fork, and the tick.
 
-Neither can be undone: a function that is called at a fork stays (os.register_at_fork), and a call that was asked for
-may come late. So both are set once, and ask who is recorded then. That is one at most: torch's profiler, what stands in
-for importlib's function and the profile function of new threads are each one a process, too.
+Neither can be removed. A function that is called at a fork stays (os.register_at_fork), and a requested call may come
+late. So both are set once, and ask each time which recording is active. At most one is active: torch's profiler, the
+replacement for importlib's function and the profile function of new threads also exist once in a process.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import ctypes
 from typing import Protocol
 
-from . import own_threads  # noqa: F401  (its functions are called at a fork before these)
+from . import own_threads  # noqa: F401  (Python calls its functions at a fork before these)
 from . import torch_api as api
 from .held_signals import HeldSignals
 from .taken import os
 
 
 class RecordedProcess(Protocol):
-    """A recording, as it is asked by these hooks."""
+    """A recording, as these hooks call it."""
 
     def forks(self) -> None:
         """The process has forked, and goes on."""
 
     def forked(self) -> bool:
-        """This is a fork of the process, without its other threads. Whether torch's profiler stays as it is."""
+        """This process is a fork, without the other threads. Return whether torch's profiler stays as it is."""
 
     def tick(self) -> None:
         """The main thread is between two of its instructions."""
@@ -32,11 +32,11 @@ class RecordedProcess(Protocol):
         """A tick failed."""
 
     def hold_back(self, signals: dict[int, object]) -> None:
-        """Signals that came meanwhile: nothing can be raised here."""
+        """Take the signals that came during a tick, in which nothing can be raised."""
 
 
 class ProcessHooks:
-    """The hooks of this process. `recorded`: what is recorded in it now."""
+    """The hooks of this process. `recorded` is the active recording, if there is one."""
 
     def __init__(self) -> None:
         self.recorded: RecordedProcess | None = None
@@ -47,13 +47,13 @@ class ProcessHooks:
             self.recorded.forks()
 
     def forked(self) -> None:
-        """Called in a fork: it is not recorded."""
+        """Called in a fork, which is not recorded."""
         recorded, self.recorded = self.recorded, None
         if recorded is None or not recorded.forked():
             api.end_without_profiler()
 
     def tick(self, _: object) -> int:
-        """Called by the main thread: nothing that is raised here reaches the program, so signals wait for its end."""
+        """Called by the main thread. An error raised here does not reach the program, so signals wait until the end."""
         recorded = self.recorded
         if recorded is not None:
             held = HeldSignals()
@@ -74,5 +74,5 @@ PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(THIS_PROCESS.tick)  # 
 
 
 def ask_for_tick() -> None:
-    """Have the main thread call the tick soon."""
+    """Ask the main thread to call the tick soon."""
     ctypes.pythonapi.Py_AddPendingCall(PENDING, None)

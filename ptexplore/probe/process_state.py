@@ -1,8 +1,8 @@
-"""What code may do to the process that stays when it has ended: modes, hooks, operators, functions that are replaced.
+"""Changes that code makes to its process and that outlive it: modes, hooks, operators, replaced functions.
 
-Run a second time, such code does it on top of what it did: it then takes another way than in a program, which ran it
-once. Read before and after the second run, the two tell. What an evaluation leaves set in torch is put back before the
-next one, where torch can take it back.
+If this code runs a second time, the changes of the first run are in effect. The second run may then take another way
+than a program that runs the code once. A comparison of the process before and after the second run shows these changes.
+Settings of torch that an evaluation changed are put back before the next evaluation, if torch can do that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .reasons import Said, reason
 
 OURS = "__ptexplore__"
 
-# What is counted, by the code of the reason that one more of it is.
+# By reason: a function that counts. The code is the reason if the count has changed.
 COUNTED: dict[str, Callable[[], int]] = {
     "enters-mode": api.modes_entered,
     "enters-level": api.levels_entered,
@@ -34,7 +34,8 @@ COUNTED: dict[str, Callable[[], int]] = {
     "adds-meta-path": lambda: len(sys.meta_path),
     "adds-path-hooks": lambda: len(sys.path_hooks),
 }
-# What an evaluation may leave on and torch cannot take back, each with what the next one would run in.
+# Settings that an evaluation may leave on and torch cannot put back, by the state in which the next evaluation would
+# run.
 STAYS: dict[str, Callable[[], int]] = {
     "a transform or a level of forward-mode differentiation": api.levels_entered,
     "hooks on saved tensors": api.saved_hooks_set,
@@ -44,14 +45,14 @@ STAYS: dict[str, Callable[[], int]] = {
 
 
 class ProcessState:
-    """The state of this process now."""
+    """The state of this process when the object was made."""
 
     def __init__(self) -> None:
         self._counts = {what: count() for what, count in COUNTED.items()}
         self._functions = dict(_functions())
 
     def changes(self) -> list[Said]:
-        """What has been done since."""
+        """Return the changes since then, as reasons."""
         done = [reason(what) for what, count in COUNTED.items() if count() != self._counts[what]]
         now = dict(_functions())
         replaced = (name for name, function in self._functions.items() if now.get(name, function) is not function)
@@ -59,19 +60,19 @@ class ProcessState:
 
 
 class TorchSettings:
-    """What is set in torch now, for this process or this thread: modes, grad mode, the default dtype, autocast, …."""
+    """The settings of torch for this process or thread: modes, grad mode, the default dtype, autocast, …."""
 
     def __init__(self) -> None:
         self._settings = {what: (read(), read, write) for what, (read, write) in api.settings().items()}
         self._stays = {what: count() for what, count in STAYS.items()}
 
     def put_back(self) -> list[str]:
-        """Set what has changed since as it was; what cannot be, in words that follow "left on"."""
+        """Put back each setting that has changed. Return the others, in words that follow "left on"."""
         left = [what for what, count in STAYS.items() if count() != self._stays[what]]
         for what, (held, read, write) in self._settings.items():
             if _same(held, read()):
                 continue
-            with suppress(Exception):  # it refuses: what is read then says so
+            with suppress(Exception):  # torch may refuse: the value read next shows it
                 write(held)
             if not _same(held, read()):
                 left.append(what)
@@ -79,14 +80,17 @@ class TorchSettings:
 
 
 def _same(held: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
-    """Whether two readings are alike: by the very objects, since a mode's class may have an `==` of its own."""
+    """Return whether two readings are equal, compared by identity, because the class of a mode may define `==`.
+
+    Only int and str are compared by value.
+    """
     return len(held) == len(now) and all(
         a is b or (type(a) in (int, str) and a == b) for a, b in zip(held, now, strict=True)
     )
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
-    """The functions of every module and of its classes, by their full names. Not those of --setup."""
+    """Yield the functions of every module and of its classes with their full names, except those of --setup."""
     kinds = (types.FunctionType, types.BuiltinFunctionType, type)
     for module_name, module in list(sys.modules.items()):
         if module_name == OURS or type(module) is not types.ModuleType:

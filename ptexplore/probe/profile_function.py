@@ -1,7 +1,7 @@
-"""The profile function of a recording: Python tells it each call, and it keeps on which path the program is.
+"""The profile function of a recording: Python calls it at each call, and it tracks the path of the program.
 
-It runs at every call of the program's, in every thread: what is read there is bound to a slot of its own. It adds no
-function to the stack that it can do without, as a program may have room for few.
+It runs at every call of the program, in every thread. So every attribute needed there is bound to a slot. The function
+adds as few calls to the stack as possible, because a program may have little room on its stack.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from .threads import Threads
 if TYPE_CHECKING:
     from .program_steps import ProgramSteps
 
-TIMED = 2_000  # calls of the profile function that are timed, the first ones
-SAMPLED = 31  # of so many (a prime: a program's loops have other lengths) later ones one is timed
-USUAL = 50_000  # nanoseconds; a call that takes longer does what few do, and stands for itself
-# What starts torch's profiler, and what ends it: torch.profiler comes by both too.
+TIMED = 2_000  # the first calls of the profile function, all of which are timed
+SAMPLED = 31  # later, one call of so many is timed (a prime: loops of programs have other lengths)
+USUAL = 50_000  # nanoseconds; a slower call does rare work: the time above this is not multiplied
+# The functions that start and end torch's profiler. torch.profiler calls both too.
 PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
 PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
-# What is looked up at each call is this module's own: by another module's name it takes longer.
+# Names that are needed at each call are variables of this module: a lookup in another module takes longer.
 FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
 _get_ident = _thread.get_ident
 _set_frame_compiler = api.set_frame_compiler
 
 
 class ProfileFunction:
-    """The function, `function`, which is set in each thread, and what it has seen last.
+    """The profile function, `function`, which is set in each thread, with its last state.
 
     `calls`: how often it was called. `failed`: the path of the builtin that has just raised. `given_up`: the program
-    called sys.setprofile itself. `threw`: something was raised inside of it, which Python then takes away. `is_over`:
-    it sees no more. `steps`: who steps calls, None where nobody does.
+    called sys.setprofile itself. `threw`: an error left the function, and then Python removes the function. `is_over`:
+    it records no longer. `steps`: the object that steps calls, or None.
     """
 
     __slots__ = (
@@ -69,28 +69,28 @@ class ProfileFunction:
         self._by_code, self._by_builtin = labels.by_code, labels.by_builtin
         self._local, self._main = threads.local, threads.main
         self.steps: ProgramSteps | None = None
-        self.calls = self._timed_next = 0  # the second one: which call is timed next
+        self.calls = self._timed_next = 0  # _timed_next: which call is timed next
         times.counter = self
         self.failed: Path | None = None
         self.given_up = self.threw = self.is_over = False
-        self.function = self.hook  # one object, by which it is known
-        self._before: tuple[Any, Any] = (None, None)  # what was set in this thread, and for threads that begin
+        self.function = self.hook  # one object, to recognise it by identity
+        self._before: tuple[Any, Any] = (None, None)  # set before: in this thread, and for new threads
 
-    # --- set, and put back ---
+    # --- setting and putting back ---
 
     def find(self) -> None:
-        """Note what is set before."""
+        """Save the profile functions that are set now."""
         api.compile_never(ProfileFunction.hook.__code__)
         self._before = sys.getprofile(), threading.getprofile()
 
     def set_for_threads(self) -> None:
-        """Set it for threads that begin from here on: Python has one such function a process, and one a thread."""
+        """Set the function for threads that start later. Python keeps one for new threads, and one in each thread."""
         threading.setprofile(self.function)
 
     def take_away(self, *, interrupted: bool) -> None:
-        """Put back what was set before, but for what the program has set itself meanwhile.
+        """Put back the profile functions that were set before, unless the program has set others meanwhile.
 
-        Other threads lose it when they call next.
+        In other threads, the function removes itself at the next call.
         """
         if _get_ident() == self._main:
             if sys.getprofile() is self.function:
@@ -102,7 +102,7 @@ class ProfileFunction:
             threading.setprofile(self._before[1])
 
     def go_on(self) -> None:
-        """Set it anew: what it raised is with the program, which went on."""
+        """Set the function again: the program got the error that the function raised, and went on."""
         self.threw = False
         if sys.getprofile() is not None:
             return
@@ -123,7 +123,7 @@ class ProfileFunction:
             sys.setprofile(self.function)
 
     def runs_already(self, thread: Thread, frame: FrameType) -> None:
-        """Record what a function calls from here on as calls from it."""
+        """Record the later calls of a function that is running already as calls from it."""
         label = self._by_code[frame.f_code] = self._labels.classified(frame.f_code)
         if label is not None and label.kind == "user":
             path = self._paths.child(thread.stack[-1].path, (label, None), label)
@@ -131,18 +131,18 @@ class ProfileFunction:
             self._enter(thread, Slot(frame, FRAME, path, thread.sets))
 
     def dies(self) -> None:
-        """The process ends here: the builtin that this thread is in is what failed."""
+        """The process ends here. If this thread is in a builtin, that builtin is what failed."""
         thread = self._threads.mine
         self.failed = thread.stack[-1].path if thread is not None and thread.stack[-1].builtin else None
 
     # --- a call ---
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """The profile function. Torch.compile would compile what it calls, as every function that Python calls."""
+        """Handle one event. Turn torch.compile off first, since it would compile the functions that are called here."""
         compiler = None
         try:
-            compiler = _set_frame_compiler(None)  # before any function of Python's is called from here
-            if self.is_over:  # a thread goes on that was started meanwhile, or another thread ended the recording
+            compiler = _set_frame_compiler(None)  # before this function calls any Python function
+            if self.is_over:  # a thread goes on after the end, or another thread ended the recording
                 sys.setprofile(self._before[_get_ident() != self._main])
                 return
             calls = self.calls = self.calls + 1
@@ -150,10 +150,10 @@ class ProfileFunction:
                 self._timed(frame, event, argument)
             else:
                 self._happened(frame, event, argument)
-        except RecursionError:  # where the program itself has room left; a further call would raise it once more
+        except RecursionError:  # the program itself still has room; a further call would raise it once more
             pass
         except BaseException as error:
-            if is_the_programs(error):  # a handler of a signal raised it, as that of Ctrl-C does
+            if is_the_programs(error):  # a signal handler raised it, as the handler of Ctrl-C does
                 self.threw = True
                 raise
             self._cuts.failed(error)
@@ -162,23 +162,24 @@ class ProfileFunction:
                 _set_frame_compiler(compiler)
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Look at what happened with the time taken, which stands for that of the calls whose time is not."""
+        """Handle the event and measure the time. This time also counts for the calls that are not timed."""
         times = self._times
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
         began, apart = time.thread_time_ns(), times.slicing + times.waited
         outer = self._innermost()
         self._happened(frame, event, argument)
-        took = time.thread_time_ns() - began  # what the machine did for others meanwhile would count many times
+        took = time.thread_time_ns() - began  # thread time: work of other threads would be multiplied
         if times.slicing + times.waited == apart:
             took += (counts - 1) * min(took, USUAL)
             times.hook += took
-            # What is entered begins late in the hook, what is left ends early: it was in the time of what is around it.
+            # A path that is entered begins late in the hook, and a path that is left ends early. So the hook's time
+            # belongs to the path around them.
             inner = self._innermost()
             (inner if inner.depth < outer.depth else outer).recording += took
 
     def _innermost(self) -> Path:
-        """The innermost open path of this thread."""
+        """Return the innermost open path of this thread."""
         thread: Thread | None = getattr(self._local, "thread", None)
         return thread.stack[-1].path if thread is not None else self._paths.root
 
@@ -217,7 +218,7 @@ class ProfileFunction:
                         mark[1](None, None, None)
                     except RuntimeError:  # as in `Profiler.close`
                         pass
-                    slot.frame = slot.held = None  # what is kept holds nothing of the program's
+                    slot.frame = slot.held = None  # the slot is reused: it must not keep objects of the program alive
                     path.slots[slot.sets].append(slot)
                 if self._profiler.left <= 0 or self.steps is not None or not path.label.name:
                     self._builtin_left(thread, path)
@@ -225,7 +226,7 @@ class ProfileFunction:
     # --- functions ---
 
     def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
-        """A function is called, or it ends."""
+        """Handle the call or the end of a Python function."""
         code = frame.f_code
         if event == "call":
             if code is BEGINS or code is ENDS:
@@ -257,7 +258,7 @@ class ProfileFunction:
             self._about_device(code)
 
     def _about_device(self, code: CodeType) -> None:
-        """A function of torch's ended by which a device's use begins, or the capture of a graph, or that ends."""
+        """Handle the end of a function of torch that begins to use a device, or begins or ends a graph capture."""
         if code in api.BEGIN_DEVICES:
             self._slices.device_begins()
         else:
@@ -268,7 +269,7 @@ class ProfileFunction:
         at: Any = None
         if back is not None and back is outer.frame and outer.own:
             at = back.f_lasti
-        elif back is not None and _is_in(back, outer.path):  # a comprehension, say: all calls of a line are one path
+        elif back is not None and _is_in(back, outer.path):  # a comprehension: all calls of one line are one path
             at = "line", back.f_lineno
         key: Any = (label, at)
         if code is PROFILER_BEGINS:
@@ -294,7 +295,8 @@ class ProfileFunction:
             place, outermost = thread.outermost
             if place >= len(thread.stack) or thread.stack[place] is not outermost:
                 thread.outermost = len(thread.stack), slot
-        # A marker within another one of the same path tells nothing, and a profile of thousands takes long.
+        # A marker within a marker of the same path adds no information, and a profile of thousands of markers takes
+        # long.
         if own or outer.builtin or sets != outer.sets:
             self._enter(thread, slot)
         else:
@@ -319,7 +321,7 @@ class ProfileFunction:
         outer = stack[-1]
         outer_path = outer.path
         if frame is outer.frame and outer.own and outer_path.label.kind == "user":
-            place = label, frame.f_lasti  # a line is looked up in a table, which takes time
+            place = label, frame.f_lasti  # f_lineno is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._paths.at_line(outer_path, place, frame)
         elif _is_in(frame, outer_path):
@@ -350,7 +352,7 @@ class ProfileFunction:
             mark[0]()
 
     def _new_slot(self, path: Path, sets: int, frame: FrameType, builtin: Any) -> Slot:
-        """A slot for a builtin, with its marker: both are kept, and used again by the next call from there."""
+        """Make a slot for a builtin, with its marker. Both are kept, and the next call from there uses them again."""
         slot = Slot(frame, BUILTIN, path, sets)
         if sets not in path.marks and threading.get_ident() == self._main:
             slot.held = read_tensors(path, sets, frame, builtin)
@@ -359,8 +361,8 @@ class ProfileFunction:
         return slot
 
     def _builtin_left(self, thread: Thread, path: Path) -> None:
-        """A builtin has ended: what is to be done then beside closing its slot."""
-        if not path.label.name:  # one of torch's own helpers, which may have changed the sets
+        """Do what is needed after a builtin has ended, besides closing its slot."""
+        if not path.label.name:  # a helper of torch, which may have changed the sets
             self._threads.look_at_sets(thread)
         if self._profiler.left <= 0:
             self._slices.if_safe()
@@ -369,5 +371,5 @@ class ProfileFunction:
 
 
 def _is_in(frame: FrameType, path: Path) -> bool:
-    """Whether a frame is of a path's own file: a line of another one, of a package between, is none of the path's."""
+    """Return whether a frame belongs to the file of a path. A line of another file is not part of the path."""
     return path.label.kind == "user" and frame.f_code.co_filename == path.label.file

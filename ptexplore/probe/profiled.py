@@ -1,6 +1,6 @@
-"""What torch's profiler recorded of one call, as the fold reads it: what each event is, what of its inputs tells kinds.
+"""Reads one call from torch's profiler for the fold: what the event is, and the inputs that decide its kind.
 
-Nothing here is kept from one event to the next, but what a scope of the profiler's means.
+This module keeps nothing from one event to the next, except the meaning of each scope of the profiler.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from . import events
 from . import torch_api as api
 
 CallType: TypeAlias = Literal["op", "node", "engine", "user", "script", "launch"]
-# An event: itself, its name, what it is, its fields, of an operator its inputs, and the events inside of it.
+# An event: the event itself, its name, its type, its fields, the inputs of an operator, and the events inside it.
 Call = tuple[Any, str, CallType, Any, Any, list[Any]]
 MET: Call = (None, "", "op", None, None, [])  # a call that was folded already
 _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
-_TYPES: dict[Any, CallType] = {}  # by scope: what `TYPES` says of its name
+_TYPES: dict[Any, CallType] = {}  # by scope: the type from `TYPES`
 TYPES: dict[str, CallType] = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
 
 
 def launch_call(event: Any, name: str, through: str | None, took: int) -> Call:
-    """A launch on a device that no operator made, as a call."""
+    """Return a call for a launch on a device that no operator made."""
     return event, name, events.LAUNCH, None, (through, took), []
 
 
 def read(event: Any, name: str) -> Call | None:
-    """What the profiler recorded as an operator's event, or as one alike; None for any other event.
+    """Read a recorded event as a call, if it is an operator's event or a similar one; None for any other event.
 
-    To ask for its scope takes as long as all else that is read: it is not asked for where the name is an operator's and
-    a tensor was given. What a program names itself has none.
+    Reading the scope takes as long as reading all the rest. So the scope is not read if the name is an operator's name
+    and the first input is a tensor. A range that a program names itself has no inputs.
     """
     fields = event.extra_fields
     if type(fields) is not _OPERATOR:
@@ -53,9 +53,9 @@ def read(event: Any, name: str) -> Call | None:
 
 
 def signature(value: Any, sizes: list[Any]) -> Any:
-    """What of an input decides the kind: a tensor's dtype, device, layout and dimensions; of others the type alone.
+    """Return the part of an input that decides the kind: dtype, device, layout and number of dimensions of a tensor.
 
-    The sizes go to `sizes`.
+    Any other input has only its type as signature. The sizes are appended to `sizes`.
     """
     if type(value) is _TENSOR:
         size = tuple(value.sizes)
@@ -68,7 +68,7 @@ def signature(value: Any, sizes: list[Any]) -> Any:
 
 
 def key_set_of(value: Any, reading: dict[int, int]) -> int | None:
-    """The key set of an operator's input, of a list those of its tensors together; None where one was not read."""
+    """Return the key set of an input; for a list, the union over its tensors. None if a key set was not read."""
     if type(value) is _TENSOR:
         return reading.get(value.impl_ptr)
     if isinstance(value, (list, tuple)) and value and type(value[0]) is _TENSOR:

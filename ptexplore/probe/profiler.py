@@ -1,6 +1,6 @@
-"""Torch's profiler as a recording uses it: begun and ended many times, with markers for paths in its tree.
+"""Torch's profiler, as a recording uses it: started and ended many times, with markers for paths in its tree.
 
-A process has one profiler. It records operators of all threads, and may be the program's own meanwhile.
+A process has one profiler. It records operators of all threads. The program may use the profiler itself meanwhile.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _get_ident = _thread.get_ident
 
 
 class Profiler:
-    """The profile that goes on, None where none does, and the markers. `begun`: how many profiles there were.
+    """The running profile (`profile`, None if there is none), and the markers. `begun`: how many profiles there were.
 
-    `left`: so many markers may still be opened before it should be started anew. `marked`: what a marker's name says.
-    `starting`: the profile that began last, which may be on though it is not the one that goes on. `device`: on which
-    launches are recorded. `main`: the main thread's number.
+    `left`: how many markers may still be opened before the profile should be restarted. `marked`: the meaning of a
+    marker's name. `starting`: the profile that was started last; it may be on although `profile` is not set yet.
+    `device`: the device whose launches are recorded. `main`: the number of the main thread.
     """
 
-    # The profile function reads and writes some at each call.
+    # The profile function reads and writes some of these at each call.
     __slots__ = ("_cuts", "_stops", "begun", "clock", "device", "left", "main", "marked", "profile", "starting")
 
     def __init__(self, cuts: CutList, main: int) -> None:
@@ -40,13 +40,13 @@ class Profiler:
         self.marked: dict[str, tuple[Path, int]] = {}
         self.clock = clock.ClockWatch()
         self.device: str | None = None
-        # No more operators are to be recorded until the profiler can be stopped; and whether that is so already.
+        # Whether to stop recording operators until the profiler can be stopped; and whether that is done.
         self._stops = False, False
 
     # --- markers ---
 
     def open(self, slot: Slot) -> None:
-        """Open a slot's marker, anew or one that was closed before."""
+        """Open the marker of a slot: a new one, or one that was closed before."""
         if self.profile is None:
             return
         path = slot.path
@@ -60,7 +60,7 @@ class Profiler:
         mark[0]()
 
     def new_mark(self, path: Path, sets: int) -> Mark:
-        """A further marker of a path, with the number of the sets."""
+        """Make another marker for a path and a number of thread-local sets."""
         name = f"{MARK}{path.index}.{sets}"
         self.marked[api.MARK + name] = path, sets
         path.marks.setdefault(sets, [])
@@ -68,18 +68,18 @@ class Profiler:
         return mark.__enter__, mark.__exit__
 
     def close(self, slot: Slot) -> None:
-        """Close a slot's marker, if it has one."""
+        """Close the marker of a slot, if it has one."""
         mark = slot.mark
         if mark is not None:
             try:  # noqa: SIM105  (a context manager costs more, at each call)
                 mark[1](None, None, None)
-            except RuntimeError:  # torch 2.6 does not end one that did not begin
+            except RuntimeError:  # torch 2.6 raises if the marker did not begin
                 pass
             slot.path.marks[slot.sets].append(mark)
             slot.mark = None
 
     def tell_thread(self, thread: Thread) -> None:
-        """Tell the profiler's tree which thread of Python's runs this."""
+        """Write the number of the current Python thread into the profiler's tree."""
         if self.profile is not None:
             with api.marker(f"{THREAD}{thread.number}"):
                 pass
@@ -87,7 +87,7 @@ class Profiler:
     # --- profiles ---
 
     def begin(self) -> None:
-        """Begin a profile."""
+        """Start a profile."""
         self.record_again()
         self.begun += 1
         profile = self.starting = api.profiler(device=api.launching_device())
@@ -101,35 +101,35 @@ class Profiler:
         self.profile = profile
 
     def end(self) -> Any:
-        """End the profile that goes on: that profile, with what it saw."""
-        profile, self.profile = self.profile, None  # it is not ended twice
+        """End the running profile, and return it with its events."""
+        profile, self.profile = self.profile, None  # so it is not ended twice
         with api.quiet_profiler():
             profile.__exit__(None, None, None)
-        self.starting = None  # another profiler that is on later is the program's
+        self.starting = None  # a profiler that is on after this is the program's
         if self.clock.stop():
             self._cuts.add(clock.CUT)
         return profile
 
     def given_up(self) -> list[Any]:
-        """The profiles that were begun and not ended as they should be; they are no longer the recorder's."""
+        """Return the profiles that were started and not properly ended. The recorder gives them up."""
         begun, self.starting = {id(profile): profile for profile in (self.profile, self.starting) if profile}, None
         self.profile = None
         return list(begun.values())
 
-    # --- operators that are not recorded ---
+    # --- to stop recording operators ---
 
     @property
     def is_to_stop(self) -> bool:
-        """Whether no more operators are to be recorded, and some still are."""
+        """Return whether operators should no longer be recorded, and still are."""
         return self._stops == (True, False)
 
     @property
     def is_stopped(self) -> bool:
-        """Whether no more operators are to be recorded, or none are."""
+        """Return whether operators should no longer be recorded. They may still be."""
         return self._stops[0]
 
     def stop_soon(self) -> None:
-        """No more operators are to be recorded: the main thread does that, as soon as it can."""
+        """Ask to stop recording operators. The main thread does so as soon as it can."""
         self._stops = True, False
 
     def record_no_more(self) -> None:
@@ -138,7 +138,7 @@ class Profiler:
         api.record_operators(on=False)
 
     def record_again(self) -> None:
-        """Record operators again, if that was ended."""
+        """Record operators again, if recording was stopped."""
         (_, ended), self._stops = self._stops, (False, False)
         if ended:
             api.record_operators(on=True)

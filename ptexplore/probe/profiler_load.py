@@ -1,7 +1,7 @@
-"""How long it takes to read what torch's profiler holds: where that is too long, no more is recorded.
+"""Estimate how long reading torch's profiler takes. If that is too long, the recording stops.
 
-The profiler tells nothing before its end, and is read then at once: nobody can end that in time. How many events it
-holds is not told either. By how much the process has grown, and how long it ran, they are at most so many.
+The profiler gives its events only at its end, all at once, and nobody can interrupt this read in time. The number of
+its events is unknown until then. The growth of the process and its run time give an upper bound.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ import mmap
 from .reasons import Said, reason
 from .taken import os, time
 
-# Seconds at most, for each byte by which the process grew, and each second of its processor. To read 100,000 small
-# additions, without folding them, took 2.3e-8 and 1.3 with torch 2.13.0.
+# Upper bounds in seconds: for each byte by which the process grew, and for each second of processor time. Measured with
+# torch 2.13.0, reading 100,000 small additions without folding: 2.3e-8 and 1.3.
 A_BYTE, A_SECOND = 5e-8, 15.0
-MEMORY = 10  # bytes that are needed to read what takes one
-LEAST = 3.0  # seconds: what may take less is not looked at
-NO_LESS = 1 << 24  # bytes: nothing that is less is too much
-PART = 0.5  # of the time that there is
+MEMORY = 10  # bytes of memory needed to read one byte of the recording
+LEAST = 3.0  # seconds of reading; nothing is measured below this
+NO_LESS = 1 << 24  # bytes; less growth is never too much
+PART = 0.5  # share of the time limit
 
 
 class ProfilerLoad:
-    """What a profiler holds at most, from its beginning on.
+    """An upper bound for what a profiler holds, since its start.
 
-    A file is opened for that at once, or only where it may be much: a program could see that.
+    `at_once` opens a file for this at once; otherwise only when the profile may be large. A program could notice the
+    file.
     """
 
     def __init__(self, *, at_once: bool = False) -> None:
         self._began = time.process_time()
-        self._before = _memory() if at_once else 0  # bytes that the process had when it was looked at first
+        self._before = _memory() if at_once else 0  # bytes of the process at the first measurement
         self.grown = 0
-        self.seconds = 0.0  # that it takes to read it
+        self.seconds = 0.0  # time to read the profile
 
     def look(self) -> None:
-        """Look how much it may be by now."""
+        """Measure how large the profile may be by now."""
         ran = time.process_time() - self._began
         if ran * A_SECOND < LEAST:
             return
@@ -45,7 +46,7 @@ class ProfilerLoad:
         self.seconds = min(A_BYTE * self.grown, A_SECOND * ran) * _slowness()
 
     def too_much(self, limit: float | None, available: int | None) -> Said | None:
-        """Why no more should be recorded; None if it may. `limit`: the seconds that there are in all."""
+        """Return why the recording should stop; None if it may go on. `limit`: all seconds of the run."""
         if self.grown < NO_LESS:
             return None
         if limit is not None and self.seconds > PART * limit:
@@ -56,7 +57,7 @@ class ProfilerLoad:
 
 
 def _memory() -> int:
-    """How many bytes of memory this process has; 0 where the system does not say so."""
+    """Return the memory of this process in bytes; 0 if the system does not say."""
     try:
         with open("/proc/self/statm") as status:
             return int(status.read().split()[1]) * mmap.PAGESIZE
@@ -65,7 +66,7 @@ def _memory() -> int:
 
 
 def _slowness() -> float:
-    """How many times as long this process takes as it would alone, by how long its main thread waited."""
+    """Return the slowdown of this process by others: (run time + wait time of the main thread) / run time."""
     try:
         with open(f"/proc/{os.getpid()}/schedstat") as status:
             ran, waited, _ = map(int, status.read().split())

@@ -1,4 +1,4 @@
-"""Run a script once, or a block of the user's own process, under a recorder that folds what it calls as it goes."""
+"""Run a script once, or a block of the user's own process, under a recorder that folds the calls during the run."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 RECORDER: Final = "program"
 CUT = reason("cut-by-silent-end")
 NOT_IN_TIME = reason("cut-by-late-end")
-EXPRESSION = "<expression>"  # its file
-BLOCK = "block"  # where a block of the user's own process raised
+EXPRESSION = "<expression>"  # the file name of the expression
+BLOCK = "block"  # the stage of an error that a block of the user's own process raised
 FORKED = "this process was forked from the one that is recorded"
 
 
 def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
-    """Record the script: the message of this pass.
+    """Record the script, and return the message of this pass.
 
-    It has what was recorded, the bound names, what the script raised and the tables of operators that changed. A
-    script that is interrupted tells what it did until then. Raises Refused for names that cannot be bound.
+    The message has the recording, the bound names, the error of the script and the tables of operators that changed. If
+    the script is interrupted, the message has what ran until then. Raises Refused for names that cannot be bound.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
@@ -65,7 +65,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
         recorder.stop(dying=True)
         return isolate.encoded(answered(RECORDER, _told(recorder, running, known)))
 
-    atexit._clear()  # what was registered before is the probe's own
+    atexit._clear()  # functions registered before belong to the probe
     recorder.slices.keeps = partial(_keeps, recorder, running)
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
@@ -74,7 +74,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
             with last_words.spoken(dying):
                 running.attempt("script", running.evaluate)
                 _wait_for_threads(running)
-                recorder.watcher.limit = None  # it came to its end in time
+                recorder.watcher.limit = None  # the script ended in time
         finally:
             unpatched.put_back()
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on the answer is on its way
@@ -88,15 +88,15 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
 
 
 def _wait_for_threads(running: passes.Pass) -> None:
-    """Wait for threads that the script left running, as Python does at its end, unless it was interrupted."""
+    """Wait for threads that the script left running, as Python does at its end, unless the script was interrupted."""
     raised = running.raised
     if raised is None or not isinstance(raised.error, KeyboardInterrupt):
-        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # its own name for that
+        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # Python calls it at its end
         running.raised = raised or running.raised
 
 
 def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> RunToldData:
-    """The message of a script's pass, whose recorder has stopped."""
+    """Return the message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
     left: EffectsData = twice.effects(running.raised) if running.request.get("twice") else {}
     if recorder.profiler.clock.saw_it_set:
@@ -109,7 +109,7 @@ def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> Ru
 
 
 def _keeps(recorder: Recorder, running: passes.Pass) -> None:
-    """Keep what was recorded until now, for a process that ends without a word, as one that is killed does."""
+    """Keep the recording so far, for a process that ends without an answer, for example because it is killed."""
     told = recorder.so_far()
     message = _message(recorder, told, (), ())
     message["bound"], message["operators"], message["left"] = running.names.bound, 0, {}
@@ -117,7 +117,7 @@ def _keeps(recorder: Recorder, running: passes.Pass) -> None:
 
 
 def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
-    """The message of a script whose process ended without a word: what was kept last, and how it ended."""
+    """Return the message of a script whose process ended without an answer: its last recording, and how it ended."""
     program = kept["program"]
     cuts = [*program.get("cuts", ()), NOT_IN_TIME if outcome.late else CUT]
     by, name, words = _how(outcome)
@@ -133,7 +133,7 @@ def ended(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredDa
 
 
 def ended_expression(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> RunAnsweredData:
-    """As `ended`, of an expression: it has no frames where nobody saw what it was at when it ended."""
+    """Return the same as `ended` for an expression. Frames are missing if nobody saw where the expression ended."""
     observations = list(kept["observations"])
     raised = next(observation for observation in observations if observation["kind"] == "raised")
     was_in = raised["data"]["message"] if outcome.signal == raised["data"]["exception"] else ""
@@ -146,7 +146,7 @@ def ended_expression(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> Ru
 
 
 def _how(outcome: isolate.ChildOutcome) -> tuple[EndedBy, str, str]:
-    """What ended a process: by what, the name of that, and its words."""
+    """Return what ended a process: the kind of end, its name, and its words."""
     if outcome.late:
         return LATE, LATE_NAME, ""
     if outcome.signal is not None:
@@ -159,10 +159,10 @@ def _called(told: ProgramData) -> set[str]:
 
 
 def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationData]:
-    """What is seen of what the program raised: that, where C++ threw it, who wrote to a saved tensor."""
+    """Return the observations about an error: itself, where C++ threw it, and the saved tensor or node it is about."""
     if raised is None:
         return []
-    if recorder.watcher.late and isinstance(raised.error, KeyboardInterrupt):  # it is ours
+    if recorder.watcher.late and isinstance(raised.error, KeyboardInterrupt):  # this interrupt is ours: the time limit
         return [seen(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
     told = [seen(RECORDER, "raised", raised.told())]
@@ -201,17 +201,17 @@ def _message(
     }
 
 
-# --- an expression, once more ---
+# --- another run of an expression ---
 
 
 def freed_again(request: RunRequestData) -> RunToldData:
-    """One more run of an expression whose backward came to what was freed: an observation "freed", if it is seen.
+    """Run an expression once more whose backward needed freed tensors; return an observation "freed", if it is seen.
 
-    What was typed is recorded as a program's lines are, `--setup` included. Raises Refused or Raised as passes do.
+    The typed text, `--setup` included, is recorded like the lines of a program. Raises Refused or Raised, as passes do.
     """
     texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}
     texts[EXPRESSION] = (request.get("expression") or "").strip()
-    for file, text in texts.items():  # the lines of what is in no file
+    for file, text in texts.items():  # the lines of text that is in no file
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     recorder = Recorder(texts)
     recorder.start()
@@ -230,7 +230,7 @@ def freed_again(request: RunRequestData) -> RunToldData:
 
 
 def why_not_here() -> Said | None:
-    """Why nothing can be recorded in this process now; None where it can."""
+    """Return why nothing can be recorded in this process now; None if recording is possible."""
     if THIS_PROCESS.recorded is not None:
         return reason("recorded-already")
     if threading.current_thread() is not threading.main_thread():
@@ -245,24 +245,24 @@ def why_not_here() -> Said | None:
 class Block:
     """A recording of the user's own process: `begin` sets all that it needs or nothing, `end` puts everything back.
 
-    What fails in it does not come out of it: `message` stays None, and `failed` says why. A signal's handler may raise
-    out of both, when all is set or put back.
+    A fault in the recording is not raised: `message` stays None, and `failed` says why. A signal handler may raise out
+    of both methods, after everything is set or put back.
     """
 
     def __init__(self, native_budget: int) -> None:
         self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
         self._recorder: Recorder | None = None
-        self._held = HeldSignals()  # one for all: what an exception left held is put back by the next call
-        self.message: bytes | None = None  # of a pass, encoded, with the tables of all operators that were called
+        self._held = HeldSignals()  # one for both: signals left held by an exception are put back by the next call
+        self.message: bytes | None = None  # the message of a pass, encoded, with the tables of all called operators
         self.failed = ""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing goes on, and nothing is left to put back."""
+        """Return whether the recording has ended, and nothing is left to put back."""
         return self._recorder is None and not self._held.is_holding
 
     def begin(self, frame: FrameType | None, files: Iterable[str]) -> None:
-        """Record this process from here on. `frame` is a function that is running already, `files` are the user's."""
+        """Start to record this process. `frame` is a function that is running already, `files` are the user's files."""
         try:
             self._held.hold()
             with unpatched.ours():
@@ -277,9 +277,9 @@ class Block:
             self._held.release()
 
     def end(self, error: BaseException | None) -> None:
-        """Record no more. `error` is what the user's code raised. It may be called again, and then ends what is left.
+        """End the recording. `error` is the error of the user's code. A second call finishes an interrupted first one.
 
-        In a process that was forked meanwhile there is nothing to end.
+        A process that was forked from the recorded one has nothing to end.
         """
         try:
             self._held.hold()
@@ -295,7 +295,7 @@ class Block:
     def _end(self, recorder: Recorder, error: BaseException | None) -> None:
         for _ in range(TRIES):
             try:
-                recorder.stop()  # goes on from where it was
+                recorder.stop()  # continues where it was interrupted
                 self.message = self.message or _encoded(recorder, error)
                 break
             except Exception as fault:
@@ -318,5 +318,5 @@ def _encoded(recorder: Recorder, error: BaseException | None) -> bytes:
 
 
 def unlike(tables: Iterable[ChangedTableData], known: dict[str, str]) -> Iterator[str]:
-    """The operators whose tables are not as the catalogue knows them."""
+    """Yield the operators whose tables differ from the catalogue."""
     return (table["op"] for table in tables if known.get(table["op"]) != api.digest(table["dump"], table["table"]))

@@ -1,4 +1,4 @@
-"""Stepping within a recorded program: before a call is made it is asked whether a fork of the process steps it."""
+"""Stepping within a recorded program: before a call, this decides whether a fork of the process steps it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProgramSteps:
-    """Asks between which calls to fork, where the profiler can be stopped. `stepping` knows what is worth it.
+    """Decides before which calls to fork, if the profiler can stop there. `stepping` knows which calls are worth it.
 
     Raises Unavailable if this process cannot be stepped.
     """
@@ -26,11 +26,11 @@ class ProgramSteps:
         self._most = most  # instructions that may be stepped
         self._slices, self._graphs = slices, graphs
         self.stepping = Stepping(most, seconds)
-        self._called_before: set[tuple[Label, int]] = set()  # builtins, with the sets
+        self._called_before: set[tuple[Label, int]] = set()  # builtins, with the number of the thread-local sets
 
     def before_builtin(self, path: Path, label: Label, sets: int, builtin: Any) -> bool:
-        """Before a builtin: have it stepped in a fork, if that is worth it. True in the fork, which goes on to it."""
-        if (label, sets) not in self._called_before:  # its kind may come again soon, and be known then
+        """Step the next builtin in a fork, if it is worth it. Return True in the fork, which goes on to the builtin."""
+        if (label, sets) not in self._called_before:  # fold soon: the next call of this kind then has a known kind
             self._called_before.add((label, sets))
             self._slices.come_closer(len(self._called_before))
         stepping = self.stepping
@@ -48,7 +48,7 @@ class ProgramSteps:
         return stepping.in_child
 
     def before_syntax(self, thread: Thread, left: Path | None) -> None:
-        """Something ended, or a function begins: where operator syntax came next before, it is stepped in a fork."""
+        """Step operator syntax in a fork, if it came next here before: after an end, or at a function's start."""
         stepping = self.stepping
         if not stepping.syntax:
             return
@@ -58,7 +58,7 @@ class ProgramSteps:
             self._slices.slice(lambda: stepping.operators(some))
 
     def told(self) -> StepBudgetData:
-        """What was spent, and why no more was."""
+        """Return how much of the budget was used, and why stepping stopped."""
         stepping = self.stepping
         told: StepBudgetData = {"most": self._most, "stepped": stepping.stepped, "forks": stepping.forks}
         if stepping.reason is not None:

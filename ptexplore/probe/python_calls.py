@@ -1,8 +1,8 @@
-"""Python's calls on the stepper's clock: a profile function of machine code whose calls of a stub stand in the log.
+"""Python's calls in the stepper's log: a profile function in machine code, whose calls of a stub appear in the log.
 
-The function is set while something is stepped. Each event of Python's makes it call `mark` with what happened, so the
-log has it in its place among all other calls. It runs no Python and touches nothing that the traced code can see but
-`sys.getprofile()`, and the references to code objects that it keeps.
+The function is set while something is stepped. At each event of Python, it calls `mark` with the event. So the log has
+the event at its place among all other calls. The function runs no Python. The traced code can see it only through
+`sys.getprofile()`, and through the references to code objects that it keeps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROW_SIZE = machine_code.ROW
 
 @dataclass(frozen=True)
 class CodeName:
-    """A Python function's code, by what names it: the file, the first line, the name with and without its classes."""
+    """The code of a Python function: the file, the first line, the name without and with its classes."""
 
     file: str
     line: int
@@ -38,11 +38,11 @@ class CodeName:
 
 @dataclass(frozen=True)
 class PythonCalls:
-    """What the rows of a log need to be read as Python's calls.
+    """The data needed to read the rows of a log as Python calls.
 
-    `hook` and `mark` are the addresses of the two functions. `codes` are code objects by address; `builtins` are names
-    and the C function's address, by the address of the PyMethodDef. `lost`: the traced code took the profile function
-    away; what came after its last event is not known.
+    `hook` and `mark` are the addresses of the two functions. `codes` are code objects by address. `builtins` are names
+    with the address of the C function, by the address of the PyMethodDef. `lost`: the traced code removed the profile
+    function, and calls after its last event are unknown.
     """
 
     hook: int
@@ -52,7 +52,7 @@ class PythonCalls:
     lost: bool = False
 
     def told(self) -> PythonLogData:
-        """It as plain data."""
+        """Return the data of this object as plain data."""
         codes: dict[int, PythonCodeData] = {
             address: {"file": code.file, "line": code.line, "name": code.name, "qualname": code.qualname}
             for address, code in self.codes.items()
@@ -61,7 +61,7 @@ class PythonCalls:
 
 
 def program() -> tuple[list[str], Said | None]:
-    """The text of the profile function; none, and why, where this Python cannot have it."""
+    """Return the text of the profile function; an empty list and the reason if this Python cannot have one."""
     try:
         get_code = ctypes.cast(ctypes.pythonapi.PyFrame_GetCode, ctypes.c_void_p).value or 0
         ctypes.cast(ctypes.pythonapi.PyEval_SetProfile, ctypes.c_void_p)
@@ -73,48 +73,48 @@ def program() -> tuple[list[str], Said | None]:
 
 
 def _row_of(builtin: Any) -> int:
-    """The PyMethodDef's address of a builtin, as the machine code reads it."""
+    """Return the address of a builtin's PyMethodDef, as the machine code reads it."""
     return int(ctypes.c_uint64.from_address(id(builtin) + machine_code.METHOD_ROW).value)
 
 
 def _method(address: int) -> tuple[str, int]:
-    """Name and C function of a PyMethodDef; ("", 0) where there is none (any more)."""
+    """Return name and C function of a PyMethodDef; ("", 0) if there is none, or no longer one."""
     name, function = struct.unpack("<2Q", _memory_at(address, 16) or bytes(16))
     text = _memory_at(name, NAME_LIMIT).partition(b"\0")[0] if name else b""
     return text.decode("utf-8", "replace"), function
 
 
 def function_of(builtin: Any) -> int:
-    """The address of the function of C that a builtin calls; 0 where it cannot be told."""
+    """Return the address of the C function that a builtin calls; 0 if it is unknown."""
     return _method(_row_of(builtin))[1]
 
 
 def _memory_at(address: int, size: int) -> bytes:
-    """Bytes of this process's memory, as many as there are: an address that is none gives no bytes, and no fault."""
+    """Read memory of this process, as much as there is. An invalid address gives no bytes, and no fault."""
     with contextlib.suppress(OSError, ValueError, OverflowError), open("/proc/self/mem", "rb", 0) as memory:
         return os.pread(memory.fileno(), size, address)
     return b""
 
 
 class Profiled:
-    """The profile function, `placed` in memory, while a context is open.
+    """The profile function, at address `placed` in memory, which is set while a context is open.
 
-    `lost` tells afterwards whether the traced code took it away.
+    `lost` says afterwards whether the traced code removed it.
     """
 
     def __init__(self, placed: int) -> None:
         labels = machine_code.assemble(machine_code.profile_function(0))[1]
         self.hook, self.mark = placed + labels["profile"], placed + labels["mark"]
         self.lost = False
-        self._given: Any = None  # what sys.getprofile() gives while it is set
+        self._given: Any = None  # the result of sys.getprofile() while it is set
 
     def _called(self, *_: object) -> None:
-        """What Python calls where the traced code puts back, as a Python function, what sys.getprofile() gave it."""
+        """Note the loss: the traced code has passed the result of sys.getprofile() to sys.setprofile()."""
         self.lost = True
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
-        """Set the profile function for this thread; what was there before comes back. Within itself it sets nothing."""
+        """Set the profile function for this thread, and then put back the earlier one. A nested call sets nothing."""
         before, outermost = sys.getprofile(), self._given is None
         if outermost:
             self._given, self.lost = self._called, False
@@ -129,7 +129,7 @@ class Profiled:
                 self._given = None
 
     def read(self, rows: bytes) -> PythonCalls:
-        """What the rows' addresses of code objects and builtins stand for."""
+        """Return the meaning of the addresses of code objects and builtins in the rows."""
         codes: dict[int, CodeName] = {}
         builtins: dict[int, tuple[str, int]] = {}
         for subject, event in self._marks(rows):
@@ -141,7 +141,7 @@ class Profiled:
         return PythonCalls(self.hook, self.mark, codes, builtins, self.lost)
 
     def _marks(self, rows: bytes) -> Iterator[tuple[int, int]]:
-        """rdi and rsi of each row that is a call of `mark`."""
+        """Yield rdi and rsi of each row that is a call of `mark`."""
         wanted, position = struct.pack("<Q", self.mark), 0
         while (position := rows.find(wanted, position)) >= 0:
             if position % _ROW_SIZE == 0:

@@ -1,10 +1,10 @@
-"""Which function of C or C++ raised: set Python's error by a PyErr_ function, or threw an error that became it.
+"""Which C or C++ function raised: it set Python's error with a PyErr_ function, or threw an error that became it.
 
-Most errors of torch's C++ are c10::Error, which says itself where it was thrown (thrown.py). Others do not: those that
-C++ sets with Python's own functions (handle_torch_function_no_python_arg_parser of
-torch/csrc/utils/python_arg_parser.cpp), and those that C++ throws as another class (pybind11's, the standard library's,
-torch::TypeError until 2.9), which translate_exception_to_python of torch/csrc/Exceptions.cpp hands to Python. So each
-call of the functions in `WATCHED` is noted, with C++'s stack. Only a run of its own does so.
+Most errors of torch's C++ are c10::Error, which says itself where it was thrown (thrown.py). Others do not. C++ sets
+some errors with Python's own functions (handle_torch_function_no_python_arg_parser of
+torch/csrc/utils/python_arg_parser.cpp). It throws others as another class (pybind11's classes, those of the standard
+library, torch::TypeError until 2.9), and translate_exception_to_python of torch/csrc/Exceptions.cpp hands these to
+Python. So each call of a function in `WATCHED` is noted, with the C++ stack. This happens only in a run of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .throws import JumpTables, NoNotes, address_of
 if TYPE_CHECKING:
     from .messages import RaiserNotedData
 
-# Each with whether its second argument is text. The first is the exception's class, of __cxa_throw the object.
+# Each with: whether its second argument is text. The first argument is the class; for __cxa_throw it is the object.
 WATCHED = {
     "PyErr_SetString": True,
     "PyErr_Format": True,
@@ -31,13 +31,13 @@ WATCHED = {
     "__cxa_throw": False,
 }
 NAMES = tuple(WATCHED)
-THROW = "__cxa_throw"  # with a std::type_info second, whose second word is the name (Itanium C++ ABI, 2.9.5)
-_CONVERSION = re.compile(rb"%[-+ #0-9.*hlzjtq]*[A-Za-z%]")  # as PyUnicode_FromFormat takes them
+THROW = "__cxa_throw"  # its second argument is a std::type_info, whose second word is the name (Itanium C++ ABI, 2.9.5)
+_CONVERSION = re.compile(rb"%[-+ #0-9.*hlzjtq]*[A-Za-z%]")  # the conversions of PyUnicode_FromFormat
 
 
 @dataclass(frozen=True)
 class Raise:
-    """A call of a function that raises. `first` and `second` are its arguments' addresses."""
+    """A call of a function that raises. `first` and `second` are the addresses of its arguments."""
 
     number: int
     function: str
@@ -48,12 +48,10 @@ class Raise:
     stack: tuple[int, ...]
 
     def made(self, error: BaseException) -> bool:
-        """Whether this call may have set this error: of its class, with its words or its value."""
+        """Return whether this call may have set this error: its class is the same, and its text or its value."""
         if self.function == THROW or self.first != id(type(error)):
             return False
-        args: tuple[object, ...] = vars(BaseException)["args"].__get__(
-            error
-        )  # whatever its own class makes of that name
+        args: tuple[object, ...] = vars(BaseException)["args"].__get__(error)  # whatever the class does
         if self.function == "PyErr_SetNone":
             return not args
         if self.function == "PyErr_SetObject":
@@ -70,7 +68,7 @@ class Raise:
 
 
 class RaiseLog(JumpTables):
-    """The notes of what raised. What Python's own library calls itself is not noted."""
+    """The notes about functions that raised. Calls by Python's own library are not noted."""
 
     skipped = (b"libpython", b"libc.", b"libgcc")
 
@@ -88,9 +86,9 @@ class RaiseLog(JumpTables):
         }
 
     def told(self, error: BaseException) -> RaiserNotedData | None:
-        """Who raised an error, as plain data: the last call that set it, and the last throw before, if any.
+        """Return as plain data who raised an error: the last call that set it, and the last throw before, if any.
 
-        Of each the places on C++'s stack, innermost first: a library and an address in it.
+        Each has the places on the C++ stack, innermost first: a library and an address in it.
         """
         notes = list(self._notes_made())
         setter = next((note for note in reversed(notes) if note.made(error)), None)
@@ -106,12 +104,12 @@ class RaiseLog(JumpTables):
         return told
 
     def _notes_made(self) -> Iterator[Raise]:
-        """The notes since the log is on, in order."""
+        """Yield the notes since the log is on, in order."""
         for number, (which, first, second, thread, *_), words, stack in self._written():
             yield Raise(number, NAMES[which], first, second, words, thread, stack)
 
 
 def _type_name(info: int) -> str:
-    """The mangled name of a C++ type, by its std::type_info."""
+    """Return the mangled name of a C++ type from its std::type_info."""
     name = ctypes.c_char_p.from_address(info + 8).value or b""
     return name.lstrip(b"*").decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""What the user's code raised, as plain data: its class, its words, the Python functions that it left."""
+"""The error that the user's code raised, as plain data: its class, its text, the Python functions that it left."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from .messages import ErrorBeforeData, FailedGetterData, LeftFrameData, SentErrorData
 
 TEXT_LIMIT = 16_000  # characters kept of an error's own message
-CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
-IN_TEXT = "\nException raised from "  # what torch writes behind an error's words where it is asked to
-ERRORS_BEFORE, FIRST_LINE = 4, 300  # errors that led to one, and characters of the first line of each
-GETTERS = {property: "fget", functools.cached_property: "func"}  # by kind: the attribute that is the function
-FRAMES = 10_000  # Python functions told of, those that are left first; from the outermost on each is found in the tree
+CALL = torch.nn.Module._wrapped_call_impl.__code__  # the code of Module.__call__
+IN_TEXT = "\nException raised from "  # what torch appends to the text of an error if it is asked to
+ERRORS_BEFORE, FIRST_LINE = 4, 300  # how many earlier errors are read; characters of the first line of each
+GETTERS = {property: "fget", functools.cached_property: "func"}  # by class: the attribute that holds the function
+FRAMES = 10_000  # Python functions that are kept: the innermost ones; the tree finds each, outermost first
 
 
 @dataclass(eq=False)
@@ -37,9 +37,9 @@ class Raised(Exception):
     error: BaseException
 
     def told(self, calls: Sequence[int] = (), part: str = "") -> SentErrorData:
-        """It as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
+        """Return it as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
 
-        `part` is the text of the part of the expression that raised, where that is none of its calls.
+        `part` is the text of the part of the expression that raised, if that part is not one of its calls.
         """
         frames = frames_of(self.error)
         steps = list(_traceback(self.error))
@@ -64,9 +64,9 @@ class Raised(Exception):
 
 
 def errors_before(error: BaseException) -> Iterator[ErrorBeforeData]:
-    """The errors that led to this one, the nearest first: it was raised `from` one, or while one was handled.
+    """Yield the earlier errors, the nearest first: this error was raised `from` them, or while they were handled.
 
-    As Python's own traceback has them (PEP 3134). One that our own code alone was left by is none of the program's.
+    Python's own traceback shows the same errors (PEP 3134). An error that left only code of ptexplore is not shown.
     """
     seen = {id(error)}
     for _ in range(ERRORS_BEFORE):
@@ -88,9 +88,9 @@ def errors_before(error: BaseException) -> Iterator[ErrorBeforeData]:
 
 
 def frames_of(error: BaseException) -> list[LeftFrameData]:
-    """The Python functions that an error left, outermost first: file, first line, name, and the line that was at work.
+    """Return the Python functions that an error left, outermost first: file, first line, name, and current line.
 
-    Of each whether it was at a `raise` there. Without those of the recorders.
+    Each also says whether it was at a `raise`. Functions of the recorders are left out.
     """
     told: list[LeftFrameData] = []
     for step in left_frames(error):
@@ -109,10 +109,11 @@ def frames_of(error: BaseException) -> list[LeftFrameData]:
 
 
 def left_frames(error: BaseException) -> Iterator[TracebackType]:
-    """Each frame that an error left with its place there, outermost first.
+    """Yield each frame that an error left, with its place there, outermost first.
 
-    A traceback holds all that the error has come by. What a `raise` of Python's raises anew was caught before: the
-    first function inside of that one is the one that caught it, which it did not leave then.
+    A traceback holds all frames that the error passed. If Python code raises an error again with `raise`, this code has
+    caught the error before. The next inner function in the traceback is the function that caught it. At that time the
+    error did not leave this function.
     """
     is_caught = False
     for step in _traceback(error):
@@ -125,19 +126,19 @@ def _traceback(error: BaseException) -> Iterator[TracebackType]:
     step = error.__traceback__
     while step is not None:
         inner = step.tb_next
-        # Python 3.10 notes a frame twice where its profile function raised (call_trampoline of sysmodule.c).
+        # Python 3.10 adds a frame twice if its profile function raised (call_trampoline of sysmodule.c).
         if inner is None or (inner.tb_frame, inner.tb_lasti) != (step.tb_frame, step.tb_lasti):
             yield step
         step = inner
 
 
 def _raises(step: TracebackType) -> bool:
-    """Whether a frame is at a `raise`."""
+    """Return whether a frame is at a `raise`."""
     return dis.opname[step.tb_frame.f_code.co_code[step.tb_lasti]] == "RAISE_VARARGS"
 
 
 def module_of(error: BaseException) -> str:
-    """The innermost nn.Module whose call an error left, by its name within the outermost: "0.attn (Linear) of Net"."""
+    """Return the innermost nn.Module whose call an error left, named from the outermost: "0.attn (Linear) of Net"."""
     frames = (step.tb_frame for step in left_frames(error))
     called = [frame.f_locals.get("self") for frame in frames if frame.f_code is CALL]
     modules = [module for module in called if isinstance(module, torch.nn.Module)]
@@ -150,22 +151,22 @@ def module_of(error: BaseException) -> str:
 
 
 def near_names(error: BaseException) -> list[str]:
-    """Names near the one that was not found."""
+    """Return names that are similar to the one that was not found."""
     if not issubclass(type(error), AttributeError):
         return []
     try:
         known: list[str] = dir(error.obj)  # type: ignore[attr-defined]
         name: str = error.name  # type: ignore[attr-defined]
         return difflib.get_close_matches(name, known, 3, 0.6) if name not in known else []
-    except Exception:  # no name, or the object's own __dir__
+    except Exception:  # no name, or the object's own __dir__ raised
         return []
 
 
 def failed_getter(error: BaseException, steps: Sequence[TracebackType]) -> FailedGetterData | None:
-    """The attribute that a class has and whose getter raised an AttributeError, if its `__getattr__` raised this one.
+    """Return the attribute whose getter raised an AttributeError, if the `__getattr__` of the class raised this error.
 
-    Python drops the getter's error and asks `__getattr__` ("object.__getattribute__" of its reference), as every
-    nn.Module has it. `steps` are those of its traceback. None for any other error.
+    Python drops the error of the getter and calls `__getattr__` ("object.__getattribute__" in its reference); every
+    nn.Module has a `__getattr__`. `steps` are the steps of the traceback. Returns None for any other error.
     """
     by_getattr = bool(steps) and steps[-1].tb_frame.f_code.co_name == "__getattr__"
     if not by_getattr or not issubclass(type(error), AttributeError):
@@ -177,5 +178,5 @@ def failed_getter(error: BaseException, steps: Sequence[TracebackType]) -> Faile
         if not hasattr(type(known), "__get__"):
             return None
         return {"owner": owner.__name__, "name": name, "function": GETTERS.get(type(known), "")}
-    except Exception:  # no name, or the class's own metaclass
+    except Exception:  # no name, or the metaclass of the class raised
         return None

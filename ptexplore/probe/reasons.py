@@ -1,6 +1,6 @@
-"""Why something was not recorded, or not stepped, as the probe says it: a code with its arguments, as plain JSON data.
+"""A reason why something was not recorded or stepped, as the probe sends it: a code with arguments, as plain JSON data.
 
-The codes are those of ptexplore/model/reasons.py, which the parent reads them as. Their words are the parent's.
+The codes are those of ptexplore/model/reasons.py, which the parent uses to read them. The parent also has the words.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ Said: TypeAlias = dict[str, Any]
 
 
 def reason(code: str, **arguments: Any) -> Said:
-    """A reason with its arguments."""
+    """Return a reason with its arguments."""
     return {"code": code, **arguments}

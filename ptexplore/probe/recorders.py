@@ -1,7 +1,7 @@
-"""The recorders that run in a child of their own: the function of each, and which run after the passes.
+"""The recorders that run in a child of their own: the function of each, and which runs follow the passes.
 
-What each may tell, and what a trace loses without it, is a row of ptexplore/model/recorders.py; a test holds the names
-to it.
+ptexplore/model/recorders.py has a row for each recorder: what it may send, and what a trace lacks without it. A test
+checks that the names agree.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ PASSES = (passes.OPS, passes.FRAMES, passes.DISPATCH)
 ALONE = "alone"  # a run without recorders
 PASS = b'{"type":"pass"'  # how a good answer begins
 DIED = re.compile(rb'"by":"(?:exit|signal)"')  # in an answer: something ended the process
-ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped one operator call, not all of it
-OPERATOR = b'"type":"op"'  # an event of an operator call, in the answer of a pass: of each recorder that it speaks for
+ONE_CALL = b'"what":"operator"'  # in the answer of a native pass that stepped only one operator call
+OPERATOR = b'"type":"op"'  # in the answer of a pass: an event of an operator call, once for each recorder of the pass
 OPERATORS = re.compile(rb'"operators":(\d+),"left"')  # in the answer of a recorded script
 
 
 @dataclass(frozen=True)
 class ChildRun:
-    """What runs in a child: `run` gets the request and the digests that the catalogue knows, and tells what it saw.
+    """A run in a child: `run` gets the request and the digests of the catalogue, and returns what it saw.
 
-    `speaks`: if the child dies, it says what it saw until then.
+    `speaks`: if the child dies, it sends what it saw until then.
     """
 
     run: Callable[[RunRequestData, dict[str, str]], RunToldData]
@@ -43,7 +43,7 @@ class ChildRun:
 
 
 def _of_request(run: Callable[[RunRequestData], RunToldData]) -> ChildRun:
-    """A run that needs no digests."""
+    """Wrap a run that needs no digests."""
     return ChildRun(lambda request, _: run(request))
 
 
@@ -61,12 +61,12 @@ RUNS: Mapping[str, ChildRun] = {
 
 # --- the runs that follow ---
 
-Outcomes: TypeAlias = Mapping[str, ChildOutcome]  # of the runs so far, by recorder
+Outcomes: TypeAlias = Mapping[str, ChildOutcome]  # outcomes of the runs so far, by recorder
 
 
 @dataclass(frozen=True)
 class FollowingRun:
-    """A run that may follow others: those of an expression, of a script, or where C++'s stack is asked for.
+    """A run that may follow others: for an expression, for a script, or if the C++ stack is asked for.
 
     `asked` gets the request and the outcomes so far. It returns the request of this run; Unavailable, with the reason,
     if the run is asked for and cannot be made; None if it is not asked for.
@@ -92,14 +92,18 @@ def _native_of_script(request: RunRequestData, _: Outcomes) -> Asked:
 
 
 def _libraries(request: RunRequestData, outcomes: Outcomes) -> Asked:
-    """What libraries tell of their calls is laid over the native pass's frames: it is asked for if there are some."""
+    """Ask for this run if the native pass has frames: the calls inside libraries are added to these frames."""
     stepped = outcomes.get(native.RECORDER)
     is_asked = stepped is not None and stepped.answer.startswith(PASS) and request.get("sample") is None
     return request if is_asked else None
 
 
 def _libraries_of_script(request: RunRequestData, outcomes: Outcomes) -> Asked:
-    """Of one call of a script the program's own forks told it, or nothing: a run of all of it says too much."""
+    """Ask for this run if the native pass stepped the whole script, and not one operator call.
+
+    For one operator call, a run of the whole script would have too many library calls. Either the forks of the program
+    have sent the library calls, or there are none.
+    """
     stepped = outcomes.get(native.RECORDER)
     if stepped is None or ONE_CALL in stepped.answer:
         return None
@@ -125,7 +129,7 @@ def _freed(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if freed.REASON in outcomes[thrown.RECORDER].answer else None
 
 
-# In their order. The native pass comes late: it may die of what it does, and nothing else is lost then.
+# In the order in which they run. The native pass comes late: if it dies, nothing else is lost.
 FOLLOWING_RUNS = (
     FollowingRun(native.RECORDER, "expression", _native),
     FollowingRun(libraries.RECORDER, "expression", _libraries),

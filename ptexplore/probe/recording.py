@@ -1,26 +1,27 @@
-"""Record a whole program in one run, folded as it goes: what is kept grows with what differs, not with what repeats.
+"""Record a whole program in one run, and fold it meanwhile: repeated calls do not make the result larger.
 
 Three recorders run together. A profile function sees Python's calls and keeps the path of those that matter: your
-functions, modules, torch's own functions, builtins. A marker in the profiler's event tree stands for each, so that
-operators nest in it exactly. Where no operator is open the profiler is stopped and started again, and its tree is
-folded: an operator call becomes one of its path's operator kinds, a count and a time, and the tree is dropped.
+functions, modules, torch's own functions, builtins. Each has a marker in the profiler's event tree, so that operators
+nest in it exactly. Whenever no operator is open, the profiler is stopped and started again, and its tree is folded.
+Folding turns an operator call into a kind of its path, a count and a time. Then the tree is dropped.
 
-A kind is an operator with what it called, whatever the sizes: name, overload, each input's dtype, device, layout and
-number of dimensions, whether autograd counted it, and the same of each operator inside. A route is a kind with the
-builtin that Python came by, the thread-local sets, and, of a node of backward, the route that recorded it.
+A kind is an operator with the operators that it called, independent of sizes. It has the name, the overload, the dtype,
+device, layout and number of dimensions of each input, whether autograd counted it, and the same for each operator
+inside. A route is a kind with the builtin that Python called and the thread-local sets. For a node of backward, a route
+also has the route that recorded the node.
 
-Each part has a module, and keeps what is its own; a part imports those before it:
+Each part is a module with its own state. A part imports only parts before it:
 
-- `cuts.py`, `paths.py`, `stacks.py`, `labels.py`: what is not recorded; paths, what is open in a thread, what calls are
-- `profiled.py`, `kinds.py`, `order.py`, `call_numbers.py`, ..., `fold.py`: what torch's profiler saw, folded
+- `cuts.py`, `paths.py`, `stacks.py`, `labels.py`: what is missing; paths, open slots of a thread, names of calls
+- `profiled.py`, `kinds.py`, `order.py`, `call_numbers.py`, ..., `fold.py`: the events of torch's profiler, folded
 - `profiler.py`, `threads.py`: the profiler and its markers; threads, their stacks and key sets
-- `program_ranges.py`, `safety.py`, `slices.py`: when the profiler can be stopped, and what is done then
-- `graphs.py`, `program_steps.py`: graphs of backward that are looked at; calls that are stepped
+- `program_ranges.py`, `safety.py`, `slices.py`: when the profiler can be stopped, and what happens then
+- `graphs.py`, `program_steps.py`: graphs of backward that are read; calls that are stepped
 - `profile_function.py`, `imports.py`, `process_hooks.py`, `watcher.py`: what Python calls, and when
-- `faults.py`: what is told of the error that ended the program
+- `faults.py`: the data about the error that ended the program
 
-Here they are put together: start, end, and what is told. What the hooks found is put back by leaving the context.
-Nothing here calls an operator.
+This module puts the parts together: start, end, and the data of the recording. When the context ends, each hook is put
+back. Nothing here calls an operator.
 """
 
 from __future__ import annotations
@@ -69,18 +70,18 @@ if TYPE_CHECKING:
     from .program_steps import ProgramSteps
 
 OF_A_PROFILE = 16 << 20  # bytes that must be free before torch's profiler begins
-STEPPING = 0.25  # the part of a limit of time that may go into stepping: a net, as the budget ends it long before
-TRIES = 3  # of what must be done, whatever is raised meanwhile
+STEPPING = 0.25  # share of the time limit for stepping: an upper bound, since the budget ends stepping long before
+TRIES = 3  # tries for work that must be done even if an error is raised meanwhile
 
 
 class Recorder:
-    """Records from `start` to `stop`; `told` then has everything, as plain data.
+    """Records from `start` to `stop`. After that, `told` returns everything as plain data.
 
-    `is_block`: it records a part of a process that has made tensors before. `interrupted`: an interrupt or a signal
-    ended the program.
+    `is_block`: it records a part of a process that may have made tensors before. `interrupted`: an interrupt or a
+    signal ended the program.
     """
 
-    _forward_level: int | None  # of forward-mode differentiation, at the beginning
+    _forward_level: int | None  # level of forward-mode differentiation at the beginning
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class Recorder:
         self._has_names = False  # whether a tensor has names at the end
         self._forward_level = None
         self.interrupted = False
-        self._process = 0  # that is recorded
+        self._process = 0  # the recorded process
         self._no_stepping: Said | None = None
         self._steps: ProgramSteps | None = None
         self.cuts, self.times, self.fold = CutList(), RunTimes(), Fold()
@@ -122,9 +123,9 @@ class Recorder:
     # --- start ---
 
     def start(self, frame: FrameType | None = None) -> None:
-        """Begin to record this thread, and threads that it starts; `frame` is a function that is running already.
+        """Begin to record this thread, and the threads that it starts. `frame` is a function that is running already.
 
-        Where it fails nothing is left set.
+        If this fails, nothing stays set.
         """
         try:
             with unpatched.ours():
@@ -141,9 +142,9 @@ class Recorder:
         self._process = os.getpid()
         self.calls.find()
         self.imports.prepare()
-        self._hooks.recorded = self  # from here on there is something to put back
+        self._hooks.recorded = self  # from here on, a failure must put hooks back
         self.faults.on()
-        # What may fail comes before torch's profiler, which may crash where it ends without memory.
+        # Everything that may fail comes before torch's profiler, which may crash if it ends without memory.
         thread = self.threads.new()
         self.watcher.start()
         mmap.mmap(-1, OF_A_PROFILE).close()
@@ -156,7 +157,7 @@ class Recorder:
         sys.setprofile(self.calls.function)
 
     def _prepare_stepping(self) -> None:
-        from .program_steps import ProgramSteps  # its imports take time, and are only needed here
+        from .program_steps import ProgramSteps  # its imports take time, and are needed only here
         from .stepper import Unavailable
 
         limit = self.watcher.limit
@@ -172,10 +173,10 @@ class Recorder:
     # --- end ---
 
     def stop(self, *, dying: bool = False) -> None:
-        """End, and put back what was found. A thread that goes on loses the profile function when it calls next.
+        """End the recording, and put back all hooks. A thread that goes on loses the profile function at its next call.
 
-        It may be called again, as where something was raised meanwhile: it goes on from there.
-        `dying`: the process ends here, and what is open is left by that; in it no other thread runs.
+        If an error interrupts this, a second call continues there. `dying`: the process ends here, with all open
+        functions. This process is then a fork, in which no other thread runs.
         """
         if dying:
             self.interrupted = True
@@ -184,7 +185,7 @@ class Recorder:
             self._end(dying=dying)
         self.times.end(dying=dying)
         self.threads.let_go()
-        self._has_names = not self.is_block and api.tensors_have_names()  # of a block that cannot be told by its end
+        self._has_names = not self.is_block and api.tensors_have_names()  # a block's end cannot show this
         self.paths.root.calls, self.paths.root.time = 1, self.times.wall
 
     def _end(self, *, dying: bool) -> None:
@@ -201,7 +202,7 @@ class Recorder:
             self._put_back()
 
     def _take_hooks_away(self) -> None:
-        """Put Python's own hooks back, but for those that the program has set itself meanwhile."""
+        """Put Python's own hooks back, unless the program has set others meanwhile."""
         self.calls.take_away(interrupted=self.interrupted)
         if threading.get_ident() == self.threads.main:
             self.profiler.record_again()
@@ -210,7 +211,7 @@ class Recorder:
             self.watcher.end()
 
     def _put_back(self) -> None:
-        """Put back all that was set, whatever is raised meanwhile: that is raised when everything is back."""
+        """Put back everything that was set, even if an error is raised meanwhile: that error is raised at the end."""
         raised: BaseException | None = None
         for _ in range(TRIES):
             try:
@@ -226,17 +227,17 @@ class Recorder:
             if raised is not None:
                 raise raised
         finally:
-            del raised  # it has this function's frame, by which all around it would stay
+            del raised  # it holds this function's frame, and so all frames around
 
-    # --- what the process's hooks ask ---
+    # --- the calls of the process hooks ---
 
     def forks(self) -> None:
-        """The process has forked: what its forks run is not recorded, but for those of ours."""
+        """Note that the process has forked. The recording lacks the fork's code, unless the fork is ptexplore's own."""
         if not self.slices.forks:
             self.cuts.add(PROCESSES)
 
     def forked(self) -> bool:
-        """This is a fork, which is not recorded. Whether it is one of ours, in which a call is stepped."""
+        """Stop recording in this fork. Return whether it is one of ptexplore's forks, in which a call is stepped."""
         sys.setprofile(None)
         threading.setprofile(None)
         self.imports.put_back()
@@ -248,40 +249,40 @@ class Recorder:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether this process is a fork of the one that is recorded."""
+        """Return whether this process is a fork of the recorded one."""
         return self._process != os.getpid()
 
     def tick(self) -> None:
-        """The main thread is between two of its instructions."""
+        """Handle a tick: the main thread is between two of its instructions."""
         self.watcher.tick()
 
     def failed(self, error: BaseException) -> None:
-        """A tick failed."""
+        """Note that a tick failed."""
         self.cuts.failed(error)
 
     def hold_back(self, signals: Iterable[int]) -> None:
-        """The watcher sends these once more."""
+        """Give these signals to the watcher, which sends them again."""
         self.watcher.held_back += signals
 
-    # --- what is told ---
+    # --- the results ---
 
     @property
     def digest(self) -> str:
-        """A hash of the names of all operators and nodes in the order in which they were folded."""
+        """Return a hash of the names of all operators and nodes in the order in which they were folded."""
         return self.fold.digest
 
     @property
     def operators(self) -> int:
-        """How many operators and nodes were folded."""
+        """Return how many operators and nodes were folded."""
         return self.fold.met
 
     @property
     def device(self) -> str | None:
-        """On which launches were recorded."""
+        """Return the device whose launches were recorded."""
         return self.profiler.device
 
     def told(self) -> ProgramData:
-        """Everything that was recorded: model/program.py has the records."""
+        """Return the whole recording. Its records are in model/program.py."""
         times = self.times
         cuts = [*self.cuts.told, *self.fold.kinds.cuts]
         if len(self.threads.by_number) > 1 and not api.records_all_threads():
@@ -319,7 +320,7 @@ class Recorder:
         return told
 
     def so_far(self) -> ProgramData:
-        """As `told`, of the run until now, while it goes on and no marker is open."""
+        """Return the same as `told` for the run until now, while the run goes on and no marker is open."""
         root, before = self.paths.root, self.times.look()
         root.calls, root.time = 1, self.times.wall
         try:
@@ -329,19 +330,19 @@ class Recorder:
             self.times.go_on(before)
 
     def thrown(self, error: BaseException) -> SentThrowData | None:
-        """Where C++ threw an error, as the data of an observation; None where it did not, or that was not noted."""
+        """Return where C++ threw an error, as data of an observation; None if C++ did not, or if that was not noted."""
         return self.faults.thrown(error)
 
     def modified(self, error: BaseException) -> SavedTensorWritesData | None:
-        """Who wrote to the saved tensor that an error is about, as an observation's data; None where nobody saw it."""
+        """Return who wrote to the saved tensor that an error is about, as data of an observation; None if unknown."""
         return self.faults.modified(error)
 
     def freed(self, error: BaseException) -> FreedNodeData | None:
-        """Which node an earlier backward had freed, as an observation's data; None where that is not seen."""
+        """Return the node that an earlier backward had freed, as data of an observation; None if that was not seen."""
         return self.faults.freed(error, self.graphs.backwards)
 
     def steps(self) -> list[SentObservationData]:
-        """What was stepped, as observations of the native pass; behind `told`."""
+        """Return the stepped calls, as observations of the native pass. Call this after `told`."""
         from . import native
 
         told: list[SentObservationData] = []
@@ -359,7 +360,7 @@ class Recorder:
 
 @contextmanager
 def recording(user_files: Iterable[str] = ()) -> Iterator[Recorder]:
-    """Record this thread, and those that it starts, while the context is open."""
+    """Record this thread, and the threads that it starts, while the context is open."""
     recorder = Recorder(user_files)
     recorder.start()
     try:

@@ -1,4 +1,4 @@
-"""What was folded, as it is told: rows become calls, each of a route, which is told once."""
+"""The fold as plain data: rows become calls, and each call has a route, which is sent once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Folded:
-    """What was folded, as it is told: `order` is packed. `route_of`: the route of each row, by number."""
+    """The fold as plain data. `order` is packed. `route_of`: the route of each row, by row number."""
 
     kinds: list[OperatorKindData]
     routes: list[OperatorRouteData]
@@ -31,9 +31,9 @@ class Folded:
 
 
 def told(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path], stepping: Stepping | None) -> Folded:
-    """All rows as calls, and their routes; `paths` are all of them, by number."""
+    """Return all rows as calls, with their routes. `paths` are all paths, by number."""
     routes: dict[Any, int] = {}
-    represents: dict[int, Key] = {}  # by route what stands for it among those that were stepped
+    represents: dict[int, Key] = {}  # by route: the key of the stepped call that represents it
     route_of: list[int] = [-1]  # by row
     calls: list[OperatorCallsData] = []
     for key, row in zip(rows.keys(), rows.by_number, strict=True):
@@ -73,7 +73,7 @@ def _route(
 
 
 def _tell_read(routes: list[OperatorRouteData], rows: Sequence[Row], route_of: Sequence[int]) -> None:
-    """Tell of each route the key sets of inputs that were read before its calls."""
+    """Add to each route the key sets of inputs that were read before its calls."""
     read_by: dict[int, list[list[list[int]]]] = {}
     for row, number in zip(rows, route_of, strict=True):
         if row.read is not None and any(any(read) for read in row.read):
@@ -83,7 +83,7 @@ def _tell_read(routes: list[OperatorRouteData], rows: Sequence[Row], route_of: S
 
 
 def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
-    """Add the key sets that were read before one more call to those of its route: each set once."""
+    """Add the key sets read before one more call to the key sets of its route, without duplicates."""
     for sets, given in zip(told, read, strict=True):
         for known, raw in zip(sets, given, strict=True):
             if raw is not None and raw not in known:
@@ -93,7 +93,7 @@ def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -
 def _tell_stepped(
     routes: list[OperatorRouteData], stepping: Stepping, represents: dict[int, Key], route_of: Sequence[int]
 ) -> None:
-    """Tell of each route which one that was stepped stands for it, or why none was."""
+    """Add to each route the stepped route that represents it, or the reason why it has none."""
     by = {call.key: route_of[call.row] for call in stepping.done if call.row is not None}
     for number, key in represents.items():
         why = stepping.why(key)

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class CallCounter(Protocol):
-    """The profile function, which counts how often it is called."""
+    """The profile function, which counts its calls."""
 
     calls: int
 
 
 class RunTimes:
-    """The times of one run, in nanoseconds; `processor` are those of its own threads.
+    """The times of one run, in nanoseconds. `processor` is the processor time of the process, without forks.
 
-    `hook`: what calls of the profile function took, by samples; `slicing`: what it took to fold.
+    `hook`: time in the profile function, estimated from samples. `slicing`: time for folding.
     """
 
     __slots__ = ("began", "counter", "ended", "hook", "processor", "slicing", "stepping")
@@ -29,38 +29,38 @@ class RunTimes:
         self.began = self.ended = self.processor = 0
         self.hook = self.slicing = 0
         self.counter: CallCounter | None = None
-        self.stepping: Stepping | None = None  # whose forks the program waits for
+        self.stepping: Stepping | None = None  # the program waits for its forks
 
     @property
     def calls(self) -> int:
-        """How often the profile function was called so far, in all threads."""
+        """Return how often the profile function was called so far, in all threads."""
         return self.counter.calls if self.counter is not None else 0
 
     @property
     def waited(self) -> int:
-        """For how long the program waited for forks of it: that is no part of its time."""
+        """Return how long the program waited for its stepping forks. This is not part of its time."""
         return self.stepping.waited if self.stepping is not None else 0
 
     @property
     def wall(self) -> int:
-        """How long the program ran."""
+        """Return how long the program ran."""
         return self.ended - self.began - self.waited
 
     @property
     def overhead(self) -> int:
-        """About how much of the run recording took.
+        """Return about how much of the run recording took.
 
-        That is folding, and the profile function, which is timed by samples. What markers and the profiler add to an
-        operator is not in it.
+        This is the time for folding and for the profile function, which is estimated from samples. The time that
+        markers and the profiler add to an operator is not included.
         """
         return min(self.slicing + self.hook, max(self.ended - self.began, 0))
 
     def begin(self) -> None:
-        """The program runs from here on."""
+        """Note that the program runs from here on."""
         self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
 
     def end(self, *, dying: bool = False) -> None:
-        """Note the end, if that was not done before. `dying`: this is a fork, and it is the other process that ends."""
+        """Note the end, unless it was noted before. `dying`: this process is a fork, and the other process ends."""
         if self.ended:
             return
         self.processor += last_words.process_time_ns() if dying else time.process_time_ns()
@@ -69,11 +69,11 @@ class RunTimes:
         self.ended = time.perf_counter_ns()
 
     def look(self) -> int:
-        """Have it end now, to tell what was recorded so far; what `go_on` takes."""
+        """Treat this moment as the end, to send the recording so far. Return the argument for `go_on`."""
         before = self.processor
         self.end()
         return before
 
     def go_on(self, before: int) -> None:
-        """The run has not ended."""
+        """Note that the run has not ended."""
         self.ended, self.processor = 0, before

@@ -1,4 +1,4 @@
-"""Whether torch's profiler can be stopped now: no operator may be at work in any thread that it records."""
+"""Whether torch's profiler can be stopped now: no operator may be running in any thread that it records."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from .program_ranges import ProgramRanges
 from .taken import os, sys, threading
 from .threads import Threads
 
-# Calls of the profile function after which it is looked again whether the profiler can be stopped, if an operator was
-# at work in another thread, or in this one, whose stack takes longer to read: a look costs less than these calls do.
-# They are counts, and no times, since a slice decides what is stepped next, and which functions have a marker.
+# How many calls of the profile function to wait before the next check, if an operator ran in another thread, or in this
+# thread. Reading the stack of this thread takes longer. A check costs less than these calls do. The limits count calls,
+# not time, because a slice decides which calls are stepped next and which functions have a marker.
 AGAIN_BESIDE, AGAIN = 8, 500
-# Folders of torch's compiler, which marks ranges by a class of C++ that `with` enters unseen (api.FAST_RANGE). What it
-# compiles enters and leaves one by calls, which are seen (record_pregraph_bytecode_enter of torch/_dynamo/utils.py).
+# Folders of torch's compiler. It marks ranges by a C++ class that `with` enters unseen (api.FAST_RANGE). Code that it
+# compiled enters and leaves a range by calls, which are seen (record_pregraph_bytecode_enter of
+# torch/_dynamo/utils.py).
 COMPILER = tuple(
     os.path.join(os.path.dirname(torch.__file__), name) + os.sep
     for name in ("_dynamo", "_functorch/_aot_autograd", "_inductor")
@@ -29,7 +30,7 @@ _get_ident = _thread.get_ident
 
 
 class Safety:
-    """Looks at all threads. `wait`: calls until it should be looked again, by what was at work when it looked last."""
+    """Checks all threads. `wait`: calls until the next check. It depends on where the last check found an operator."""
 
     __slots__ = ("_profiler", "_ranges", "_threads", "wait")
 
@@ -38,7 +39,7 @@ class Safety:
         self.wait = 0
 
     def is_safe(self) -> bool:
-        """Whether the profiler can be stopped: it runs, no thread is in a builtin, and open ranges can be ended."""
+        """Return whether the profiler can be stopped: it runs, no thread is in a builtin, open ranges can be ended."""
         self.wait = 0
         ranges = self._ranges
         if self._profiler.profile is None or ranges.at_work or ranges.captures or not ranges.can_end():
@@ -58,7 +59,7 @@ class Safety:
         return not self.wait
 
     def others_are_at_work(self) -> bool:
-        """Whether an operator may be at work in another thread, of which the profiler records it."""
+        """Return whether an operator may be running in another thread, if the profiler records that thread."""
         return self._are_at_work(_other_threads())
 
     def _are_at_work(self, frames: Mapping[int, FrameType]) -> bool:
@@ -75,7 +76,7 @@ class Safety:
         return False
 
     def others_run(self) -> bool:
-        """Whether another thread of the program's may run Python now, and is not waiting."""
+        """Return whether another thread of the program may run Python now, and is not waiting."""
         frames = _other_threads()
         others = {thread.ident: thread for thread in self._threads.by_number if not thread.is_main}  # the last of each
         known = ((frames.get(ident), thread) for ident, thread in others.items())
@@ -85,17 +86,17 @@ class Safety:
 
 
 def _other_threads() -> dict[int, FrameType]:
-    """Where each other thread is.
+    """Return the frame of each other thread.
 
-    Not this one: a function that holds its own frame holds all around it, with what the program's functions have in
-    their variables, until Python's collector comes.
+    The frame of this thread is left out. A function that holds its own frame keeps all frames around it alive, with the
+    variables of the program's functions, until Python's garbage collector runs.
     """
     mine = _get_ident()
     return {ident: frame for ident, frame in sys._current_frames().items() if ident != mine}
 
 
 def _compiles(frame: FrameType | None) -> bool:
-    """Whether a thread is in torch's compiler, or in what that has compiled."""
+    """Return whether a thread is in torch's compiler, or in code that the compiler made."""
     while frame is not None:
         if frame.f_code.co_filename.startswith(COMPILER):
             return True

@@ -11,22 +11,22 @@ from .kinds import RowTable
 
 
 class SavedBytes:
-    """Counts what graphs saved for the rows of the calls that recorded their nodes, each storage once.
+    """Adds the bytes that graphs saved to the rows of the calls that recorded their nodes, each storage once.
 
-    `told` has what is told of saved tensors beside the rows, by the names of the program's fields.
+    `told` has the other counts about saved tensors, under the names of the program's fields.
     """
 
     def __init__(self, rows: RowTable, numbers: CallNumbers) -> None:
         self._rows, self._numbers = rows, numbers
         self.told: Counter[str] = Counter()
-        self._met: set[tuple[int, int]] = set()  # the calls and storages of saved tensors that were met
-        self._unplaced: list[tuple[int, int]] = []  # the number and the bytes of what calls saved that are not folded
+        self._met: set[tuple[int, int]] = set()  # the calls and storages of saved tensors so far
+        self._unplaced: list[tuple[int, int]] = []  # number and bytes for calls that are not folded yet
 
     def count(self, nodes: list[Any], *, folded: bool = True) -> None:
         """Count the bytes that a graph's nodes saved, each storage once, for the first call that saved it.
 
-        A graph may be gone back through more than once: what a node saved counts the first time. Where what ran until
-        now is not `folded`, as in a backward inside of another one, some calls are known as soon as it is.
+        Backward may run through a graph more than once: the bytes of a node count the first time. If the run until now
+        is not `folded`, as in a backward inside another one, some calls are known only after it is folded.
         """
         kept = api.saved_storages(nodes)
         told = self.told
@@ -47,7 +47,7 @@ class SavedBytes:
                 self._unplaced.append((sequence, size))
 
     def place(self) -> None:
-        """Count what was saved by calls that are folded by now for these calls."""
+        """Add the bytes of calls that are folded by now to their rows."""
         unplaced, self._unplaced = self._unplaced, []
         for sequence, size in unplaced:
             known = self._numbers.numbered(sequence)

@@ -1,6 +1,6 @@
-"""Slices of a recording: where no operator is open the profiler is stopped, folded, and started anew.
+"""Slices of a recording: whenever no operator is open, the profiler is stopped, folded, and started again.
 
-What is kept of a slice is the fold of it. While the profiler is off the process may fork, so that a call is stepped.
+Only the fold of a slice is kept. While the profiler is off, the process may fork, so that the fork steps a call.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ if TYPE_CHECKING:
 
     from .stepping import Stepping
 
-FIRST_SLICE = 64  # where calls are stepped: what was folded tells which; twice as long where nothing new came
-EAGER = 8  # builtins at first, after each of which what ran is folded: a short program is over before a slice is
-SLICE = 2_000  # markers after which the profiler is started anew
-AGAIN_DEEPER = 0.125  # calls more, of `Safety.wait`, for each function on the stack, through which any look goes
-COLD = 16  # calls of a function of torch's without an operator of its own, after which it gets no marker any more:
-# once they were folded, which tells that there was none
-# Nanoseconds until all is kept again, at least, and times what that took: they say when it is written, never what is.
+FIRST_SLICE = 64  # markers of the first slice if calls are stepped; the size doubles when nothing new came
+EAGER = 8  # the first builtins: the recording is folded after each, since a short program may end before a slice does
+SLICE = 2_000  # markers after which the profiler is restarted
+AGAIN_DEEPER = 0.125  # calls added to `Safety.wait` for each function on the stack, because each check walks the stack
+COLD = 16  # after so many calls without an operator of its own, a function of torch gets no marker any longer:
+# only folded calls count, since folding shows that they had no operator
+# Minimum nanoseconds until the recording is kept again, and a factor of the time that keeping took. These numbers
+# decide when the recording is written, never its content.
 KEEP_AGAIN, KEEP_COST = 200_000_000, 100
 OTHERS_WENT_ON = reason("other-threads-went-on")
 _get_ident = _thread.get_ident
 
 
 class Slices:
-    """Folds slice after slice. `stepping`: who steps calls between them, None where nobody does.
+    """Folds slice after slice. `stepping`: the object that steps calls between slices, or None.
 
-    `turn` is held by the thread that stops or starts torch's profiler: one that starts the program's own waits for it.
-    `forks`: it is we who fork now. `keeps` is called now and then, so that what was recorded is kept if the program is
-    killed.
+    `turn` is a lock for stopping or starting torch's profiler: a thread that starts the program's own profiler waits
+    for it. `forks`: ptexplore itself is forking now. `keeps` is called now and then, so that the recording is kept if
+    the program is killed.
     """
 
     __slots__ = (
@@ -66,24 +67,24 @@ class Slices:
         self.forks = False
         self.keeps: Callable[[], None] | None = None
         self._keep_next = 0
-        self._not_before = 0  # at which call of the profile function it may be tried next to stop the profiler
+        self._not_before = 0  # the call of the profile function from which the next try may happen
         self._size = profiler.left = SLICE
 
     def step(self, stepping: Stepping) -> None:
-        """Calls are stepped between slices, which are short at first."""
+        """Step calls between slices, which are short at first."""
         self.stepping = stepping
         self.profiler.left = self._size = FIRST_SLICE
 
     def come_closer(self, met: int) -> None:
-        """A builtin was met for the first time, `met` by now: what it calls should be folded soon."""
+        """Fold soon: a builtin was called for the first time. `met`: how many different builtins were called so far."""
         self.profiler.left = min(self.profiler.left, 1 << max(met - EAGER, 0), FIRST_SLICE)
 
-    # --- when ---
+    # --- when to fold ---
 
     def if_safe(self, *, counted: bool = True) -> None:
-        """Fold what the profiler has, if no builtin is at work in any thread.
+        """Fold the profile, if no builtin is running in any thread.
 
-        `counted`: calls of the profile function led here, and no clock.
+        `counted`: this was reached by counting calls of the profile function, not by a clock.
         """
         profiler = self.profiler
         if profiler.profile is None or (counted and self._times.calls < self._not_before):
@@ -99,7 +100,7 @@ class Slices:
         self.slice(counted=counted)
 
     def device_begins(self) -> None:
-        """The program has begun to use a device: the next profile tells what is launched on it."""
+        """Note that the program has begun to use a device: the next profile records the launches on it."""
         device, profiler = api.launching_device(), self.profiler
         if profiler.profile is not None and profiler.profile.use_device is None and device is not None:
             profiler.left, profiler.device = 0, device
@@ -110,12 +111,12 @@ class Slices:
     # --- one slice ---
 
     def slice(self, meanwhile: Callable[[], None] | None = None, *, counted: bool = True) -> None:
-        """Fold what the profiler has, and start it anew; `meanwhile` is called while it is off, and may fork."""
+        """Fold the profile, and start a new one. `meanwhile` is called while the profiler is off, and may fork."""
         with unpatched.ours(), self.turn:
             self._sliced(meanwhile, counted=counted)
 
     def _sliced(self, meanwhile: Callable[[], None] | None, *, counted: bool) -> None:
-        """What is not `counted`, as a clock led here, decides nothing: the next slice finds all as it would without."""
+        """Do the work of `slice`. If not `counted` (a clock led here), it decides nothing for later slices."""
         times = self._times
         began, calls = time.perf_counter_ns(), times.calls
         waited = times.waited
@@ -145,26 +146,26 @@ class Slices:
         times.slicing += time.perf_counter_ns() - began - (times.waited - waited)
 
     def fold_profile(self, *, counted: bool = True) -> None:
-        """End the profile and fold what it saw; only what is `counted` decides anything."""
+        """End the profile and fold its events. Decisions follow only if `counted`."""
         try:
             profile = self.profiler.end()
             self._fold.take(profile, self.profiler.marked, self._paths.root, self._paths.workers)
             if counted:
                 self._decide()
-        except BaseException as error:  # memory ran out, as under a limit
+        except BaseException as error:  # memory ran out, for example under a limit
             self._cuts.failed(error)
             if not isinstance(error, Exception):
                 raise
 
     def _decide(self) -> None:
-        """Of what is folded by now: which paths get no marker any more, and what is stepped next."""
+        """Decide from the fold so far which paths get no marker any longer, and which call is stepped next."""
         for path in self._paths.by_number:
             path.cold = not path.hot and path.seen >= COLD
         if self.stepping is not None:
             self.stepping.folded()
 
     def _keep(self, keeps: Callable[[], None]) -> None:
-        """Keep what was folded, so seldom that it costs little."""
+        """Keep the fold, so rarely that keeping costs little."""
         began = time.perf_counter_ns()
         keeps()
         took = time.perf_counter_ns() - began
@@ -186,12 +187,12 @@ class Slices:
             return
         closely = self.stepping is not None and self.stepping.looks_closely
         self._size = FIRST_SLICE if closely else min(2 * self._size, SLICE)
-        profiler.left = max(self._size, len(were_open))  # what is opened once more is no reason to start anew at once
+        profiler.left = max(self._size, len(were_open))  # reopened markers are no reason to restart at once
 
     # --- beside the program's own profiler ---
 
     def suspend(self) -> None:
-        """The program starts torch's profiler itself, and there can be but one: what runs in it is not told."""
+        """End the profile: the program starts torch's profiler, and only one can run. Its run is not recorded."""
         if self.profiler.profile is not None:
             self._cuts.add(reason("profiles-itself"))
             self._threads.close_all()
@@ -199,7 +200,7 @@ class Slices:
             self.profiler.profile = None
 
     def resume(self) -> None:
-        """The program's own profiler has ended: the recorder's goes on, if that is not so already."""
+        """Continue the recorder's profiler after the program's own one has ended, unless it runs already."""
         if self.profiler.profile is not None:
             return
         self.profiler.begin()
@@ -207,17 +208,17 @@ class Slices:
         self._threads.open_all()
 
     def give_up(self) -> None:
-        """End what torch's profiler has begun, if it was not ended as it should be: that is lost."""
+        """End each profile of the recorder that was not ended properly. Its events are lost."""
         for profile in self.profiler.given_up():
             if api.is_profiling():
-                with suppress(Exception):  # a marker is closed before the profiler that it began under ends
+                with suppress(Exception):  # a marker must be closed before its profiler ends
                     self._threads.close_all()
                 with suppress(RuntimeError, AssertionError), api.quiet_profiler():
                     profile.__exit__(None, None, None)
 
 
 def _depth(frame: FrameType | None) -> int:
-    """How many functions a thread is in."""
+    """Return how many functions a thread is in."""
     depth = 0
     while frame is not None:
         depth, frame = depth + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""What is open in a thread of the program: paths, outermost first, each with its marker in the profiler's tree."""
+"""The open slots of a thread of the program: paths, outermost first, each with its marker in the profiler's tree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .paths import Path
 
 FRAME, BUILTIN = False, True
 
-Mark = tuple[Callable[[], object], Callable[[None, None, None], object]]  # how a marker begins, and how it ends
+Mark = tuple[Callable[[], object], Callable[[None, None, None], object]]  # the functions that begin and end a marker
 
 
 class Slot:
-    """An open path of one thread: its frame, whether a builtin that the frame calls, and its marker, if it has one.
+    """An open path of one thread: its frame, whether it is a builtin that the frame calls, and its marker, if any.
 
-    `own`: the path ends with this very function, and not with one around it.
-    `held`: tensors that were read before it, which keep their addresses as long as it is open; None where none were.
+    `own`: the path ends with exactly this function, not with a function around it. `held`: tensors that were read
+    before the call. They are kept alive, and so keep their addresses, while the slot is open. None if there were none.
     """
 
     __slots__ = ("builtin", "frame", "held", "mark", "own", "path", "sets")
@@ -31,13 +31,14 @@ class Slot:
 
 @dataclass
 class Thread:
-    """One thread: the open paths, innermost last, the module that names are told from, and the sets that are on.
+    """One thread: its open slots, innermost last, the names of its modules, and its thread-local sets.
 
-    `words`: memory that changes when the sets do, None where torch has none to look at; `seen`: what it held when it
-    alone told `sets`. `ranges`: those of the program's that are open, each with the slot that was innermost when it
-    began. `waits`: where it called a builtin that only waits, last; of other threads than the main one. `closed`: slots
-    whose markers another thread closed, at the time `since`: the thread itself opens them again, as it can alone.
-    `outermost`: the slot of the outermost module, with its place on the stack; no module is open where another slot is.
+    `words`: memory that changes when the sets change, or None if torch has none that can be read. `seen`: the content
+    of `words` when it alone determined `sets`. `ranges`: the open ranges of the program, each with the slot that was
+    innermost when it began. `waits`: the place where a thread other than the main one last called a builtin that only
+    waits. `closed`: slots whose markers another thread closed, at the time `since`. Only the thread itself can open
+    them again. `outermost`: the slot of the outermost module, with its place on the stack. If another slot is at this
+    place, no module is open.
     """
 
     stack: list[Slot]

@@ -1,7 +1,7 @@
-"""Step a call in this process, and log its jumps: the machine code's other half.
+"""Step a call in this process, and log its jumps: the Python half of the stepper (the other half is machine code).
 
-x86-64 Linux. Whatever is taken for it (the handler of SIGTRAP, the signal mask, bytes of a function) is put back, and
-whatever ends the stepping early, the call that is stepped ends as it would have.
+Works on x86-64 Linux. Everything that is changed for it (the handler of SIGTRAP, the signal mask, bytes of a function)
+is put back. If the stepping ends early, the stepped call still ends as usual.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from . import straight_code as straight
 from .reasons import Said, reason
 from .unshared import shared_with_forks
 
-SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # what the code itself causes
-READINGS = 10  # of both clocks: one of them is not interrupted
-GLIBC_OWN = (32, 33)  # signals by which glibc's own threads talk
+SIGNALS_LEFT = ("SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS")  # the code causes these
+READINGS = 10  # readings of both clocks: at least one is not interrupted
+GLIBC_OWN = (32, 33)  # signals that glibc's own threads use
 NEVER = (1 << 64) - 1
 SA_SIGINFO, SA_NODEFER = 4, 0x40000000
 
 
 class Unavailable(Exception):
-    """Stepping cannot be done here; `reason` says why."""
+    """Stepping is impossible here; `reason` says why."""
 
     def __init__(self, reason: Said) -> None:
         super().__init__(reason["code"])
@@ -44,7 +44,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Limit:
-    """More instructions than `count` would have been stepped; `singly`: by the trap flag alone."""
+    """The limit of instructions that a run would exceed. `singly`: only those stepped with the trap flag count."""
 
     count: int
     singly: bool
@@ -52,18 +52,18 @@ class Limit:
 
 @dataclass(frozen=True)
 class Steps:
-    """What was logged: `rows` of eight 64-bit numbers, how many instructions, and why it was cut short, if it was.
+    """The log of a run: `rows` of eight 64-bit numbers, the number of instructions, and why it was cut, if it was.
 
-    `limit` is the one in instructions that cut it: every run meets that at the same instruction. `counts` says how
-    often each breakpoint was met, `entry` which of them the stepped call began at. `python` tells which rows are
-    Python's own calls; where that is not known, `unprofiled` says why.
+    `limit` is the instruction limit that cut it. Every run reaches this limit at the same instruction. `counts` says
+    how often each breakpoint was reached, and `entry` at which of them the stepped call began. `python` says which rows
+    are Python's own calls. If that is unknown, `unprofiled` says why.
     """
 
     rows: bytes
     instructions: int
     cut: Said | None
     seconds: float = 0.0
-    singly: int = 0  # how many of the instructions the trap flag stepped
+    singly: int = 0  # instructions stepped with the trap flag
     limit: Limit | None = None
     counts: tuple[int, ...] = ()
     entry: int | None = None
@@ -72,7 +72,7 @@ class Steps:
 
 
 def why_not() -> Said | None:
-    """Why this process cannot be stepped, None where it can."""
+    """Return the reason why this process cannot be stepped; None if stepping is possible."""
     if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
         return reason("other-machine", machine=platform.machine(), system=sys.platform)
     if signal.SIGTRAP in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
@@ -83,7 +83,7 @@ def why_not() -> Said | None:
 
 
 def _status(name: str) -> str:
-    """What the kernel says of this process under a name; empty where it says nothing."""
+    """Return the kernel's value for a name in the status of this process; an empty text if there is none."""
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         return next((line.removeprefix(name).strip() for line in status if line.startswith(name)), "")
     return ""
@@ -101,12 +101,12 @@ class _Action(ctypes.Structure):
 
 
 class Stepper:
-    """Machine code and a log, made once; `step` and `step_call` run something under it. Not reentrant.
+    """Machine code and a log, made once; `step` and `step_call` run a function under it. Not reentrant.
 
-    `rows` bounds the log, `most` the instructions, `singly` those of them that the trap flag steps, which takes some
-    ten times as long: what a run comes to is then the same each time. `seconds` is a net below these, which a busy
-    machine must not meet. While something is stepped, a profile function is set that makes Python's calls stand in the
-    log. Raises Unavailable when this process cannot be stepped.
+    `rows` limits the log, `most` the instructions, and `singly` the instructions stepped with the trap flag, which take
+    about ten times as long. With these limits, a run ends at the same place each time. `seconds` is a further limit,
+    which should never be reached, not even on a busy machine. While something is stepped, a profile function is set
+    that writes Python's calls into the log. Raises Unavailable if this process cannot be stepped.
     """
 
     def __init__(
@@ -115,16 +115,16 @@ class Stepper:
         refused = why_not()
         if refused is not None:
             raise Unavailable(refused)
-        self.most, self.seconds, self.singly = 1 << 40, 3600.0, 1 << 40  # for the trial; what is asked for comes then
+        self.most, self.seconds, self.singly = 1 << 40, 3600.0, 1 << 40  # for the trial; the given limits come later
         self._libc = ctypes.CDLL(None, use_errno=True)
-        # Both are shared with forks: what a child stepped is read when it has ended, however it did.
+        # Both are shared with forks: the steps of a child are read after it has ended, in whatever way.
         self._shared = _memory(8 * code.STATE)
         self._state = (ctypes.c_uint64 * code.STATE).from_buffer(self._shared)
         self._log = _memory(rows * code.ROW)
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._log))
         self._end = self._begin + rows * code.ROW
         python = ctypes.cast(ctypes.pythonapi.PyObject_Call, ctypes.c_void_p).value or 0
-        self._alone = "shstk" not in _status("x86_Thread_features:")  # no second stack that only the kernel puts right
+        self._alone = "shstk" not in _status("x86_Thread_features:")  # no shadow stack, which only the kernel corrects
         profile, self.unprofiled = python_calls.program()
         self._tables = ctypes.create_string_buffer(straight.tables(self._alone), straight.LENGTH)
         handler = code.handler(ctypes.addressof(self._state), ctypes.addressof(self._tables), self._alone)
@@ -139,7 +139,7 @@ class Stepper:
         self.most, self.seconds, self.singly = most, seconds, singly
 
     def _place(self, *programs: str) -> list[int]:
-        """Put programs into memory that can be executed; where each begins."""
+        """Put programs into executable memory; return where each begins."""
         self._code = _memory(mmap.PAGESIZE)
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._code))
         places = []
@@ -151,17 +151,17 @@ class Stepper:
         return places
 
     def _ticks_a_second(self) -> float:
-        """How fast the processor's clock runs."""
+        """Return the frequency of the processor's clock."""
         began, first = self._both_clocks()
         time.sleep(0.002)
         ended, last = self._both_clocks()
         return (last - first) / (ended - began)
 
     def _both_clocks(self) -> tuple[float, int]:
-        """The system's clock and the processor's, read so soon after each other that they tell the same moment.
+        """Read the system's clock and the processor's clock so close together that both show the same moment.
 
-        They are read so often each time, and what is best is kept in C's numbers: what is decided by a clock must not
-        show in where things lie in memory.
+        The number of readings is fixed, and the best reading is kept in C numbers. So the result of a clock never
+        changes the layout of memory.
         """
         read, best = (ctypes.c_double * 3)(), (ctypes.c_double * 3)(math.inf)
         ticks, of_best = (ctypes.c_uint64 * 1)(), (ctypes.c_uint64 * 1)()
@@ -174,10 +174,10 @@ class Stepper:
         return best[1], of_best[0]
 
     def step(self, function: Callable[..., Any], *arguments: Any) -> tuple[Any, Steps]:
-        """Call `function` and log its jumps: its result and the steps. What it raises is raised.
+        """Call `function` and log its jumps; return its result and the steps. An error of the function is raised.
 
-        Signals that come meanwhile wait until it is done: their handlers are no part of it, and a timer that is right
-        at full speed would fire without end at this one.
+        Signals that come meanwhile wait until the end. Their handlers are not part of the call. And a timer that is
+        suitable at full speed would fire without end at the speed of stepping.
         """
         with self._handling(self.seconds):
             before = self._block(_meanwhile())
@@ -192,7 +192,7 @@ class Stepper:
         return result, self._steps(seconds)
 
     def profiled(self) -> contextlib.AbstractContextManager[None]:
-        """Have Python call the profile function for the time of a block, if this Python has one."""
+        """Have Python call the profile function inside a block, if this Python has one."""
         return self.python.open() if self.python is not None else contextlib.nullcontext()
 
     def step_call(self, addresses: Sequence[int], number: int, function: Callable[[], Any]) -> tuple[Any, Steps]:
@@ -217,14 +217,14 @@ class Stepper:
         return result, replace(steps, counts=tuple(table[2::3]), entry=entry)
 
     def clear(self) -> None:
-        """Forget what was stepped before: a child that dies too soon must leave nothing of another one's."""
+        """Erase the earlier steps: a child that dies too soon must not leave the steps of another child."""
         self._state[:] = [0] * code.STATE
         self._state[code.CURSOR // 8] = self._begin
 
     def arm(self, addresses: Sequence[int], number: int) -> None:
-        """Step the `number`th call of the code at `addresses`, and end this process with it, or with the stepping.
+        """Step the `number`th call of the code at `addresses`. The process ends with this call, or with the stepping.
 
-        For a child that was forked for that one call. Its parent has the steps then, as `taken`.
+        Only for a child that was forked for one call. The parent then gets the steps from `taken`.
         """
         held = contextlib.ExitStack()
         held.enter_context(self._writable(addresses))
@@ -239,13 +239,13 @@ class Stepper:
             byte.value = code.BREAKPOINT
 
     def has_begun(self) -> bool:
-        """Whether what `arm` waits for was called."""
+        """Return whether the call that `arm` waits for has begun."""
         return self._state[code.CURSOR // 8] > self._begin
 
     def taken(self, seconds: float) -> Steps | None:
-        """What a child stepped that called `arm`; None where it ended in another way.
+        """Return the steps of a child that called `arm`; None if the child ended in another way.
 
-        No Python ran in it, or there would be nothing: the rows have no calls of Python's.
+        No Python ran in the child, otherwise there would be no steps. So the rows have no Python calls.
         """
         if self._state[code.STATUS // 8] == code.RUNNING:
             return None
@@ -253,7 +253,7 @@ class Stepper:
 
     @contextlib.contextmanager
     def _handling(self, seconds: float) -> Iterator[None]:
-        """Our SIGTRAP handler for the time of a block; what was there before comes back, but not over another's."""
+        """Install our SIGTRAP handler for a block. Then put back the earlier one, unless somebody has set another."""
         with self._breakable() as ranges:
             yield from self._handled(seconds, ctypes.addressof(ranges))
 
@@ -284,19 +284,19 @@ class Stepper:
                 self._kernel_action(before, None)
 
     def _kernel_action(self, new: int | None, old: int | None) -> int:
-        """Set and get what SIGTRAP does, as the kernel knows it: what was there comes back to the last bit."""
+        """Set and get the action of SIGTRAP in the kernel's form, so that the earlier one comes back bit for bit."""
         arguments = [ctypes.c_long(number) for number in (13, signal.SIGTRAP, new or 0, old or 0, 8)]
         return int(self._libc.syscall(*arguments))
 
     def _block(self, signals: int) -> int:
-        """Block just these signals (bit n-1 is signal n); those that were blocked before."""
+        """Block exactly these signals (bit n-1 is signal n); return the signals that were blocked before."""
         new, old = (ctypes.c_uint64 * 16)(signals), (ctypes.c_uint64 * 16)()
         self._libc.pthread_sigmask(signal.SIG_SETMASK, new, old)
         return int(old[0])
 
     @contextlib.contextmanager
     def _writable(self, addresses: Sequence[int]) -> Iterator[None]:
-        """The pages of these functions can be written for the time of a block."""
+        """Make the pages of these functions writable inside a block."""
         pages = {address & ~(mmap.PAGESIZE - 1) for address in addresses}
         read_and_run, changed = mmap.PROT_READ | mmap.PROT_EXEC, []
         try:
@@ -310,10 +310,10 @@ class Stepper:
 
     @contextlib.contextmanager
     def _breakable(self) -> Iterator[ctypes.Array[ctypes.c_uint64]]:
-        """Pairs of addresses between which breakpoints can be set for the time of a block; two zeros end them.
+        """Return pairs of addresses between which breakpoints can be set inside a block; two zeros end them.
 
-        That is all code from files, as far as the system lets it be written to. Other threads would run into
-        a breakpoint: where there are some, and where the system refuses, the trap flag does it all.
+        These are all spans of code from files that the system allows to be written. Another thread would run into a
+        breakpoint. So if there are other threads, or if the system refuses, only the trap flag is used.
         """
         ours: list[tuple[int, int]] = []
         held = contextlib.ExitStack()
@@ -327,7 +327,7 @@ class Stepper:
             yield (ctypes.c_uint64 * (2 * len(ours) + 2))(*(address for pair in ours for address in pair))
 
     def _protect(self, address: int, protection: int, code: str) -> None:
-        """Protect a page otherwise. Raises Unavailable, with a reason of that code, if the system refuses."""
+        """Change the protection of a page. Raises Unavailable, with a reason of this code, if the system refuses."""
         if self._mprotect(address, mmap.PAGESIZE, protection) != 0:
             raise Unavailable(reason(code, error=os.strerror(ctypes.get_errno())))
 
@@ -354,20 +354,20 @@ class Stepper:
 
 
 def _meanwhile() -> int:
-    """The signals that wait while something is stepped: those that come from outside."""
+    """Return the signals that wait while something is stepped: those that come from outside."""
     left = {getattr(signal, name) for name in SIGNALS_LEFT} | set(GLIBC_OWN)
     return sum(1 << number - 1 for number in range(1, 65) if number not in left)
 
 
 def _threads() -> int:
-    """How many threads this process has."""
+    """Return how many threads this process has."""
     return len(os.listdir("/proc/self/task"))
 
 
 def _private_code() -> Iterator[tuple[int, int, bool]]:
-    """Where this process's code lies that came from files and that no other shares, and whether it can be written to.
+    """Yield the spans of code that come from files and that no other process shares, and whether each is writable.
 
-    What was made while the program ran may be made anew meanwhile, elsewhere or here.
+    Code that was made while the program ran is left out: the program may replace it meanwhile.
     """
     with open("/proc/self/maps") as lines:
         mapped = [line.split(maxsplit=5) for line in lines]
@@ -386,5 +386,5 @@ def _memory(size: int) -> mmap.mmap:
 
 
 def rows_of(steps: Steps) -> list[tuple[int, ...]]:
-    """The rows as numbers."""
+    """Return the rows as numbers."""
     return list(struct.iter_unpack("<8Q", steps.rows))

@@ -1,12 +1,13 @@
-"""Step calls of a program while it is recorded, one representative of each kind: every one in a fork of its own.
+"""Step calls of a program while it is recorded: one representative of each kind, each in a fork of its own.
 
-The fork is made right before the call, so that its inputs are the program's own. It runs on one thread, steps this one
-call, and ends with it, or as soon as anything of Python's runs: no line of the program runs twice. The program waits
-meanwhile. Which call is stepped is known before it is made: of kinds that were called before, as they come again.
-A builtin that was stepped is called in one more fork, at full speed, in which oneDNN and MKL print what they do.
+The fork is made right before the call, so that the inputs are the program's own. The fork runs on one thread and steps
+this one call. It ends with the call, or as soon as any Python code begins: no line of the program runs twice. The
+program waits meanwhile. The call to step is chosen before it is made, among kinds that were called before, because
+kinds come again. A stepped builtin is called in one more fork, at full speed, in which oneDNN and MKL print what they
+do.
 
-A builtin is stepped from its function of C on, an operator by syntax (`a + b`, of which Python tells no profile
-function) from its entry point on, a node of backward from its `apply` on.
+Stepping begins at the C function of a builtin, at the entry point of an operator by syntax (`a + b`, which Python does
+not report to a profile function), or at the `apply` of a node of backward.
 """
 
 from __future__ import annotations
@@ -35,20 +36,21 @@ from .whose import OURS
 if TYPE_CHECKING:
     from .messages import LibraryCallData, OperatorKindData, SentStepsData
 
-# Times as many instructions where the libraries print: MKL prints all that it knows of the machine first.
+# Factor for the number of instructions while the libraries print: MKL first prints everything it knows about the
+# machine.
 PRINTING = 10
 ROWS = 1 << 17  # rows of the log: 8 MB
-MOST_INSTRUCTIONS = 150_000  # of one call
-FORK = 20_000  # instructions that a fork counts for besides, whatever comes of it: it takes as long as these, or longer
-SECONDS = 30.0  # a net: one call is stepped that long at most
-WAIT = 0.05  # seconds between looks at whether a signal waits
-GRACE = 10.0  # seconds that a child may take besides
-TRIES = 3  # forks for one kind that may come to nothing
-OTHER, BROKEN = 3, 4  # with which status a child ends where Python ran, and where our own code failed
+MOST_INSTRUCTIONS = 150_000  # instructions of one call
+FORK = 20_000  # cost of a fork in instructions, even if it gives no result: it takes as long as these, or longer
+SECONDS = 30.0  # seconds to step one call, at most: a last resort
+WAIT = 0.05  # seconds between checks for waiting signals
+GRACE = 10.0  # additional seconds for a child
+TRIES = 3  # forks without result that one kind may have
+OTHER, BROKEN = 3, 4  # exit status of a child in which Python ran, and in which our own code failed
 NODES = ("engine", "node")
-# Builtins that may run between the fork and the operator: they change nothing, and call nothing of the program's.
+# Builtins that may run between the fork and the operator: they change nothing, and call no code of the program.
 HARMLESS = frozenset({len, isinstance, issubclass, callable, id, abs, ord, chr, ascii, bin, hex})
-THREADS = ("pt_autograd",)  # how torch names threads of the engine that run backward for a device
+THREADS = ("pt_autograd",)  # how torch names the engine's threads that run backward for a device
 
 # Why a kind was not stepped.
 ONCE = reason("called-once")
@@ -58,22 +60,22 @@ NO_BUDGET = reason("budget-spent")
 NO_CALL = reason("no-further-call")
 NO_ENTRY = reason("no-entry-point")
 
-Key = tuple[tuple[str, str] | None, int, int]  # the builtin, the number of the sets, that of the kind
+Key = tuple[tuple[str, str] | None, int, int]  # the builtin, the number of the sets, the number of the kind
 
 
 @dataclass(eq=False)
 class Representative:
-    """Calls of one kind from one builtin with the same sets: one of them stands for all."""
+    """Calls of one kind from one builtin with the same sets: one stepped call represents all."""
 
     key: Key
-    first: OperatorKindData  # the kind's first call
+    first: OperatorKindData  # the first call of the kind
     calls: int = 0
-    least: int = 0  # nanoseconds of one call
+    least: int = 0  # the fewest nanoseconds of a call
     tries: int = 0
-    known: bool = False  # it was called before what is folded now
+    known: bool = False  # it was called in an earlier slice
     stepped: bool = False
-    why: Said | None = None  # it is not stepped
-    addresses: tuple[int, ...] | None = None  # of what is stepped, one of them; None as long as nobody looked
+    why: Said | None = None  # the reason why it is not stepped
+    addresses: tuple[int, ...] | None = None  # addresses where stepping may begin; None before the lookup
 
     @property
     def what(self) -> What:
@@ -81,7 +83,7 @@ class Representative:
 
     @property
     def name(self) -> str:
-        """The operator's or node's own name."""
+        """Return the name of the operator or node."""
         return str(self.first["name"]).removeprefix("autograd::engine::evaluate_function: ")
 
     @property
@@ -94,69 +96,69 @@ What = Literal["builtin", "op", "node"]
 
 @dataclass(eq=False)
 class Stepped:
-    """What a fork stepped, and which call that is: told when the program's own such call is folded."""
+    """The steps of a fork, and which call they belong to. That is known when the program's own call is folded."""
 
     what: What
-    path: int | None  # of a builtin the number of its path
+    path: int | None  # the path number of a builtin
     name: str
     overload: str | None
-    number: int  # which call of that name
-    tried: Representative  # what it was meant to be
+    number: int  # which call of this name
+    tried: Representative  # the kind that was expected
     row: int | None = None
-    units: int = 0  # of a builtin: how many operators it called
-    met: int = 0  # calls of that name so far
-    event: Any = None  # the call of that number
-    key: Key | None = None  # which kind it turned out to be
-    part: SentStepsData | None = None  # what was stepped, packed
-    libraries: list[LibraryCallData] = field(default_factory=list)  # what oneDNN and MKL told of the same call
+    units: int = 0  # how many operators a builtin called
+    met: int = 0  # calls of this name so far
+    event: Any = None  # the event of the call with this number
+    key: Key | None = None  # the kind that it turned out to be
+    part: SentStepsData | None = None  # the steps, packed
+    libraries: list[LibraryCallData] = field(default_factory=list)  # what oneDNN and MKL printed for the same call
 
 
 class Stepping:
-    """Steps calls as long as its budget, in instructions, lasts.
+    """Steps calls until its budget of instructions is spent.
 
     Raises Unavailable if this process cannot be stepped.
     """
 
     def __init__(self, budget: int, seconds: float | None = None) -> None:
-        self._seconds = seconds  # after which nothing more is stepped, so that the program has the rest of its time
+        self._seconds = seconds  # then stepping stops, so that the program has the rest of its time
         self._stepper = Stepper(ROWS, MOST_INSTRUCTIONS, SECONDS)
         self.left, self.stepped = budget, 0
-        self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's own threads
-        self._since: int | None = None  # when a wait began that lasts
+        self.waited = self.waited_on_processors = 0  # nanoseconds: by the clock, and of this process's threads
+        self._since: int | None = None  # when the current wait began
         self.forks = 0
-        self.came: Mapping[int, Any] = {}  # signals that wait: what is stepped then is given up
-        self.reason: Said | None = None  # why nothing more is stepped
+        self.came: Mapping[int, Any] = {}  # waiting signals: with one, the current step is given up
+        self.reason: Said | None = None  # why stepping has stopped
         self.in_child = False
         self._met: dict[Key, Representative] = {}
         self._chosen: set[Key] = set()
-        # By path and sets; and of the last backward. What is folded since is beside it until anything is decided again.
+        # By path and sets; and the nodes of the last backward. The newly folded ones join them only before a decision.
         self._last: dict[tuple[int, int], Representative] = {}
         self._last_folded: dict[tuple[int, int], Representative] = {}
         self._nodes: list[Key] = []
         self._nodes_folded: list[Key] = []
-        self.brought_new = False  # the last slice had kinds that were not known before
-        self.builtins: dict[tuple[tuple[str, str], int], list[Representative]] = {}  # those to be stepped
+        self.brought_new = False  # whether the last slice had new kinds
+        self.builtins: dict[tuple[tuple[str, str], int], list[Representative]] = {}  # the builtins to step
         self.syntax: dict[Any, list[Representative]] = {}
         self.nodes: list[Representative] = []
         self._sites: dict[Key, set[Any]] = {}
         self.done: list[Stepped] = []
-        self.awaited: list[Stepped] = []  # those whose own call was not folded yet
+        self.awaited: list[Stepped] = []  # stepped calls whose own call is not folded yet
 
     @property
     def wants_graph(self) -> bool:
-        """Whether backward comes for the first time: which nodes it will run, its graph alone tells."""
+        """Return whether this is the first backward: then only its graph says which nodes it will run."""
         return not self._nodes and self.reason is None and self.left > FORK
 
     @property
     def looks_closely(self) -> bool:
-        """Whether slices should be short: kinds that are new may come again soon."""
+        """Return whether slices should be short, because new kinds may come again soon."""
         new, self.brought_new = self.brought_new, False
         return new and self.reason is None and self.left > FORK
 
-    # --- what is folded ---
+    # --- folded calls ---
 
     def met(self, key: Key, first: OperatorKindData, path: int, duration: int, site: Any) -> None:
-        """An operator call, or a node, was folded; `site`: of an operator by syntax, what ran before it, and where."""
+        """Note a folded operator call or node. `site` (only for operator syntax): its place, and what ran before it."""
         candidate = self._met.get(key)
         if candidate is None:
             candidate = self._met[key] = Representative(key, first)
@@ -171,11 +173,11 @@ class Stepping:
             self._nodes_folded.append(key)
 
     def backward_begins(self) -> None:
-        """What is folded from here on are the nodes of another backward."""
+        """Note that the nodes folded from here on belong to another backward."""
         self._nodes_folded = []
 
     def folded(self) -> None:
-        """A slice was folded: what was stepped before it is known now, and what is worth stepping next is chosen."""
+        """Use a folded slice: find the program's own calls that match the stepped ones; choose what to step next."""
         self._last.update(self._last_folded)
         self._last_folded.clear()
         self._nodes = self._nodes_folded.copy()
@@ -187,11 +189,11 @@ class Stepping:
         self._choose()
 
     def _conclude(self, call: Stepped) -> None:
-        """What was stepped counts for the kind that the program's own call turned out to be."""
+        """Assign the steps to the kind that the program's own call turned out to be."""
         kind = self._met[call.key] if call.key is not None and call.units <= 1 else None
         if kind is not call.tried:
             call.tried.tries += 1
-        call.event = None  # it holds all events of its profile
+        call.event = None  # an event keeps its whole profile alive
         is_warm = kind is not None and (kind.known or call.number > 1)
         if kind is not None and is_warm and not kind.stepped:
             kind.stepped, kind.why = True, None
@@ -213,10 +215,10 @@ class Stepping:
                 for site in self._sites[candidate.key]:
                     self.syntax.setdefault((site, sets), []).append(candidate)
 
-    # --- what is stepped ---
+    # --- stepping calls ---
 
     def wanted(self, path: int, builtin: tuple[str, str], sets: int) -> Representative | None:
-        """What a builtin that is called now will be, if that is worth stepping."""
+        """Return the expected kind of the builtin that is called now, if that kind is worth stepping."""
         some = self.builtins.get((builtin, sets))
         if not some:
             return None
@@ -242,10 +244,10 @@ class Stepping:
                 return
 
     def backward(self, graph: Mapping[str, int]) -> None:
-        """Fork for each node that is worth it and that the backward before had: which node that is, is known by it.
+        """Fork for each node that is worth stepping, if the backward before ran it: the order then gives its number.
 
-        Of the first backward it is not: of each class of which its `graph` has several nodes, the second one is
-        stepped.
+        At the first backward there is no such order. Then, for each class with several nodes in `graph`, the second
+        node is stepped.
         """
         if self._nodes:
             for candidate in list(self.nodes):
@@ -263,7 +265,7 @@ class Stepping:
             self._step(Stepped("node", None, candidate.name, None, number, candidate), candidate.addresses or ())
 
     def _entry(self, candidate: Representative) -> tuple[int, ...]:
-        """Where in machine code an operator, or a node, begins; of one whose overload is not told, each overload."""
+        """Return the addresses where an operator or node begins; if the overload is unknown, those of all overloads."""
         if candidate.addresses is None:
             if candidate.what == "node":
                 entries = [native.node_entry(candidate.name)]
@@ -277,7 +279,7 @@ class Stepping:
         return candidate.addresses
 
     def _step(self, call: Stepped, addresses: tuple[int, ...]) -> None:
-        if self.left <= FORK or not call.tried.is_open:  # what was folded just now may have told that it was stepped
+        if self.left <= FORK or not call.tried.is_open:  # the last fold may have shown that the kind was stepped
             return
         self.reason = self.reason or why_not()
         if self._seconds is not None and self.waited > self._seconds * 1e9:
@@ -309,7 +311,7 @@ class Stepping:
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
-        """The program waits for forks of it, which takes no time of its own. A fork leaves this at once."""
+        """Count the time in this block as waiting for forks, not as time of the program. A fork leaves it at once."""
         self._since, processor = time.perf_counter_ns(), time.process_time_ns()
         try:
             yield
@@ -321,18 +323,18 @@ class Stepping:
             self.waited_on_processors += time.process_time_ns() - processor
 
     def _waits_for(self) -> int:
-        """For how many nanoseconds the program waits now."""
+        """Return how many nanoseconds the current wait has lasted."""
         return time.perf_counter_ns() - self._since if self._since is not None else 0
 
     def _fork(self, prepare: Callable[[], None], seconds: float) -> tuple[int, bool] | None:
-        """Fork, and wait for the child, which `prepare` makes ready: how it ended, and whether it was killed as late.
+        """Fork, prepare the child, and wait for it; return its status, and whether it was killed as late.
 
-        None in the child itself, and where none could be made.
+        `prepare` runs in the child. Returns None in the child itself, and if no child could be made.
         """
         self.left -= FORK
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, of threads: ours
+                warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, about threads: they are ours
                 child = os.fork()
         except OSError as error:
             self.reason = reason("no-process-forked", error=str(error.strerror))
@@ -343,18 +345,18 @@ class Stepping:
         return _ended(child, seconds, self.came)
 
     def _heard_in(self, prepare: Callable[[int], None], seconds: float) -> list[LibraryCallData]:
-        """What oneDNN and MKL tell in a fork that `prepare` makes ready, given a descriptor of a file in memory."""
+        """Return what oneDNN and MKL print in a fork. `prepare` runs in the fork; it gets the file for the output."""
         with suppress(OSError), open(os.memfd_create("ptexplore"), "rb") as file:
             if self._fork(lambda: prepare(file.fileno()), seconds) == (0, False):
                 return libraries.told_in(file, "forward")
         return []
 
     def _listen(self, call: Stepped, addresses: tuple[int, ...]) -> list[LibraryCallData]:
-        """What oneDNN and MKL tell of a call that was stepped.
+        """Return what oneDNN and MKL print during a call that was stepped.
 
-        A builtin is called at full speed: Python says when it ends. Of an operator that syntax calls, and of a node,
-        nothing does: it is stepped to its end once more, and once more to where it begins, and what is told beyond that
-        is its own. Both are done only where something is told at full speed.
+        A builtin is called at full speed, because Python reports its end. Nothing reports the end of an operator by
+        syntax, or of a node. So this is stepped to its end once more, and once more to its beginning. The difference is
+        the output of the call itself. These two forks are made only if the libraries print anything at full speed.
         """
         at_speed = GRACE + 4e-9 * call.tried.least
         if call.what == "builtin":
@@ -368,7 +370,7 @@ class Stepping:
         return whole[len(before) :]
 
     def _heard_until(self, most: int, call: Stepped, addresses: tuple[int, ...]) -> list[LibraryCallData] | None:
-        """What is told until a call has ended, or has run for `most` instructions; None if that came otherwise."""
+        """Return the library calls until a call ends, or has run `most` instructions; None if it ends otherwise."""
         self._stepper.clear()
         self._stepper.most = most
         told = self._heard_in(partial(self._hear_stepped, addresses, call.number), SECONDS + GRACE)
@@ -386,28 +388,28 @@ class Stepping:
             candidate.why = PYTHON if os.WEXITSTATUS(status) == OTHER else NO_CALL
 
     def _enter_child(self, prepare: Callable[[], None]) -> None:
-        """In the child: get ready, and return to what is about to be called."""
+        """In the child: get ready, and return to the call that comes next."""
         try:
             self.in_child = True
             resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(null, stream)
-            torch.set_num_threads(1)  # OpenMP's other threads are not there: before the first operator
+            torch.set_num_threads(1)  # before the first operator: the fork lacks OpenMP's other threads
             api.settle_after_fork()
             prepare()
         except BaseException:
             os._exit(BROKEN)
 
     def _become(self, addresses: tuple[int, ...], number: int) -> None:
-        """In the child: the call of that number is stepped."""
+        """In the child: step the call with this number."""
         api.compile_never(Stepping._other.__code__)
         self._stepper.arm(addresses, number)
         sys.setprofile(self._other)
 
     def _hear(self, descriptor: int, until: Callable[[FrameType, str, Any], None]) -> None:
-        """In the child: what the libraries print goes to `descriptor`, until the profile function `until` ends it."""
-        libraries.flush()  # what the program's own code has not written yet: to nowhere
+        """In the child: send the libraries' output to `descriptor`, until the profile function `until` ends it."""
+        libraries.flush()  # output that the program has not written yet goes nowhere
         os.dup2(descriptor, 1)
         api.compile_never(until.__code__)
         self._listening = api.library_output()
@@ -415,20 +417,20 @@ class Stepping:
         sys.setprofile(until)
 
     def _hear_stepped(self, addresses: tuple[int, ...], number: int, descriptor: int) -> None:
-        """In the child: the call of that number is stepped, and what the libraries print until then is written."""
+        """In the child: step the call with this number, and write what the libraries print until then."""
         libraries.write_at_once()
         self._hear(descriptor, _overheard)
         self._become(addresses, number)
 
     def _other(self, frame: FrameType, event: str, argument: Any) -> None:
-        """In the child something of Python's begins: it ends, unless that is harmless."""
+        """In the child: end the process when other Python code begins, unless it is harmless."""
         if self._stepper.has_begun() or not _is_harmless(frame, event, argument):
             os._exit(OTHER)
 
-    # --- what is told ---
+    # --- the results ---
 
     def parts(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
-        """Each stepped call, with the number of its row of calls, and what libraries told of it."""
+        """Yield each stepped call, with the number of its row of calls, and the library calls in it."""
         for call in self.done:
             if call.part is not None:
                 op = f"{call.name}.{call.overload}" if call.overload else call.name
@@ -438,7 +440,7 @@ class Stepping:
                 yield part, call.libraries
 
     def why(self, key: Key) -> Said | None:
-        """Why a kind was not stepped; None if it was."""
+        """Return why a kind was not stepped; None if it was."""
         candidate = self._met[key]
         if candidate.stepped:
             return None
@@ -450,7 +452,7 @@ class Stepping:
 
 
 def _heard(_frame: FrameType, event: str, _argument: Any) -> None:
-    """In a child that listens: the builtin has ended, or Python begins in it, which no fork may run."""
+    """End a child that listens: the builtin has ended, or Python code begins in it, which no fork may run."""
     if event not in ("c_return", "c_exception"):
         os._exit(OTHER)
     libraries.flush()
@@ -458,16 +460,16 @@ def _heard(_frame: FrameType, event: str, _argument: Any) -> None:
 
 
 def _overheard(_frame: FrameType, _event: str, _argument: Any) -> None:
-    """In a child that listens to what is called by syntax, or to nodes: something else begins or ends."""
+    """End a child that listens to an operator by syntax or to a node: something else begins or ends."""
     libraries.flush()
     os._exit(0)
 
 
 def why_not() -> Said | None:
-    """Why no call of this program may be stepped in a fork; None if it may.
+    """Return why no call of this program may be stepped in a fork; None if it may.
 
-    What a fork leaves behind are threads that hold locks, devices, and whoever waits for the program's own children.
-    OpenMP's threads hold none: the fork uses one thread.
+    Three things make a fork unsafe: threads that hold locks, devices in use, and code that waits for the program's own
+    children. OpenMP's threads hold no locks: the fork uses one thread.
     """
     device = api.device_in_use()
     if device is not None:
@@ -487,7 +489,7 @@ def why_not() -> Said | None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    """Whether a thread is the recorder's own: by the function that it began with."""
+    """Return whether a thread is the recorder's own, by the function with which the thread began."""
     while frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename.startswith(OURS)
@@ -498,13 +500,13 @@ def _thread_names() -> Iterable[str]:
         try:
             with open(f"/proc/self/task/{task}/comm") as name:
                 yield name.read().strip()
-        except OSError:  # it ended
+        except OSError:  # the thread ended
             continue
 
 
 def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
-    """Whether what Python does between the fork and the call leaves everything outside of the process as it is."""
-    if event in ("call", "return"):  # the function that was to call it may not end; a tick of the recorder's may be due
+    """Return whether Python code between the fork and the call leaves everything outside the process unchanged."""
+    if event in ("call", "return"):  # the calling function may not end; a tick of the recorder may be due
         return frame.f_code.co_filename.startswith((api.TORCH_DIR + os.sep, OURS))
     if event == "c_call" and argument not in HARMLESS:
         table, _ = api.identify(argument) or ("", "")
@@ -513,7 +515,7 @@ def _is_harmless(frame: FrameType, event: str, argument: Any) -> bool:
 
 
 def _ended(child: int, seconds: float, came: Mapping[int, Any]) -> tuple[int, bool]:
-    """Wait for a child: how it ended, and whether it was killed since it took too long, or since a signal came."""
+    """Wait for a child; return its status, and whether it was killed because it took too long or a signal came."""
     late, end = False, time.monotonic() + seconds
     try:
         watch = os.pidfd_open(child)
@@ -540,5 +542,5 @@ def _ended(child: int, seconds: float, came: Mapping[int, Any]) -> tuple[int, bo
         os.kill(child, signal.SIGKILL)
     try:
         return os.waitpid(child, 0)[1], late
-    except ChildProcessError:  # the program takes its children's ends itself
+    except ChildProcessError:  # the program collects the status of its children itself
         return 0, late

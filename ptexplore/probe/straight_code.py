@@ -1,9 +1,10 @@
 """How far x86-64 code goes straight on: the lengths of its instructions, and where its branches lead.
 
-A step by the trap flag raises #DB, for which the kernel reads a debug register: in a virtual machine the host has to
-answer that, and one step takes as long as six breakpoints (#BP). So the handler reads on until the next instruction
-that may go elsewhere, sets a breakpoint there, and lets all before it run at full speed; what a plain branch does it
-does itself. Whatever the tables do not know for certain is stepped by the trap flag.
+A step with the trap flag raises #DB, for which the kernel reads a debug register. In a virtual machine the host must
+answer that read, and one step takes as long as six breakpoints (#BP). So the handler reads on until the next
+instruction that may go elsewhere, and sets a breakpoint there. All instructions before it run at full speed. The
+handler carries out a plain branch itself. An instruction that the tables do not know for certain is stepped with the
+trap flag.
 
 From the Intel 64 manual, volume 2: 2.1 to 2.3 (how an instruction is encoded), appendix A (opcodes).
 """
@@ -12,27 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-# What a byte means where an opcode may stand. Below ESCAPE: an ordinary instruction; bit 0: it has a ModRM byte, the
-# others: which immediate operand it has.
+# The meaning of a byte at the position of an opcode. Below ESCAPE it is an ordinary instruction: bit 0 says whether it
+# has a ModRM byte, and the other bits say which immediate operand it has.
 HAS_MODRM = 1
 NO_NUMBER, BYTE, WORD_OR_MORE, UP_TO_EIGHT = 0, 2, 4, 6
 ESCAPE, VEX2, VEX3, EVEX, THREE_BYTES, THREE_BYTES_AND_NUMBER = 0x10, 0x11, 0x12, 0x13, 0x14, 0x15
 REX, REX_W, PREFIX, SIZE_PREFIX = 0x20, 0x21, 0x22, 0x23
-NOT_BYTE, NOT_WORD, MOV_BYTE, MOV_WORD, CALL_OR_JUMP = 0x30, 0x31, 0x32, 0x33, 0x34  # the ModRM byte says which it is
-# From here on an instruction that does not go straight on, or is not known. Those after END the handler does itself.
+NOT_BYTE, NOT_WORD, MOV_BYTE, MOV_WORD, CALL_OR_JUMP = 0x30, 0x31, 0x32, 0x33, 0x34  # the ModRM byte says which
+# From here on: instructions that do not go straight on, or that are unknown. The handler carries out those after END.
 END, SHORT_JCC, JCC, CALL, JUMP, SHORT_JUMP, RETURN = range(0x40, 0x47)
 
-# Where each table begins, of 256 bytes but for the last two.
+# Where each table begins. A table has 256 bytes, except the last two.
 FIRST, SECOND, VECTOR, MODRM, SIZES, TAKEN = 0, 256, 512, 768, 1024, 1056
 LENGTH = TAKEN + 512
-WITH_SIB = 0x80  # in the table of ModRM bytes: the byte after it may ask for four bytes more
-MOST = 48  # instructions that are read ahead
-MARGIN = 32  # bytes before the end of the known code beyond which nothing is read ahead
+WITH_SIB = 0x80  # in the table of ModRM bytes: the next byte may require four more bytes
+MOST = 48  # how many instructions are read ahead
+MARGIN = 32  # nothing is read ahead into the last bytes of the known code
 _SIZE, _WIDE = 1, 2  # the flags of prefixes: 66, REX.W
 
 
 def tables(returns: bool = True) -> bytes:
-    """The tables; `returns`: the handler may make and end calls, whose return addresses stand on one stack only."""
+    """Return the tables. `returns`: the handler may carry out calls and returns itself.
+
+    It may if return addresses are on one stack only, which means that there is no shadow stack.
+    """
     made = bytearray(LENGTH)
     made[FIRST:SECOND] = _first()
     made[SECOND:VECTOR] = _second()
@@ -55,7 +59,7 @@ def _filled(*rows: tuple[int, Iterable[int]]) -> bytes:
 
 
 def _first() -> bytes:
-    """The one-byte opcodes. What handles flags, segments, ports, strings or far addresses ends the straight code."""
+    """Return the table of one-byte opcodes. Flags, segments, ports, strings and far addresses end the straight code."""
     arithmetic = range(0x00, 0x40, 8)
     return _filled(
         (HAS_MODRM, [opcode + form for opcode in arithmetic for form in range(4)]),
@@ -90,7 +94,7 @@ def _first() -> bytes:
 
 
 def _second() -> bytes:
-    """The opcodes behind 0F."""
+    """Return the table of the opcodes behind 0F."""
     return _filled(
         (HAS_MODRM, [0x0D, *range(0x10, 0x20), *range(0x28, 0x30), *range(0x40, 0x70), *range(0x74, 0x77)]),
         (HAS_MODRM, [*range(0x7C, 0x80), *range(0x90, 0xA0), 0xA3, 0xA5, 0xAB, 0xAD, 0xAE, 0xAF, 0xB0, 0xB1, 0xB3]),
@@ -104,7 +108,7 @@ def _second() -> bytes:
 
 
 def _vector() -> bytes:
-    """The same, of instructions that a VEX or EVEX prefix begins."""
+    """Return the same table for instructions with a VEX or EVEX prefix."""
     return _filled(
         (HAS_MODRM, [*range(0x10, 0x18), *range(0x28, 0x30), 0x41, 0x42, *range(0x44, 0x48), 0x4A, 0x4B]),
         (HAS_MODRM, [*range(0x50, 0x70), *range(0x74, 0x77), *range(0x78, 0x80), *range(0x90, 0x94), 0x98, 0x99]),
@@ -115,7 +119,7 @@ def _vector() -> bytes:
 
 
 def _of_modrm(byte: int) -> int:
-    """How many bytes a ModRM byte is with those that it asks for (volume 2, table 2-2)."""
+    """Return the length of a ModRM byte with the bytes that it requires (volume 2, table 2-2)."""
     mode, base = byte >> 6, byte & 7
     if mode == 3:
         return 1
@@ -126,16 +130,19 @@ def _of_modrm(byte: int) -> int:
 
 
 def _is_taken(condition: int, flags: int) -> bool:
-    """Whether a branch with this condition is taken; `flags` has CF, PF, ZF, SF, OF in bits 0 to 4 (appendix B.1.4)."""
+    """Return whether a branch with this condition is taken.
+
+    `flags` has CF, PF, ZF, SF, OF in bits 0 to 4 (appendix B.1.4).
+    """
     carry, parity, zero, sign, overflow = (bool(flags >> bit & 1) for bit in range(5))
     less = sign != overflow
     holds = (overflow, carry, zero, carry or zero, sign, parity, less, less or zero)[condition >> 1]
     return holds != bool(condition & 1)
 
 
-# Reads one instruction. rdx is its address, rbx that of the tables. It goes on at `straight`, where rdi is the address
-# after it, or at `ends`, where r8 is what it is, rdi the address after its opcode, and rcx which of the two prefixes it
-# has. It changes rcx, rdi, r8 and rbp.
+# Reads one instruction. rdx is its address, rbx the address of the tables. It continues at `straight`, where rdi is the
+# address after the instruction. Or it continues at `ends`, where r8 is the kind of instruction, rdi the address after
+# its opcode, and rcx its flags of the two prefixes. It changes rcx, rdi, r8 and rbp.
 READING = f"""
     mov rdi, rdx
     movabs rcx, 0
@@ -282,7 +289,7 @@ operands:
     jmp straight
 """
 
-# Returns the length of the instruction at rdi, 0 for one that does not go straight on. For the test of the tables.
+# Returns the length of the instruction at rdi, or 0 for one that does not go straight on. For the test of the tables.
 MEASURE = f"""
     push rbx
     push rbp

@@ -1,8 +1,8 @@
-"""PyTorch's own OpInfo samples, one operator after another, each run untraced and then through every pass.
+"""PyTorch's own OpInfo samples, one operator after another: each runs untraced, and then through every pass.
 
-Works for `work: "survey"`: what is to be run comes in on stdin, one a line: an operator, and maybe what its sample is
-put into (`WAYS`). What becomes of it goes out as the messages of a trace, with "plain" before and "done" after them.
-`torch.testing._internal.common_methods_invocations` is a private module of torch, shipped in its wheel; where it cannot
+Handles `work: "survey"`. Each line of stdin asks for an operator, and maybe for something to put its sample inside
+(`WAYS`). The results are sent as the messages of a trace, with "plain" before and "done" after them.
+`torch.testing._internal.common_methods_invocations` is a private module of torch, and part of its wheel. If it cannot
 be imported, "no-samples" says why.
 """
 
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 
     SampleTold = SampleToldData | NoSampleData
 
-WHOLE = 3_000_000, 250_000  # instructions that are stepped of a whole expression, and those of them singly (see native)
-TRIES = 5  # samples that are tried, the smallest first, before an operator counts as one without
+WHOLE = 3_000_000, 250_000  # instructions stepped in a whole expression, and how many of them singly (see native)
+TRIES = 5  # samples to try, the smallest first, before an operator counts as one without samples
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
-TOLD = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # what an expression can spell
-SPELT = 16  # items of a list that are spelt out
-CALLS = 6  # operator calls that are stepped of a sample that is put into something, where all of it is too much
-BATCH = 2  # how many times a tensor of a sample is stacked for vmap
+TOLD = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # values that can be spelt
+SPELT = 16  # items of a list that are spelled out
+CALLS = 6  # operator calls to step in a sample that is put inside something, if stepping all of it is too much
+BATCH = 2  # how often a tensor of a sample is stacked for vmap
 AROUND = """\
 class Around(torch.autograd.Function):
     @staticmethod
@@ -63,7 +63,8 @@ class Around(torch.autograd.Function):
         return {expression}
 """
 
-# The code of why torch refuses a sample inside something, by what its error says. Else the error speaks for itself.
+# The code of the reason why torch refuses a sample inside something, by the text of the error. No match: the error's
+# text is the reason.
 REFUSALS = {
     "no-batching-rule-inside": r"hit the vmap fallback|[Bb]atching rule not implemented|not yet have a batching rule|"
     r"do not yet support|isn't supported yet",
@@ -77,9 +78,9 @@ RunPasses = Callable[["RunRequestData"], None]
 
 
 def written(op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -> tuple[str, dict[str, Any]]:
-    """One sample of one operator as an expression, and what its names stand for, made anew for every evaluation.
+    """Return a sample of an operator as an expression, and the values of its names, made anew for each evaluation.
 
-    Making one runs operators, which may start threads: only ever in a child that forks no more.
+    Making a sample runs operators, which may start threads. So this runs only in a child that no longer forks.
     """
     sample = next(itertools.islice(samples(op, dtype, request), number, None))
     values = _Written()
@@ -91,7 +92,7 @@ def written(op: Any, number: int, dtype: torch.dtype, request: RunRequestData) -
 
 @dataclass(frozen=True)
 class PutInside:
-    """An expression that has a sample's expression inside: what its names stand for, and what must be run before."""
+    """An expression around a sample's expression, with the values of its names, and the code that must run before."""
 
     expression: str
     values: dict[str, Any]
@@ -100,7 +101,7 @@ class PutInside:
 
 
 def mapped(expression: str, values: dict[str, Any]) -> PutInside:
-    """The sample under vmap, over every tensor of it: each is stacked for that."""
+    """Put the sample under vmap, over all of its tensors: each is stacked."""
     names = _tensor_names(values)
     stacked = {name: torch.stack([values[name]] * BATCH) for name in names}
     given = ", ".join(names)
@@ -109,13 +110,13 @@ def mapped(expression: str, values: dict[str, Any]) -> PutInside:
 
 
 def jit_traced(expression: str, values: dict[str, Any]) -> PutInside:
-    """The sample under torch.jit.trace, every tensor of it an input."""
+    """Put the sample under torch.jit.trace. Each of its tensors is an input."""
     given = ", ".join(_tensor_names(values))
     return PutInside(f"torch.jit.trace(lambda {given}: {expression}, ({given},), check_trace=False)", values)
 
 
 def in_function(expression: str, values: dict[str, Any]) -> PutInside:
-    """The sample as the forward of an autograd Function, its tensors with requires_grad where they can have it."""
+    """Make the sample the forward of an autograd Function, with requires_grad on each tensor that allows it."""
     given = ", ".join(_tensor_names(values))
     return PutInside(f"Around.apply({given})", values, (AROUND.format(names=given, expression=expression),), True)
 
@@ -132,7 +133,7 @@ def _tensor_names(values: dict[str, Any]) -> list[str]:
 
 
 class _Written:
-    """Values as Python would spell them; what it cannot spell gets a name."""
+    """Values as Python spells them; a value that Python cannot spell gets a name."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -141,7 +142,7 @@ class _Written:
         self._free = itertools.chain(letters, (f"{a}{n}" for n in itertools.count(1) for a in letters))
 
     def name(self, name: str | None, value: Any) -> str:
-        """The name that stands for a value: one alone, however often it is given."""
+        """Return the name of a value: always the same name for the same value."""
         if id(value) not in self._names:
             self._names[id(value)] = name or next(self._free)
             self.values[self._names[id(value)]] = value
@@ -158,7 +159,7 @@ class _Written:
 
 
 def samples(op: Any, dtype: torch.dtype, request: RunRequestData) -> Iterator[Any]:
-    """The operator's samples on the CPU, from one state of every source of random numbers."""
+    """Yield the operator's samples on the CPU, always from the same state of every source of random numbers."""
     seed = int(request["seed"])
     random.seed(seed)
     torch.manual_seed(seed)
@@ -168,7 +169,7 @@ def samples(op: Any, dtype: torch.dtype, request: RunRequestData) -> Iterator[An
 
 
 def public_name(op: Any) -> str | None:
-    """What one writes to call the operator; None where OpInfo calls it through a function of its own."""
+    """Return the name by which users call the operator; None if OpInfo calls it through a function of its own."""
     named = op.op.name() if isinstance(op.op, torch._ops.OpOverload) else ""
     overload = str(getattr(op.op, "_qualified_op_name", "")) or named
     for name in (f"torch.{op.name}", f"torch.Tensor.{op.name}", f"torch.ops.{overload.replace('::', '.')}"):
@@ -181,8 +182,8 @@ def public_name(op: Any) -> str | None:
 
 
 def serve(request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
-    """Say which operators there are, then survey those that are asked for, until stdin ends."""
-    gc.disable()  # all that is made stays: looking for what does not takes a fifth of the time
+    """Send the names of all operators, then survey the requested ones until stdin ends."""
+    gc.disable()  # everything made here stays, and a search for garbage takes a fifth of the time
     try:
         from torch.testing._internal.common_methods_invocations import op_db
     except ImportError as error:
@@ -202,7 +203,7 @@ def serve(request: RunRequestData, channel: Channel, run_passes: RunPasses) -> N
 
 
 def _survey(op: Any, asked: SurveyAskedData, request: RunRequestData, channel: Channel, run_passes: RunPasses) -> None:
-    """One operator, its sample alone or put into something: untraced in a child of its own, then the passes."""
+    """Survey one operator, with its sample or a sample inside something: untraced in a child, then in the passes."""
     begins: RunBeginsData = {"type": "begin", "recorder": "plain"}
     channel.send(begins)
     inside = asked["inside"]
@@ -240,13 +241,13 @@ def _inside(way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequ
 def _made_inside(
     way: str, op: Any, number: int, dtype: torch.dtype, request: RunRequestData
 ) -> tuple[str, dict[str, Any]]:
-    """As `written`, of a sample that is put into something."""
+    """Return the same as `written` for a sample that is put inside something."""
     inside = _inside(way, op, number, dtype, request)
     return inside.expression, inside.values
 
 
 def _plain_inside(op: Any, asked: SampleInsideData, request: RunRequestData) -> SampleTold:
-    """Evaluate a sample put into something, with nothing looking on; why not, in a word, where torch refuses it."""
+    """Evaluate a sample inside something, without recorders. If torch refuses it, return the reason."""
     way, number, dtype = asked["way"], asked["sample"], getattr(torch, asked["dtype"])
     if not _tensor_names(written(op, number, dtype, request)[1]):
         return _no_sample(reason("no-tensor-in-sample"))
@@ -283,7 +284,7 @@ def _no_sample(told: Said) -> NoSampleData:
 
 
 def refusal(text: str, kind: str) -> Said:
-    """Why torch refuses a sample inside something: the sort of reason, and the operator or the error's own words."""
+    """Return why torch refuses a sample inside something: the sort of reason, and the operator or the error's text."""
     first = text.strip().split("\n")[0][:TEXT]
     for code, pattern in REFUSALS.items():
         if re.search(pattern, text):
@@ -293,7 +294,7 @@ def refusal(text: str, kind: str) -> Said:
 
 
 def _plain(op: Any, request: RunRequestData) -> SampleTold:
-    """Evaluate the smallest sample that can be, with nothing looking on: the expression and the result's digest."""
+    """Evaluate the smallest possible sample without recorders: return the expression and the digest of the result."""
     dtype, why = _dtype(op, request["backward"])
     if dtype is None:
         return _no_sample(why)
@@ -320,7 +321,7 @@ def _plain(op: Any, request: RunRequestData) -> SampleTold:
 
 
 def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, Said]:
-    """The kind of number to take samples of, the most usual first, or None; and why there is none."""
+    """Return the dtype for the samples, the most usual first, or None; and the reason for None."""
     if backward and not op.supports_autograd:
         return None, reason("no-backward-of")
     supported = op.supported_backward_dtypes("cpu") if backward else op.supported_dtypes("cpu")
@@ -329,7 +330,7 @@ def _dtype(op: Any, backward: bool) -> tuple[torch.dtype | None, Said]:
 
 
 def _smallest_first(op: Any, dtype: torch.dtype, request: RunRequestData) -> list[int]:
-    """The samples' numbers by how many elements their tensors have; last those with an empty one, which run no loop."""
+    """Return the numbers of the samples by size. Samples with an empty tensor come last, because they run no loop."""
     order: list[tuple[bool, int, int]] = []
     for number, sample in enumerate(samples(op, dtype, request)):
         sizes = [tensor.numel() for tensor in tensors([sample.input, sample.args, sample.kwargs])]
@@ -338,7 +339,7 @@ def _smallest_first(op: Any, dtype: torch.dtype, request: RunRequestData) -> lis
 
 
 def _evaluated(request: RunRequestData) -> tuple[str, str | None]:
-    """What a sample gave, described, and a digest of it."""
+    """Return a description of the result of a sample, and a digest of it."""
     evaluation = passes.prepared("plain", request)
     result = evaluation.evaluate()
     if request["backward"]:

@@ -1,6 +1,6 @@
-"""Modules that recorders use while a program runs, as they were before it: a program may replace what is in them.
+"""Copies of the modules that recorders use during a program: the program may replace functions in the originals.
 
-A test that mocks `time.perf_counter`, or counts how often `os.getpid` is called, must not meet a recorder's calls.
+A test that mocks `time.perf_counter`, or that counts the calls of `os.getpid`, must not see the calls of a recorder.
 """
 
 from __future__ import annotations

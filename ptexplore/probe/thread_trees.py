@@ -1,4 +1,4 @@
-"""Which of a profile's trees are of which thread of Python's, and in which order threads are folded."""
+"""Which trees of a profile belong to which Python thread, and in which order threads are folded."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Any
 from . import torch_api as api
 from .paths import Path
 
-THREAD = "t"  # markers are named "ptexplore:t<number>" in each thread of Python's that is not the main one
+THREAD = "t"  # in each Python thread except the main one, markers are named "ptexplore:t<number>"
 MARKED = api.MARK
 
 
 class ThreadTrees:
-    """Parts what threads ran by where they were. `at` is told of each thread, by number, when a profile begins."""
+    """Splits the events of threads by where the threads were. `at` is set when a profile begins, by thread number."""
 
     def __init__(self) -> None:
-        # Of each thread of Python's but the main one where it was when the profile began, path and number of the sets,
-        # and its own path.
+        # For each Python thread except the main one: where it was when the profile began, as path and number of the
+        # sets, and its own path.
         self.at: dict[int, tuple[Path, int, Path]] = {}
-        self._numbers: dict[int, int] = {}  # which of them it is, by the profiler's number of a thread
+        self._numbers: dict[int, int] = {}  # by the profiler's number of a thread: the number of the Python thread
 
     def parted(
         self, roots: list[Any], thread: int, main: int | None, root: Path, workers: Callable[[], Path]
     ) -> Iterator[tuple[list[Any], Path, int]]:
-        """A thread's trees, each with the path that they lie in and the number of the thread-local sets.
+        """Yield the trees of a thread, each part with its path and the number of the thread-local sets.
 
-        A thread of Python's opens its markers again at its next call: until then it is where it was.
+        A Python thread opens its markers again at its next call. Until then its events belong to the path where it was.
         """
         numbers = (event.name.removeprefix(MARKED + THREAD) for event in roots if event.name.startswith(MARKED))
         known = next((int(number) for number in numbers if number.isdecimal()), self._numbers.get(thread))
         if thread == main:
             self._numbers[thread] = 0
-        if thread == main or (main is None and known is None):  # it is None where another thread began the profile
+        if thread == main or (main is None and known is None):  # main is None if another thread began the profile
             yield roots, root, 0
             return
         if known is not None:
@@ -48,9 +48,10 @@ class ThreadTrees:
 
 
 def in_order(threads: Mapping[int, Any], elsewhere: Callable[[], Sequence[tuple[int, int]]]) -> list[int]:
-    """The threads, the main one first; but before one that ran nodes those whose calls recorded them.
+    """Return the threads in the order of folding: the main one first.
 
-    `threads` has the main one first; `elsewhere` tells which thread ran nodes of which other one.
+    If a thread ran nodes that other threads recorded, the recording threads come before it. `threads` has the main one
+    first. `elsewhere` returns pairs: a thread that ran nodes, and the thread that recorded them.
     """
     if len(threads) == 1:
         return list(threads)

@@ -1,4 +1,4 @@
-"""The threads of a recorded program: the stack of each, and the thread-local key sets that are on in it."""
+"""The threads of a recorded program: the stack of each, and its thread-local key sets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class KnownSets:
-    """The thread-local key sets, and transforms, that were on together: each has a number.
+    """The combinations of thread-local key sets and transforms that were on: each has a number.
 
-    `by_words`: by memory that changes with them, where that tells them alone, as no transform was on.
+    `by_words`: the number by the bytes of memory that change with the sets. This holds only combinations without
+    transforms, which the bytes determine.
     """
 
     __slots__ = ("_numbers", "by_words")
@@ -30,7 +31,7 @@ class KnownSets:
         self.by_words: dict[bytes, int] = {}
 
     def read(self, thread: Thread) -> int:
-        """The number of those that are on in this thread now."""
+        """Return the number of the combination that is on in this thread now."""
         transforms = api.transforms()
         include, exclude = api.local_bits()
         read = (include, exclude, tuple((layer["level"], layer["kind"]) for layer in transforms))
@@ -40,7 +41,7 @@ class KnownSets:
         return number
 
     def told(self) -> list[LocalSetsData]:
-        """All of them as plain data, by number."""
+        """Return all combinations as plain data, by number."""
         return [
             {"include": include, "exclude": exclude, "transforms": [{"level": n, "kind": kind} for n, kind in layers]}
             for include, exclude, layers in self._numbers
@@ -48,9 +49,10 @@ class KnownSets:
 
 
 class Threads:
-    """All threads that ran under the profile function, by number; each finds its own one in `local`.
+    """All threads that ran under the profile function, by number. Each thread finds itself in `local`.
 
-    `main`: the main thread's number, as Python counts; `watcher`: that of the recorder's own thread, if it has begun.
+    `main`: the number of the main thread in Python. `watcher`: the number of the recorder's own thread, if it has
+    begun.
     """
 
     __slots__ = ("_fold", "_paths", "_profiler", "by_number", "local", "main", "sets", "watcher")
@@ -65,12 +67,12 @@ class Threads:
 
     @property
     def mine(self) -> Thread | None:
-        """This thread, if it ran under the profile function."""
+        """Return this thread, if it ran under the profile function."""
         thread: Thread | None = getattr(self.local, "thread", None)
         return thread
 
     def new(self) -> Thread:
-        """This thread, which was not met before."""
+        """Make the entry for this thread, which has none yet."""
         path = self._paths.root
         ident = threading.get_ident()
         is_main = ident == self.main
@@ -89,14 +91,14 @@ class Threads:
     # --- stacks ---
 
     def leave(self, thread: Thread) -> None:
-        """What is open innermost ends."""
+        """Close the innermost open slot."""
         if thread.closed:
             self.open_again(thread)
         if len(thread.stack) > 1:
             self._profiler.close(thread.stack.pop())
 
     def unwind(self, thread: Thread, frame: FrameType) -> None:
-        """A function ends whose own calls' ends were not seen: code took the hook away meanwhile."""
+        """Handle the end of a function if the ends of its calls were not seen: code removed the hook meanwhile."""
         if thread.closed:
             self.open_again(thread)
         if any(slot.frame is frame for slot in thread.stack):
@@ -105,7 +107,7 @@ class Threads:
             self.leave(thread)
 
     def look_at_sets(self, thread: Thread, *, around: bool = True) -> int:
-        """The thread-local sets now; `around`: the open function's marker tells them from here on, if they changed."""
+        """Return the thread-local sets now. `around`: if they changed, the open function gets a new marker."""
         if thread.closed:
             self.open_again(thread)
         words = thread.words.tobytes() if thread.words is not None else b""
@@ -122,7 +124,7 @@ class Threads:
         return sets
 
     def open_again(self, thread: Thread) -> None:
-        """In a thread whose markers another one closed: open them, and count the time for which they were closed."""
+        """Open markers of this thread that another thread closed, and count the time for which they were closed."""
         still_open = set(map(id, thread.stack))
         closed, thread.closed = [slot for slot in thread.closed if id(slot) in still_open], []
         _count_closed(thread, closed)
@@ -130,12 +132,13 @@ class Threads:
         for slot in closed:
             self._profiler.open(slot)
 
-    # --- as a profile ends and begins ---
+    # --- when a profile ends and begins ---
 
     def close_all(self) -> list[Slot | Any]:
-        """Close every open marker and range of the program's; the slots and ranges that had one, outermost first.
+        """Close every open marker and range of the program; return their slots and ranges, outermost first.
 
-        Those of other threads are left to them: an operator would stand in a marker of whichever thread opened it.
+        The slots of other threads are not returned. Each thread opens its own markers again, because an operator would
+        otherwise lie in a marker of the thread that opened it.
         """
         were_open: list[Slot | Any] = []
         mine = self.mine
@@ -146,12 +149,12 @@ class Threads:
             for slot in thread.stack:
                 if slot.mark is not None and thread is not mine:
                     thread.closed.append(slot)
-                    thread.seen = None  # it is asked at its next call
+                    thread.seen = None  # the thread reads its sets at its next call
                 elif slot.mark is not None:
                     were_open.append(slot)
                 while ranges and ranges[0][0] is slot:
                     were_open.append(ranges.pop(0)[1])
-            were_open.extend(range_ for _, range_ in ranges)  # a generator's that is not running
+            were_open.extend(range_ for _, range_ in ranges)  # a range of a generator that is not running
         for opened in reversed(were_open):
             if isinstance(opened, Slot):
                 self._profiler.close(opened)
@@ -162,7 +165,7 @@ class Threads:
         return were_open
 
     def open_all(self) -> None:
-        """Open the markers of what is open, as the recorder's profiler goes on after one of the program's."""
+        """Open the markers of all open slots, when the recorder's profiler goes on after a profile of the program."""
         mine = self.mine
         for thread in self.by_number:
             if thread is not mine:
@@ -172,19 +175,19 @@ class Threads:
                 self._profiler.open(slot)
 
     def tell_fold(self) -> None:
-        """Tell where the other threads are as a profile begins: their markers are opened by themselves, and later."""
+        """Tell the fold where the other threads are when a profile begins: these threads open their markers later."""
         at = {t.number: (t.stack[-1].path, t.stack[-1].sets, t.stack[0].path) for t in self.by_number}
         self._fold.are_at(at)
 
     # --- at the end ---
 
     def count_closed(self) -> None:
-        """Count the time for which markers were closed that no thread opens any more."""
+        """Count the time for which markers were closed that no thread opens any longer."""
         for thread in self.by_number:
             _count_closed(thread, thread.closed)
 
     def let_go(self) -> None:
-        """Hold nothing of the program's any longer."""
+        """Release all objects of the program."""
         for thread in self.by_number:
             thread.names, thread.ranges = {}, []
             for slot in thread.stack:

@@ -1,9 +1,9 @@
-"""Where C++ threw what the user's code raises: the error's text with C++'s stack, from a run of its own.
+"""Where C++ threw the error of the user's code: the error's text with the C++ stack, from a run of its own.
 
-Torch's C++ keeps the line that throws with each error, and the functions that are left. It writes both into the error's
-text where TORCH_SHOW_CPP_STACKTRACES is set when torch is imported (torch/csrc/Module.cpp). So that is asked of a
-process of its own: elsewhere the text would be another one than your program sees. Torch keeps no
-line with errors of other classes: who raised those is noted there (raises.py).
+With each error, torch's C++ keeps the line that throws and the functions that the error left. It writes both into the
+text of the error if TORCH_SHOW_CPP_STACKTRACES is set when torch is imported (torch/csrc/Module.cpp). So a process of
+its own sets this variable: anywhere else it would change the text that your program sees. Torch keeps no line for
+errors of other classes. For these, the run notes which function raised (raises.py).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from .messages import RunRequestData, RunToldData, SentThrowData
 
 RECORDER: Final = "thrown"
-STACK_LIMIT = 200_000  # characters kept of a message with C++'s stack
+STACK_LIMIT = 200_000  # characters kept of a message with the C++ stack
 
 
 def run(request: RunRequestData) -> RunToldData:
-    """The pass in this process: an observation "thrown" with the text, none where nothing was raised.
+    """Run the pass in this process: an observation "thrown" with the text, or no observation if nothing was raised.
 
     Raises Refused or Raised as every pass does.
     """

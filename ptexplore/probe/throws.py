@@ -1,11 +1,11 @@
-"""Which line of C++ threw, noted while it happens: for what runs once, as it would without us.
+"""Which line of C++ threw, noted while the program runs: for code that runs only once, without changing what it does.
 
-Every error of torch's C++ that knows its line is made by one constructor, c10::Error::Error(SourceLocation, string),
-which each library calls by an entry of its jump table (ELF: DT_JMPREL). While the log is on, these entries lead to a
-few instructions of ours first (probe/machine_code.py), which note place, words and C++'s stack. No error is another one
-for it, and what throws nothing runs nothing of it. x86-64 Linux with glibc.
+One constructor makes every error of torch's C++ that knows its line: c10::Error::Error(SourceLocation, string). Each
+library calls this constructor through an entry of its jump table (ELF: DT_JMPREL). While the log is on, these entries
+lead to a few instructions of ours first (probe/machine_code.py). They note the place, the text and the C++ stack. The
+errors themselves do not change, and without an error none of these instructions run. x86-64 Linux with glibc.
 
-The notes are in memory that forks share, so that a worker process of a DataLoader tells its own.
+The notes are in memory that forks share, so that a worker process of a DataLoader can add its own notes.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from .messages import SentThrowData
 
 RECORDER: Final = "thrown"
-MAKES_ERRORS = "_ZN3c105ErrorC{}ENS_14SourceLocationE"  # C1 and C2 are one function: of an object, of a base class
+MAKES_ERRORS = "_ZN3c105ErrorC{}ENS_14SourceLocationE"  # C1 and C2 (for an object, for a base class) are one function
 STRINGS = (
     "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
     "Ss",
-)  # std::string of the ABIs since and before GCC 5
+)  # std::string in the ABI since GCC 5, and in the one before
 STRTAB, SYMTAB, STRSZ, PLTRELSZ, JMPREL = 5, 6, 10, 2, 23  # tags of the dynamic section (elf.h)
-RELOCATION, SYMBOL = 6, 6  # 32-bit words
+RELOCATION, SYMBOL = 6, 6  # sizes in 32-bit words
 WRITABLE = mmap.PROT_READ | mmap.PROT_WRITE
-OWN_FRAMES = 1  # the note's own
-LENGTH = 4  # which of a note's words is the length of its text
-# Names of types are others in Python (processErrorMsg of torch/csrc/Exceptions.cpp).
+OWN_FRAMES = 1  # frames of the note itself
+LENGTH = 4  # which word of a note is the length of its text
+# Names of types differ in Python (processErrorMsg of torch/csrc/Exceptions.cpp).
 _TYPES = rb"(Sparse)?(CUDA|CPU)(Byte|Char|Double|Float|Int|Long|Short|Half)Type"
 TYPES = re.compile(rb"Variable\[%b\]|%b" % (_TYPES, _TYPES))
 TEXT_LIMIT = 200_000  # characters of a stack
-INTERPRETED = "The following operation failed in the TorchScript interpreter."  # and then the error's own words
+INTERPRETED = "The following operation failed in the TorchScript interpreter."  # the error's own text follows
 
 
 class NoNotes(Exception):
@@ -70,7 +70,7 @@ _Library._fields_ = (
 
 
 class _Address(ctypes.Structure):
-    """What dladdr1 tells of an address (dlfcn.h: Dl_info)."""
+    """The result of dladdr1 for an address (dlfcn.h: Dl_info)."""
 
     _fields_ = (
         ("file", ctypes.c_char_p),
@@ -82,7 +82,7 @@ class _Address(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Note:
-    """An error that C++ made: its words (of long ones the beginning, and how long), where, and the stack."""
+    """An error that C++ made: its text (if long, its beginning and the full length), its place, and the stack."""
 
     number: int
     process: int
@@ -100,18 +100,18 @@ class Note:
 
     @property
     def in_python(self) -> bytes:
-        """The words as Python has them."""
+        """Return the text as Python shows it."""
         return TYPES.sub(_python_type, self.words)
 
     def says(self, text: bytes) -> bool:
-        """Whether an error's whole text is this one's words."""
+        """Return whether the whole text of an error is the text of this one."""
         words = self.in_python
         if self.is_whole:
             return text == words
         return len(text) >= len(words) and text.startswith(TYPES.sub(_python_type, self.words[:-LONGEST_TYPE]))
 
 
-LONGEST_TYPE = 40  # bytes: where words are cut a type's name may be
+LONGEST_TYPE = 40  # bytes: a cut text may end within the name of a type
 
 
 def _python_type(named: re.Match[bytes]) -> bytes:
@@ -120,12 +120,12 @@ def _python_type(named: re.Match[bytes]) -> bytes:
 
 
 class JumpTables:
-    """Entries of all libraries' jump tables that lead to code of ours first, between `on` and `off`.
+    """Entries in the jump tables of all libraries that lead to code of ours first, between `on` and `off`.
 
-    `hooks` are the functions that are watched, by their name in the tables, and where the code of ours for each begins.
+    `hooks` has the watched functions by their names in the tables, each with the address of our code for it.
     """
 
-    skipped: tuple[bytes, ...] = ()  # how the names of libraries begin whose own calls are not watched
+    skipped: tuple[bytes, ...] = ()  # libraries whose calls are not watched, by the beginning of the name
 
     def __init__(self) -> None:
         if sys.platform != "linux" or platform.machine() != "x86_64" or sys.maxsize < 1 << 32:
@@ -141,11 +141,11 @@ class JumpTables:
             raise NoNotes(reason("notes-refused", error=str(error))) from error
         backtrace(ctypes.byref((ctypes.c_void_p * 1)()), 1)  # the first call loads libgcc
         self._begin = ctypes.addressof(ctypes.c_char.from_buffer(self._notes))
-        # Entries that lead to us, what they led to, and whether their pages cannot be written to.
+        # The changed entries, their earlier targets, and whether their pages are read-only.
         self._put: list[tuple[int, int, bool]] = []
         self._registered = False
         self._since = 0
-        self._known: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {}  # the entries of a library, with the names
+        self._known: dict[tuple[bytes, int], list[tuple[int, bytes]]] = {}  # by library: its entries, with the names
         self._hooks: dict[bytes, int] = {}
         self._unwinding: list[int] = []
         placed: dict[str, int] = {}
@@ -157,7 +157,7 @@ class JumpTables:
             raise NoNotes(reason("notes-unexecutable"))
 
     def _written(self) -> Iterator[tuple[int, tuple[int, ...], bytes, tuple[int, ...]]]:
-        """What is noted since the log is on, in order: number, seven words, the text, and the places of the stack."""
+        """Yield the notes since the log is on, in order: number, seven words, the text, and the places of the stack."""
         count = self._count()
         for number in range(max(self._since, count - code.NOTES), count):
             begin = code.NOTE * (1 + number % code.NOTES)
@@ -169,7 +169,7 @@ class JumpTables:
                 yield number, tuple(words), text, stack[OWN_FRAMES:]
 
     def _programs(self, backtrace: int) -> dict[bytes, str]:
-        """What runs first, by the name of the function. Raises NoNotes where this torch or Python has none of them."""
+        """Return the code that runs first, by function name. Raises NoNotes if this torch or Python lacks them."""
         raise NotImplementedError
 
     def on(self) -> None:
@@ -187,12 +187,12 @@ class JumpTables:
             before, hook = ctypes.c_uint64.from_address(entry).value, self._hooks[name]
             if before != hook:
                 is_locked = bisect_right(writable, entry) % 2 == 0
-                self._put.append((entry, before, is_locked))  # known before it is set: to put it back does no harm
+                self._put.append((entry, before, is_locked))  # listed first: putting it back early does no harm
                 if not self._set(entry, hook, is_locked=is_locked):
                     self._put.pop()
 
     def off(self) -> None:
-        """Note no more: every entry is as it was."""
+        """Stop noting errors, and put back every entry."""
         while self._put:
             entry, before, is_locked = self._put[-1]
             self._set(entry, before, is_locked=is_locked)
@@ -206,7 +206,7 @@ class JumpTables:
         return int(ctypes.c_uint64.from_address(self._begin).value)
 
     def _frames_of(self, stack: Sequence[int]) -> Iterator[tuple[str, int]]:
-        """Of each address that a call returns to: the library, and the address in it, of one byte before."""
+        """Yield for each return address its library, and the address in the library of the byte before."""
         for address in stack:
             place, library = _Address(), ctypes.POINTER(_Library)()
             told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
@@ -222,7 +222,7 @@ class JumpTables:
             library = library.contents.next
 
     def _entries(self) -> Iterator[tuple[int, bytes]]:
-        """The addresses of the entries of jump tables that lead to functions that are watched, each with its name."""
+        """Yield the addresses of all jump table entries that lead to watched functions, each with its name."""
         for library in self._libraries():
             if os.path.basename(library.name or b"").startswith(self.skipped or (b"\0",)):
                 continue
@@ -254,7 +254,7 @@ class JumpTables:
             yield library.bias + (low | high << 32), ours[symbols[number]]
 
     def _set(self, entry: int, target: int, *, is_locked: bool) -> bool:
-        """Have an entry lead elsewhere, whether or not its page can be written to; whether that could be done."""
+        """Change the target of an entry, even if its page is read-only; return whether that was possible."""
         page = entry & -mmap.PAGESIZE
         if is_locked and self._mprotect(ctypes.c_void_p(page), mmap.PAGESIZE, WRITABLE):
             return False
@@ -264,7 +264,7 @@ class JumpTables:
         return True
 
     def _place(self, program: str) -> int:
-        """Put code, and what tells how to unwind through it, into memory that is made executable; its address."""
+        """Put code and its unwind information into memory that becomes executable; return its address."""
         begin = ctypes.addressof(ctypes.c_char.from_buffer(self._code)) + self._code.tell()
         note = code.assemble(program)[0]
         try:
@@ -278,24 +278,24 @@ class JumpTables:
 
 
 class ThrowLog(JumpTables):
-    """The notes of c10::Error, made once in a process. `on` and `off` put entries of jump tables there and back."""
+    """The notes about c10::Error, made once in a process. `on` and `off` set and put back entries of jump tables."""
 
     _made: ThrowLog | None = None
 
     @classmethod
     def where_possible(cls) -> ThrowLog | None:
-        """That of this process; None where there can be none."""
+        """Return the log of this process; None if errors cannot be noted."""
         with suppress(NoNotes):
             return cls.of_this_process()
         return None
 
     def prepare(self) -> None:
-        """Look for the entries now, which takes a while: what is forked from here on knows them."""
+        """Find the entries now, which takes a while: later forks then know them."""
         collections.deque(self._entries(), maxlen=0)
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note errors meanwhile, if that can be."""
+        """Note errors inside this block, if that is possible."""
         try:
             with suppress(NoNotes):
                 self.on()
@@ -305,7 +305,7 @@ class ThrowLog(JumpTables):
 
     @classmethod
     def of_this_process(cls) -> ThrowLog:
-        """That of this process. Raises NoNotes where there can be none."""
+        """Return the log of this process. Raises NoNotes if errors cannot be noted."""
         if cls._made is None:
             cls._made = cls()
         return cls._made
@@ -316,17 +316,21 @@ class ThrowLog(JumpTables):
         return {name.format(number).encode(): note for number in (1, 2)}
 
     def caught(self, ended: str | None) -> list[Note]:
-        """The errors that this process made since the log is on, without the last one of the text that `ended` it."""
+        """Return the errors that this process made since the log is on, without the last one with the text `ended`.
+
+        `ended` is the text of the error that ended the evaluation.
+        """
         notes = [note for note in self._notes_made() if note.process == os.getpid()]
         encoded = ended.encode("utf-8", "surrogateescape") if ended is not None else None
         last = next((note for note in reversed(notes) if encoded is not None and note.says(encoded)), None)
         return [note for note in notes if note is not last]
 
     def told(self, text: str) -> SentThrowData | None:
-        """Who threw an error with this text, as an observation's data: the last that C++ made with these words, if any.
+        """Return where an error with this text was thrown, as data of an observation.
 
-        Of an error that another process of the program threw, which torch's loader hands on inside of a longer text,
-        there is no stack: what it left is not what was left here.
+        The place is the place of the last error that C++ made with this text. Another process of the program may have
+        thrown the error; torch's loader then passes it on in a longer text. Such an error has no stack, because it left
+        functions of the other process. Returns None if no note fits.
         """
         encoded = text.encode("utf-8", "surrogateescape")
         notes, own = list(self._notes_made()), os.getpid()
@@ -345,7 +349,7 @@ class ThrowLog(JumpTables):
         return {"text": f"{text}\n{place}{stack}"[:TEXT_LIMIT], "elsewhere": note.process != own}
 
     def _constructor(self) -> tuple[str, int, bool]:
-        """The constructor's symbol with a hole, its address, and whether strings are the older ABI's."""
+        """Return the constructor's symbol with a hole, its address, and whether strings are of the older ABI."""
         core = next(
             (lib.name for lib in self._libraries() if os.path.basename(lib.name).startswith(b"libc10.so")), None
         )
@@ -357,14 +361,14 @@ class ThrowLog(JumpTables):
         raise NoNotes(reason("errors-made-otherwise"))
 
     def _notes_made(self) -> Iterator[Note]:
-        """The notes since the log is on, in order."""
+        """Yield the notes since the log is on, in order."""
         for number, (function, file, line, process, length, *time), words, stack in self._written():
             place = _text_at(function), _text_at(file), line & 0xFFFFFFFF
             yield Note(number, process, words, length, *place, stack, time[0] * 10**9 + time[1])
 
 
 def address_of(function: Any) -> int:
-    """The address of a function that ctypes found."""
+    """Return the address of a function that ctypes found."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -373,7 +377,7 @@ def _text_at(address: int) -> str:
 
 
 def _dynamic(library: Any) -> Iterator[tuple[int, int]]:
-    """A library's dynamic section; what is an address there is one in memory."""
+    """Yield the entries of a library's dynamic section. An address is converted to an address in memory."""
     place = library.dynamic
     while place:
         tag, value = struct.unpack("<qQ", ctypes.string_at(place, 16))
@@ -389,7 +393,7 @@ def _memory(address: int, size: int) -> memoryview:
 
 
 def _writable_spans() -> list[int]:
-    """Where this process's memory can be written to: begins and ends in turn, in order."""
+    """Return the writable spans of this process's memory: begins and ends in turn, in order."""
     spans: list[int] = []
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as lines:
         for line in lines:

@@ -1,7 +1,7 @@
 """Every private PyTorch API that the recorders use, each behind a name of ours.
 
-Where a torch version lacks one, the function says so by its return value (documented at each), never by guessing.
-Checked against torch 2.6.0 and 2.13.0.
+If a version of torch lacks an API, the function says so by its return value, as its docstring explains. It never
+guesses. Checked against torch 2.6.0 and 2.13.0.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 
-COPY_SLICES = "CopySlices"  # how the name of the node ends that is around that of a write through a view
-MARK = "ptexplore:"  # how the recorders' own events are named in the profiler's tree
+COPY_SLICES = "CopySlices"  # the end of the name of the node around the node of a write through a view
+MARK = "ptexplore:"  # how the names of the recorders' own events begin in the profiler's tree
 
 # Extension modules whose builtins come from generated python_*_functions.cpp (tools/autograd/gen_python_functions.py).
 TABLES = {
@@ -43,39 +43,39 @@ COMPOSITE = "CompositeExplicitAutograd"  # the alias under which torch.library.c
 _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))
 
-MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # what Module.__call__ is
-# The functions that go back through a graph, and what each calls the tensors that it begins at.
+MODULE_CALL = torch.nn.Module._wrapped_call_impl.__code__  # the code of Module.__call__
+# The functions that run backward, each with its parameter for the tensors that backward starts at.
 BACKWARD = {torch.autograd.backward.__code__: "tensors", torch.autograd.grad.__code__: "outputs"}
 
 if TYPE_CHECKING:
     from .messages import TensorLayerData, TransformData
 
-TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # of the imported torch package
+TORCH_DIR = os.path.dirname(os.path.abspath(str(torch.__file__)))  # the folder of the imported torch package
 
 
 def operator_names() -> list[str]:
-    """Every registered operator overload's name."""
+    """Return the names of all registered operator overloads."""
     return sorted(torch._C._dispatch_get_all_op_names())
 
 
 def dump(op: str) -> str:
-    """All registrations of an operator, as OperatorEntry::dumpState prints them."""
+    """Return all registrations of an operator, as OperatorEntry::dumpState prints them."""
     return str(torch._C._dispatch_dump(op))
 
 
 def dump_table(op: str) -> str:
-    """The operator's effective dispatch table, as OperatorEntry::dumpComputedTable prints it."""
+    """Return the operator's effective dispatch table, as OperatorEntry::dumpComputedTable prints it."""
     return str(torch._C._dispatch_dump_table(op))
 
 
 def digest(dumped: str, table: str) -> str:
-    """A hash of an operator's registrations and table that does not depend on where torch is installed."""
+    """Return a hash of an operator's registrations and table that does not depend on where torch is installed."""
     text = f"{dumped}\n{table}".replace(TORCH_DIR, "")
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
-    """The operator's schema text and tags; (None, []) for one that was registered without a schema."""
+    """Return the operator's schema text and tags; (None, []) if it was registered without a schema."""
     name, _, overload = op.partition(".")
     try:
         schema = torch._C._get_schema(name, overload)
@@ -89,10 +89,11 @@ def schema_and_tags(op: str) -> tuple[str | None, list[str]]:
 
 
 def makes_a_tensor(method: str) -> bool:
-    """Whether a method of Tensor is an operator that never returns its tensor or a view of it.
+    """Return whether a method of Tensor is an operator that never returns its tensor or a view of it.
 
-    By the alias annotations of its schemas. A composite operator may return what it was given whatever these say
-    (type_as does), so none of those counts; nor does a method that is no operator of the dispatcher.
+    The alias annotations of its schemas say this. But a composite operator may return its input whatever its
+    annotations say (type_as does), so for a composite operator the answer is False. It is also False for a method that
+    is no operator of the dispatcher.
     """
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{method}")
     of_tensors = [s for s in schemas if s.arguments and str(s.arguments[0].type) == "Tensor"]
@@ -100,7 +101,7 @@ def makes_a_tensor(method: str) -> bool:
 
 
 def _may_be_composite(schema: Any) -> bool:
-    """Whether the operator of a schema has a composite kernel, or is none of the dispatcher's."""
+    """Return whether the operator of a schema has a composite kernel, or is unknown to the dispatcher."""
     name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
     try:
         composite = torch._C.DispatchKey.CompositeImplicitAutograd
@@ -110,10 +111,11 @@ def _may_be_composite(schema: Any) -> bool:
 
 
 def keys() -> dict[str, tuple[int, int]]:
-    """Each dispatch key's name, with its raw bits and those of the full set after it.
+    """Return each dispatch key's name, with its raw bits and the bits of the full set after it.
 
-    The names that this torch's parser knows come first; a functionality's bit that none of them has is named as torch
-    prints the set of that bit alone (AutocastXLA, Fake). Per-backend keys that the parser does not know are left out.
+    The names that this torch's parser knows come first. A functionality bit may have none of these names. Such a bit
+    gets the name that torch prints for the set of that bit only (AutocastXLA, Fake). Per-backend keys that the parser
+    does not know are left out.
     """
     names = [line.partition(":")[0] for line in dump_table("aten::matmul").splitlines() if ": " in line]
     names += [name for name in dir(torch._C.DispatchKey) if not name.startswith("_")]
@@ -127,7 +129,7 @@ def keys() -> dict[str, tuple[int, int]]:
 
 
 def _key_bits(name: str) -> tuple[int, int] | None:
-    """A key's raw bits and those of the full set after it; None for a name that is no runtime key."""
+    """Return a key's raw bits and the bits of the full set after it; None for a name that is no runtime key."""
     try:
         key = torch._C._dispatch_key_parse(name)
         raw = torch._C.DispatchKeySet(key).raw_repr()
@@ -138,7 +140,7 @@ def _key_bits(name: str) -> tuple[int, int] | None:
 
 
 def _printed_key(bit: int) -> dict[str, tuple[int, int]]:
-    """The key of a functionality's bit, by the name that torch prints; {} for a bit that is no key's."""
+    """Return the key of a functionality bit, under the name that torch prints; {} if no key has this bit."""
     key = torch._C.DispatchKey(bit - backend_count() + 1)  # the enum begins with Undefined
     raw, names = _bits_and_names(torch._C.DispatchKeySet(key))
     if raw != 1 << bit or len(names) != 1:
@@ -147,28 +149,28 @@ def _printed_key(bit: int) -> dict[str, tuple[int, int]]:
 
 
 def backend_count() -> int:
-    """How many low bits of a DispatchKeySet are backend bits."""
+    """Return how many low bits of a DispatchKeySet are backend bits."""
     return int(torch._C._dispatch_num_backends())
 
 
 def key_set(tensor: Any) -> tuple[int, list[str]]:
-    """A tensor's dispatch key set: raw, and the names as torch prints them, lowest priority first."""
+    """Return a tensor's dispatch key set: raw, and the names as torch prints them, lowest priority first."""
     return _bits_and_names(torch._C._dispatch_keys(tensor))
 
 
 def raw_key_set(tensor: Any) -> int:
-    """A tensor's dispatch key set as a number."""
+    """Return a tensor's dispatch key set as a number."""
     return int(torch._C._dispatch_keys(tensor).raw_repr())
 
 
 def key_sets(tensors: Iterable[Any]) -> dict[int, int]:
-    """The key sets of tensors by the address of their TensorImpl, which the profiler records as impl_ptr."""
+    """Return the key sets of tensors by the address of their TensorImpl, which the profiler records as impl_ptr."""
     with without_overrides():
         return {int(tensor._cdata): raw_key_set(tensor) for tensor in tensors}
 
 
 def tensors_have_names() -> bool:
-    """Whether a tensor that is a Python object now has names for its dimensions. Newer torches have no such names."""
+    """Return whether any tensor that is now a Python object has names for its dimensions; False in newer torches."""
     key = getattr(torch._C.DispatchKey, "Named", None)
     if key is None:
         return False
@@ -178,42 +180,42 @@ def tensors_have_names() -> bool:
 
 
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
-    """This thread's include and exclude sets, each raw and by name."""
+    """Return this thread's include and exclude sets, each raw and by name."""
     sets = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
     return _bits_and_names(sets[0]), _bits_and_names(sets[1])
 
 
 @functools.cache
 def python_key() -> int:
-    """The bit of the key by which operators go to `__torch_dispatch__`."""
+    """Return the bit of the key that sends operators to `__torch_dispatch__`."""
     return int(torch._C.DispatchKeySet(torch._C.DispatchKey.Python).raw_repr())
 
 
 def local_bits() -> tuple[int, int]:
-    """This thread's include and exclude sets, raw."""
+    """Return this thread's include and exclude sets, raw."""
     include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
     return int(include.raw_repr()), int(exclude.raw_repr())
 
 
 def local_words() -> memoryview | None:
-    """Sixteen bytes of memory that change whenever this thread's include or exclude set does.
+    """Return sixteen bytes of memory that change whenever this thread's include or exclude set changes.
 
-    Ask for them in the thread that is meant. None where torch's library does not export them, or has something else
-    under that name.
+    Call this in the thread whose sets are needed. Returns None if torch's library does not export them, or has
+    something else under that name.
     """
     return _local_words() if _are_local_sets() else None
 
 
 def _local_words() -> memoryview:
     library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libc10.so"))
-    # A PODLocalDispatchKeySet (c10/core/impl/LocalDispatchKeySet.h); what is looked up is this thread's.
+    # A PODLocalDispatchKeySet (c10/core/impl/LocalDispatchKeySet.h). The lookup gives the one of this thread.
     words = (ctypes.c_uint64 * 2).in_dll(library, "_ZN3c104impl26raw_local_dispatch_key_setE")
     return memoryview(words).cast("B").cast("Q")
 
 
 @functools.cache
 def _are_local_sets() -> bool:
-    """Whether the words are this thread's sets: they must change as the sets do."""
+    """Return whether the words are this thread's sets: they must change exactly as the sets change."""
     try:
         words = _local_words()
     except (OSError, ValueError):
@@ -228,7 +230,7 @@ def _are_local_sets() -> bool:
 
 @functools.cache
 def transform_keys() -> int:
-    """The bits of the keys one of which is in a local set wherever a function transform is on."""
+    """Return the bits of two keys. While a function transform is on, a local set has at least one of them."""
     names = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
     keys = (getattr(torch._C.DispatchKey, name) for name in names)
     return functools.reduce(operator.or_, (int(torch._C.DispatchKeySet(key).raw_repr()) for key in keys), 0)
@@ -240,13 +242,14 @@ def _bits_and_names(keys: Any) -> tuple[int, list[str]]:
 
 
 _EVAL_FRAME: Any = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
-# Sets what torch.compile runs each new Python frame of this thread through, and gives what it was: None while nothing
-# compiles. No function of ours, which would be a frame itself; `get_eval_frame_callback` of 2.6 loses a reference.
+# Sets the callback with which torch.compile handles each new Python frame of this thread, and returns the earlier one:
+# None while nothing compiles. This is not a function of ours, which would itself be a frame. `get_eval_frame_callback`
+# of 2.6 loses a reference.
 set_frame_compiler: Callable[[Any], Any] = getattr(_EVAL_FRAME, "set_eval_frame", lambda _: None)
 
 
 def compile_never(code: CodeType) -> None:
-    """Have torch.compile run a function as it is; what it calls may still be compiled."""
+    """Have torch.compile run a function unchanged; it may still compile the functions that this one calls."""
     if hasattr(_EVAL_FRAME, "skip_code"):
         _EVAL_FRAME.skip_code(code)
     elif hasattr(_EVAL_FRAME, "set_code_exec_strategy"):
@@ -255,9 +258,9 @@ def compile_never(code: CodeType) -> None:
 
 
 def transforms() -> list[TransformData]:
-    """The function transforms (torch.func) that are on in this thread, outermost first: `level` and `kind` ("Vmap").
+    """Return the function transforms (torch.func) of this thread, outermost first: `level` and `kind` ("Vmap").
 
-    [] where none is, and where a torch does not tell.
+    Returns [] if none is on, and if a torch does not say.
     """
     try:
         stack = torch._C._functorch.get_interpreter_stack()
@@ -267,15 +270,16 @@ def transforms() -> list[TransformData]:
 
 
 def forward_level() -> int | None:
-    """The level of forward-mode differentiation (torch.autograd.forward_ad) that is entered; None outside of all."""
+    """Return the current level of forward-mode differentiation (torch.autograd.forward_ad); None outside all levels."""
     level = getattr(torch.autograd.forward_ad, "_current_level", -1)
     return int(level) if level >= 0 else None
 
 
 def layers(tensor: Any) -> list[TensorLayerData]:
-    """A tensor and what it wraps for a transform, outermost first: address and key set; of a wrapper level and `dim`.
+    """Return a tensor and the tensors it wraps for a transform, outermost first: address, key set, level and `dim`.
 
-    `dim` is the batch dimension that vmap hides, None where it hides none.
+    The level is None for a tensor that is no wrapper. `dim` is the batch dimension that vmap hides, None if it hides
+    none.
     """
     functorch = torch._C._functorch
     told: list[TensorLayerData] = []
@@ -298,7 +302,7 @@ def layers(tensor: Any) -> list[TensorLayerData]:
 
 @contextmanager
 def without_vmap_fallback() -> Iterator[None]:
-    """An operator without a batching rule raises under vmap, where it else runs once for every element of the batch."""
+    """Make operators without a batching rule raise under vmap in this block. By default they run once per element."""
     functorch = torch._C._functorch
     before = functorch._is_vmap_fallback_enabled()
     functorch._set_vmap_fallback_enabled(False)
@@ -309,10 +313,10 @@ def without_vmap_fallback() -> Iterator[None]:
 
 
 def record_no_source_locations() -> None:
-    """From now on torch.jit.trace records no lines of Python in this process, which costs it most of its time.
+    """Stop torch.jit.trace from recording lines of Python in this process, which takes most of its time.
 
-    By the library's own setter (setRecordSourceLocation of torch/csrc/jit/frontend/tracer.h). What it calls instead
-    takes a pointer, and does nothing.
+    Uses the library's own setter (setRecordSourceLocation of torch/csrc/jit/frontend/tracer.h). The new callback takes
+    a pointer, and does nothing.
     """
     library = ctypes.CDLL(os.path.join(TORCH_DIR, "lib", "libtorch_cpu.so"))
     nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p)
@@ -320,13 +324,13 @@ def record_no_source_locations() -> None:
 
 
 def address(tensor: Any) -> int:
-    """The TensorImpl's address: what the profiler records as impl_ptr."""
+    """Return the address of the TensorImpl, which the profiler records as impl_ptr."""
     with without_overrides():
         return int(tensor._cdata)
 
 
 def version(tensor: Any) -> int | None:
-    """How many writes in place a tensor has seen, its views' too; None for one that does not count (inference mode)."""
+    """Return how many in-place writes a tensor and its views have seen; None if it does not count (inference mode)."""
     try:
         return int(TENSOR_BASE._version.__get__(tensor))
     except RuntimeError:
@@ -334,7 +338,7 @@ def version(tensor: Any) -> int | None:
 
 
 def memory(tensor: Any) -> int | None:
-    """The address of a tensor's bytes' beginning, which its views share; None for a tensor without a storage."""
+    """Return the address where a tensor's bytes begin, which its views share; None for a tensor without a storage."""
     try:
         return int(TENSOR_BASE.untyped_storage(tensor).data_ptr())
     except (RuntimeError, NotImplementedError):
@@ -342,7 +346,10 @@ def memory(tensor: Any) -> int | None:
 
 
 def kind_and_sizes(tensor: Any) -> str:
-    """A tensor as autograd's errors name it: "torch.FloatTensor [3, 3]"; without a type that torch has none of."""
+    """Return a tensor as autograd's errors name it: "torch.FloatTensor [3, 3]".
+
+    The type is left out if torch has none, as for a compressed sparse tensor.
+    """
     try:
         kind = TENSOR_BASE.type(tensor)
     except RuntimeError:  # a compressed sparse tensor
@@ -350,20 +357,20 @@ def kind_and_sizes(tensor: Any) -> str:
     return f"{kind} {list(tensor.shape)}"
 
 
-FAST_RANGE = torch._C._profiler._RecordFunctionFast  # a range marked for the profiler, of C++
-RANGE = torch.autograd.profiler.record_function  # and one of Python's
+FAST_RANGE = torch._C._profiler._RecordFunctionFast  # a C++ range marked for the profiler
+RANGE = torch.autograd.profiler.record_function  # a Python range
 
 
 def marker(name: str) -> AbstractContextManager[Any]:
-    """An event of ours in the profiler's tree; it calls no operator."""
+    """Return an event of ours for the profiler's tree; it calls no operator."""
     return FAST_RANGE(f"{MARK}{name}")  # type: ignore[no-any-return]
 
 
 def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
-    """`torch.autograd.profiler.profile`: with inputs if `shapes`, overloads and other threads where it can.
+    """Return `torch.autograd.profiler.profile`: with inputs if `shapes`, and overloads and other threads if possible.
 
-    `device`: one of `launching_device`, whose work is told too. Not torch.profiler: its first use imports hundreds of
-    modules and registers kernels.
+    `device`: a device from `launching_device`, whose work is also recorded. This is not torch.profiler, whose first use
+    imports hundreds of modules and registers kernels.
     """
     _profiler_ran[:] = [True]
     config = torch._C._profiler._ExperimentalConfig(verbose=False, **_abilities())
@@ -373,26 +380,29 @@ def profiler(*, shapes: bool = True, device: str | None = None) -> Any:
 
 
 def record_operators(*, on: bool) -> None:
-    """Whether operators that this thread calls from here on are recorded. Those that have begun end as they would."""
+    """Set whether operators that this thread calls from here on are recorded. Running operators end as usual."""
     torch._C._autograd._enable_record_function(on)
 
 
-DEVICES = ("cuda", "xpu")  # those that launch work which a profiler of this torch may tell of
+DEVICES = ("cuda", "xpu")  # devices that launch work, which a profiler of this torch may record
 
 
 def device_in_use() -> str | None:
-    """The device, of `DEVICES`, that this process has begun to use; what asks whether there is any would begin it."""
+    """Return the device of `DEVICES` that this process has begun to use, if any.
+
+    Asking torch whether a device exists would begin its use.
+    """
     return next((name for name in DEVICES if getattr(getattr(torch, name, None), "is_initialized", bool)()), None)
 
 
 def idle_devices() -> list[str]:
-    """The devices, of `DEVICES`, that this process has not begun to use: nothing ran there."""
+    """Return the devices of `DEVICES` that this process has not begun to use: nothing ran there."""
     modules = {name: getattr(torch, name, None) for name in DEVICES}
     return [name for name, module in modules.items() if not getattr(module, "is_initialized", bool)()]
 
 
 def begin_device(text: str, wanted: str | None = None) -> None:
-    """Begin to use a device that some text of the user's names, or `wanted`, if there is one: in a process of ours."""
+    """Begin to use `wanted`, or a device that the user's text names, if it is available. Only for a process of ours."""
     for name in DEVICES:
         module = getattr(torch, name, None)
         if (name == wanted or re.search(rf"\b{name}\b", text)) and module is not None and module.is_available():
@@ -400,15 +410,15 @@ def begin_device(text: str, wanted: str | None = None) -> None:
 
 
 def launching_device() -> str | None:
-    """The device in use, if this torch's profiler tells what is launched on it; None without any."""
+    """Return the device in use, if this torch's profiler records its launches; None otherwise."""
     name, told = device_in_use(), {activity.name for activity in torch.autograd._supported_activities()}
     return name if name is not None and name.upper() in told else None
 
 
 class ForwardThreads:
-    """Tells which thread recorded the node of a tree event, by its number: of a finished profile's flat list alone.
+    """Knows which thread recorded the node of a tree event. Only the flat list of a finished profile says that.
 
-    That has a place for it (`fwd_thread_id`), and the tree has none. The list is read when it is first asked.
+    The list has a field for it (`fwd_thread_id`), and the tree has none. The list is read at the first question.
     """
 
     def __init__(self, profile: Any) -> None:
@@ -416,32 +426,32 @@ class ForwardThreads:
 
     @functools.cached_property
     def _nodes(self) -> dict[tuple[int, str], tuple[int, int]]:
-        """By beginning and name: the thread that ran the node, and the one that recorded it."""
+        """Return by begin and name: the thread that ran the node, and the thread that recorded it."""
         told = self._profile.kineto_results.events() if self._profile is not None else ()
         ran = ((event, event.fwd_thread_id()) for event in told)
         return {(event.start_ns(), event.name()): (event.start_thread_id(), thread) for event, thread in ran if thread}
 
     def of(self, node: Any) -> int:
-        """The number of the thread, 0 where that is not told."""
+        """Return the number of the thread that recorded the node; 0 if it is unknown."""
         return self._nodes.get((node.start_time_ns, node.name), (0, 0))[1]
 
     def pairs(self) -> frozenset[tuple[int, int]]:
-        """Every two threads of which the first ran nodes that the second recorded."""
+        """Return all pairs of threads in which the first ran nodes that the second recorded."""
         return frozenset(self._nodes.values())
 
 
-# The functions of Python by which every first use of a device begins, C++'s too: torch/csrc/utils/device_lazy_init.cpp.
+# The Python functions that begin each first use of a device, also from C++: torch/csrc/utils/device_lazy_init.cpp.
 BEGIN_DEVICES = frozenset(getattr(torch, name)._lazy_init.__code__ for name in DEVICES if hasattr(torch, name))
 
 
 class DeviceWork:
-    """Tells which events of a finished profile are work of a device; of a profile without one it is false.
+    """Knows which events of a finished profile are work of a device; false for a profile without a device.
 
-    They lie in the tree among the functions of the device's runtime, which no field of theirs sets apart: their names
-    do, and only of names that were not met before the profile's flat list of events is asked, which takes long.
+    In the tree, these events lie among the functions of the device's runtime. No field distinguishes them, only their
+    names do. For a new name, the flat list of the profile's events is read, which takes long.
     """
 
-    _names: ClassVar[dict[str, bool]] = {}  # whether what has that name is a device's work
+    _names: ClassVar[dict[str, bool]] = {}  # by name: whether an event is a device's work
 
     def __init__(self, profile: Any) -> None:
         self._profile: Any = profile if profile is not None and profile.use_device is not None else None
@@ -450,7 +460,7 @@ class DeviceWork:
         return self._profile is not None
 
     def has(self, name: str) -> bool:
-        """Whether events of this name, which are no operators', are a device's work."""
+        """Return whether events of this name are a device's work. Not for events of operators."""
         if name not in self._names:
             for event in self._profile.kineto_results.events():
                 is_work = event.device_type() != _HOST and not getattr(event, "is_user_annotation", bool)()
@@ -463,10 +473,10 @@ _HOST = torch._C._autograd.DeviceType.CPU
 
 
 def launched(event: Any, work: DeviceWork) -> list[tuple[str, str | None, int]]:
-    """What an event of the tree that is no operator's launched on a device: name, by which function, nanoseconds there.
+    """Return the work that a tree event (no operator) launched on a device: name, launching function, nanoseconds.
 
     A function of the device's runtime has its work inside it (`cudaLaunchKernel` one kernel, `cudaGraphLaunch` many).
-    What a library launched past the functions that the profiler sees stands alone.
+    If a library launched work in a way that the profiler does not see, this work has no function around it.
     """
     if not work or type(event.extra_fields) is not KINETO_FIELDS:
         return []
@@ -479,11 +489,11 @@ def launched(event: Any, work: DeviceWork) -> list[tuple[str, str | None, int]]:
 
 
 def in_order(events: list[Any], work: DeviceWork) -> list[Any]:
-    """Events inside of one, by when they began: what a device's runtime did comes before all else in the tree."""
+    """Return the events inside an event by begin time. The tree has the functions of a device's runtime first."""
     return sorted(events, key=lambda event: event.start_time_ns) if work and len(events) > 1 else events
 
 
-# The functions of Python around a capture of a graph of CUDA. None where this torch has no such functions.
+# The Python functions around the capture of a CUDA graph, or None if this torch lacks them.
 _GRAPHS: Any = getattr(getattr(torch.cuda, "graphs", None), "CUDAGraph", None)
 CAPTURE_BEGINS, CAPTURE_ENDS = (
     getattr(getattr(_GRAPHS, name, None), "__code__", None) for name in ("capture_begin", "capture_end")
@@ -492,19 +502,19 @@ ABOUT_DEVICES = BEGIN_DEVICES | {CAPTURE_BEGINS, CAPTURE_ENDS} - {None}
 
 
 def is_capturing() -> bool:
-    """Whether the current stream is being captured into a graph of CUDA.
+    """Return whether the current stream is being captured into a CUDA graph.
 
-    Whatever waits for the device then ends the capture, as a profiler's end; on another stream too.
+    Then anything that waits for the device breaks the capture, even on another stream. The end of a profiler does so.
     """
     return device_in_use() == "cuda" and bool(torch._C._cuda_isCurrentStreamCapturing())
 
 
-KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # of an event of a device's runtime, or of its work
+KINETO_FIELDS = torch._C._profiler._ExtraFields_Kineto  # fields of an event of a device's runtime, or of its work
 
 
 @contextmanager
 def no_other_profiler(refuse: Callable[[], None]) -> Iterator[None]:
-    """Meanwhile whoever starts a profiler of torch's comes to `refuse`: torch.profiler's comes by the same method."""
+    """Inside this block, starting a profiler of torch calls `refuse`. torch.profiler starts by the same method."""
     profile: Any = torch.autograd.profiler.profile
     prepare = profile._prepare_trace
     profile._prepare_trace = lambda _: refuse()
@@ -519,11 +529,11 @@ SILENT = 7  # above every level of libkineto's messages
 
 @contextmanager
 def quiet_profiler() -> Iterator[None]:
-    """The profiler tells standard error nothing, which it does at each start and end.
+    """Keep the profiler from writing to standard error, which it does at each start and end.
 
-    By the variable of libkineto's logger; a torch that does not export it goes on telling. The very first start sets
-    that one anew, by a variable of the environment. Nor does torch's own log warn meanwhile: where no memory is left a
-    profiler does not begin, and its end would be warned about.
+    This sets a variable of libkineto's logger; a torch that does not export it goes on writing. The very first start
+    sets the variable again from the environment, so an environment variable is set for that start. Warnings of torch's
+    own log are off as well: without memory a profiler does not begin, and its end would cause a warning.
     """
     level, logged = _message_level(), _log_level()
     before = level.value if level is not None else SILENT
@@ -548,25 +558,26 @@ def quiet_profiler() -> Iterator[None]:
 
 
 _ERRORS = 2  # a level of c10's log: messages below it are not written (c10/util/Logging.cpp)
-_FIRST_LEVEL = 4  # what the very first start sets where the environment says nothing
+_FIRST_LEVEL = 4  # the level that the very first start sets if the environment has none
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
-_was_quiet: list[bool] = []  # not empty as soon as the very first start is over
+_was_quiet: list[bool] = []  # not empty after the very first start
 
 
 def end_without_profiler() -> None:
-    """In a fork: have it end without the destructors of C++, if torch's profiler ran before it was forked.
+    """In a fork: let it end without C++ destructors, if torch's profiler ran before the fork.
 
-    libkineto then has a thread that no fork has, and its destructor waits for it: std::thread::join aborts.
+    libkineto then has a thread that does not exist in the fork. Its destructor waits for that thread: std::thread::join
+    aborts.
     """
     if not _profiler_ran:
         return
     with suppress(OSError, AttributeError, TypeError):
         library = ctypes.PyDLL(None)
-        library.on_exit(library._exit, None)  # what is registered last is called first
+        library.on_exit(library._exit, None)  # the function registered last is called first
         library["__cxa_atexit"](library.fflush, None, None)
 
 
-_profiler_ran: list[bool] = []  # not empty as soon as a recorder has begun torch's profiler
+_profiler_ran: list[bool] = []  # not empty after a recorder has begun torch's profiler
 
 
 @functools.cache
@@ -589,7 +600,7 @@ def _log_level() -> ctypes.c_int | None:
 
 @functools.cache
 def _abilities() -> dict[str, bool]:
-    """Which of the options that newer profilers have this one knows."""
+    """Return the options of newer profilers that this torch's profiler knows."""
     known = {}
     for name in ("capture_overload_names", "profile_all_threads"):
         try:
@@ -601,47 +612,47 @@ def _abilities() -> dict[str, bool]:
 
 
 def has_modes() -> bool:
-    """Whether a mode that is written in Python is on: it is asked about every operator, ours included."""
+    """Return whether a Python mode is on: it handles every operator, ours included."""
     return bool(torch._C._len_torch_dispatch_stack() or torch._C._len_torch_function_stack())
 
 
 def modes_entered() -> int:
-    """How many modes that are written in Python are on."""
+    """Return how many Python modes are on."""
     return int(torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack())
 
 
 def levels_entered() -> int:
-    """How many transforms (torch.func) and levels of forward-mode differentiation are entered."""
+    """Return how many transforms (torch.func) and levels of forward-mode differentiation are entered."""
     return len(transforms()) + (forward_level() or 0) + (forward_level() is not None)
 
 
 def global_hooks() -> int:
-    """How many hooks of all modules, and of all optimizers, are registered."""
+    """Return how many hooks for all modules, and for all optimizers, are registered."""
     modules = (sys.modules.get(name) for name in ("torch.nn.modules.module", "torch.optim.optimizer"))
     held = (item for module in modules if module is not None for item in vars(module).items())
     return sum(len(v) for name, v in held if name.startswith("_global_") and type(v) in (dict, OrderedDict))
 
 
 def saved_hooks_set() -> int:
-    """Whether a pair of hooks on saved tensors is set; 0 where a torch does not tell."""
+    """Return 1 if a pair of hooks on saved tensors is set, otherwise 0; also 0 if this torch does not say."""
     top = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
     return int(top is not None and top(True) is not None)
 
 
 def registered() -> int:
-    """A number that changes with what is registered with the dispatcher: operators, and kernels written in Python."""
+    """Return a number that changes with the dispatcher's registrations: operators, and kernels written in Python."""
     return len(operator_names()) + len(getattr(torch.library, "_impls", ()))
 
 
-# --- what code sets and leaves set, for the whole process or for this thread ---
+# --- settings that code changes and may leave changed, for the whole process or for this thread ---
 
 Setting = tuple[Callable[[], tuple[Any, ...]], Callable[[tuple[Any, ...]], None]]
 
 
 def settings() -> dict[str, Setting]:
-    """What torch's functions set and leave set, by what it is: how it is read, and how what was read is set again.
+    """Return the settings of torch's functions by description: how each is read, and how a read value is set again.
 
-    Those alone that this torch can tell and take back.
+    Only settings that this torch can both read and set.
     """
     known: dict[str, Setting] = {
         "modes of the dispatcher": (_dispatch_modes, _set_dispatch_modes),
@@ -656,7 +667,7 @@ def settings() -> dict[str, Setting]:
 
 
 def _set_by_functions() -> Iterator[tuple[str, Any, Any]]:
-    """What public functions set."""
+    """Yield the settings of public functions."""
     yield "grad mode", torch.is_grad_enabled, torch._C._set_grad_enabled  # torch.set_grad_enabled is a class
     yield "the default dtype", torch.get_default_dtype, torch.set_default_dtype
     yield "how many threads operators use", torch.get_num_threads, torch.set_num_threads
@@ -667,7 +678,7 @@ def _set_by_functions() -> Iterator[tuple[str, Any, Any]]:
     yield "deterministic algorithms", lambda: tuple(ask() for ask in deterministic), _set_deterministic
 
 
-# What bindings of torch._C read and set, each with what it is.
+# The bindings of torch._C that read and set, by the description of the setting.
 _BINDINGS = {
     "grad mode of forward-mode differentiation": ("_is_fwd_grad_enabled", "_set_fwd_grad_enabled"),
     "whether backward uses threads": ("_is_multithreading_enabled", "_set_multithreading_enabled"),
@@ -719,11 +730,11 @@ def _set_deterministic(mode: bool, warn_only: bool) -> None:
     torch.use_deterministic_algorithms(mode, warn_only=warn_only)
 
 
-_DISPATCH_FLAGS = "_is_in_"  # how torch/utils/_python_dispatch.py begins the names of what it keeps of modes entered
+_DISPATCH_FLAGS = "_is_in_"  # how torch/utils/_python_dispatch.py names its variables about entered modes
 
 
 def _dispatch_modes() -> tuple[Any, ...]:
-    """The modes of the dispatcher, the outermost first, behind what Python keeps of them."""
+    """Return the modes of the dispatcher, the outermost first, after Python's own variables about them."""
     kept = vars(sys.modules["torch.utils._python_dispatch"])
     names = [name for name in sorted(kept) if name.startswith(_DISPATCH_FLAGS) and type(kept[name]) is bool]
     flags = [part for name in names for part in (name, kept[name])]
@@ -739,14 +750,14 @@ def _set_dispatch_modes(held: tuple[Any, ...]) -> None:
         torch._C._push_on_torch_dispatch_stack(mode)
     kept = vars(sys.modules["torch.utils._python_dispatch"])
     kept.update(zip(flags[::2], flags[1::2], strict=True))
-    tell = kept.get("set_is_in_mode_without_ignore_compile_internals")  # Dynamo's guards keep it in C++ too
+    tell = kept.get("set_is_in_mode_without_ignore_compile_internals")  # Dynamo's guards also keep it in C++
     if tell is not None:
         tell(kept["_is_in_any_mode_without_ignore_compile_internals"])
 
 
 def _function_modes() -> tuple[Any, ...]:
-    """The modes of functions, the outermost first, behind the device that torch.set_default_device set."""
-    device = getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)  # it is loaded on first use
+    """Return the modes of functions, outermost first, after the device that torch.set_default_device set."""
+    device = getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)  # torch loads it on first use
     context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
     modes = tuple(torch._C._get_function_stack_at(n) for n in range(torch._C._len_torch_function_stack()))
     return (device, context, *modes)
@@ -764,7 +775,7 @@ def _set_function_modes(held: tuple[Any, ...]) -> None:
 
 
 def _global_hook_tables() -> Iterator[tuple[dict[str, Any], str]]:
-    """Where torch keeps what is registered for all modules, and all optimizers: the module's names, and which."""
+    """Yield each table of hooks for all modules or all optimizers: the module's variables, and the table's name."""
     for module_name in ("torch.nn.modules.module", "torch.optim.optimizer"):
         names = vars(sys.modules[module_name]) if module_name in sys.modules else {}
         yield from ((names, name) for name in sorted(names) if name.startswith("_global_"))
@@ -805,9 +816,9 @@ def _has_autocast(device: str) -> bool:
 
 
 def _autocast() -> tuple[Any, ...]:
-    """How often autocast is entered, whether it keeps what it cast, and of each device whether it is on and its dtype.
+    """Return how often autocast is entered, whether it caches, and for each device whether it is on, with its dtype.
 
-    The function that gives how often counts one more: that is taken back.
+    The function that returns the number of entries also adds one entry, which is removed again.
     """
     torch.autocast_increment_nesting()
     of_devices = (
@@ -820,7 +831,7 @@ def _autocast() -> tuple[Any, ...]:
 
 def _set_autocast(held: tuple[Any, ...]) -> None:
     entered, keeps, *of_devices = held
-    torch.clear_autocast_cache()  # what was cast since
+    torch.clear_autocast_cache()  # tensors that were cast since
     while torch.autocast_increment_nesting() <= entered:
         pass
     while torch.autocast_decrement_nesting() > entered:
@@ -832,41 +843,42 @@ def _set_autocast(held: tuple[Any, ...]) -> None:
 
 
 def inference_entered() -> int:
-    """Whether inference mode is on."""
+    """Return whether inference mode is on."""
     return int(torch.is_inference_mode_enabled())
 
 
 def functions_disabled() -> int:
-    """A number that tells how far `__torch_function__` is switched off; 0 where a torch does not tell."""
+    """Return a number for how far `__torch_function__` is switched off; 0 if a torch does not say."""
     whole = getattr(torch._C, "_is_torch_function_all_disabled", None)
     return 2 * int(whole is not None and whole()) + int(not torch._C._is_torch_function_enabled())
 
 
 def is_profiling() -> bool:
-    """Whether a profiler of torch's is on in this process.
+    """Return whether a profiler of torch is on in this process.
 
-    C++ knows of one that records this thread; Python's own flag, of each that Python began, for all threads or not.
+    C++ knows of a profiler that records this thread. Python's own flag knows of each profiler that Python began,
+    whether or not it records all threads.
     """
     began = getattr(torch.autograd.profiler, "_is_profiler_enabled", False)
     return bool(began or torch._C._autograd._profiler_enabled())
 
 
 def records_overloads() -> bool:
-    """Whether this torch's profiler records overload names."""
+    """Return whether this torch's profiler records overload names."""
     return "capture_overload_names" in _abilities()
 
 
 def records_all_threads() -> bool:
-    """Whether this torch's profiler records what other threads than the one that started it call."""
+    """Return whether this torch's profiler also records threads that did not start it."""
     return "profile_all_threads" in _abilities()
 
 
 def settle_after_fork() -> None:
-    """Do in a fork what the first call in it, or after a profiler, would do besides: nothing of that is the call's own.
+    """Do in a fork the extra work of the first call after a fork or a profiler. This work is not part of the call.
 
-    Autograd's engine is made anew (PythonEngine::get_python_engine in torch/csrc/autograd/python_engine.cpp), and an
-    operator looks up whether a profiler listens (LocalCallbackManager in aten/src/ATen/record_function.cpp): one is
-    called. No function of `__torch_function__` is; a mode written in Python would be.
+    Autograd's engine is made anew (PythonEngine::get_python_engine in torch/csrc/autograd/python_engine.cpp). An
+    operator checks whether a profiler listens (LocalCallbackManager in aten/src/ATen/record_function.cpp), so this
+    calls one. It calls no `__torch_function__`, but would call a Python mode.
     """
     torch.autograd.Variable._execution_engine.is_checkpoint_valid()
     with torch._C.DisableTorchFunction():
@@ -874,15 +886,15 @@ def settle_after_fork() -> None:
 
 
 def event_roots(profile: Any) -> list[Any]:
-    """The finished profile's event tree: its top events."""
+    """Return the top events of a finished profile's event tree."""
     return list(profile.kineto_results.experimental_event_tree())
 
 
 def operator_writing_to(event: Any, memory: int) -> str | None:
-    """The operator of a tree event, if its schema says that it writes to a tensor of this memory; None if it does not.
+    """Return the operator of a tree event, if by its schema it writes to a tensor of this memory; otherwise None.
 
-    0 is the memory of all tensors that have none: those without elements, compressed sparse ones. The name has its
-    overload where the profiler records that; else every overload is asked.
+    Memory 0 stands for all tensors without memory: tensors without elements, and compressed sparse tensors. The name
+    has its overload if the profiler records overloads; otherwise every overload is checked.
     """
     fields = operator_fields(event)
     if fields is None or "::" not in event.name:
@@ -902,7 +914,7 @@ def operator_writing_to(event: Any, memory: int) -> str | None:
 
 @functools.cache
 def _written_arguments(name: str, overload: str | None) -> tuple[int, ...]:
-    """The numbers of the arguments that an operator writes to by its schema, any of its overloads if none is known."""
+    """Return the numbers of the arguments that an operator writes to by its schema; without overload, by any schema."""
     schemas = torch._C._jit_get_schemas_for_operator(name) if "::" in name else ()
     asked = [schema for schema in schemas if overload is None or schema.overload_name == overload]
     arguments = ((number, info.alias_info) for schema in asked for number, info in enumerate(schema.arguments))
@@ -910,12 +922,12 @@ def _written_arguments(name: str, overload: str | None) -> tuple[int, ...]:
 
 
 def writes(name: str, overload: str | None) -> bool:
-    """Whether an operator writes to what it is given, by its schema."""
+    """Return whether an operator writes to any of its arguments, by its schema."""
     return bool(_written_arguments(name, overload))
 
 
 def written_memories(event: Any, overload: str | None) -> tuple[int, ...]:
-    """The memories of the tensors that the operator of a tree event writes to by its schema; () for most."""
+    """Return the memories of the tensors that the operator of a tree event writes to by its schema; () for most."""
     written = _written_arguments(event.name, overload)
     if not written:
         return ()
@@ -927,7 +939,7 @@ def written_memories(event: Any, overload: str | None) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class RefusedTensor:
-    """A saved tensor that its node does not give out any more: what it is, where, and who saved it."""
+    """A saved tensor that its node no longer returns: its kind, its memory, and the node that saved it."""
 
     node: str
     sequence: int
@@ -938,17 +950,17 @@ class RefusedTensor:
 
 
 def can_read_refused() -> bool:
-    """Whether this torch gives a saved tensor out unchecked: 2.13 does, 2.6 does not."""
+    """Return whether this torch returns a saved tensor without a check: 2.13 does, 2.6 does not."""
     return hasattr(torch._C._autograd.SavedTensor, "data")
 
 
 def refused_tensor(
     starts: list[Any], text: str, versions: tuple[int, int], limit: int = 50_000
 ) -> RefusedTensor | None:
-    """The saved tensor of a graph that is refused with this text, which has these versions: saved, and now.
+    """Return the saved tensor of a graph that is refused with this text and these versions: when saved, and now.
 
-    Of several nodes that hold the same memory, that which the engine ran first: the one that was recorded last. None
-    where they hold several. What has hooks of its own is not asked for.
+    If several nodes hold the same memory, returns the tensor of the node that the engine ran first: the node that was
+    recorded last. Returns None if the nodes hold several memories. Tensors with hooks of their own are left out.
     """
     refused: list[RefusedTensor] = []
     with without_overrides():
@@ -964,7 +976,7 @@ def refused_tensor(
 
 
 def _refused_by(node: Any, text: str) -> Iterator[Any]:
-    """The tensors behind those of a node's saved attributes that raise this text."""
+    """Yield the tensors of those saved attributes of a node that raise this text."""
     for name in dir(type(node)):
         raw = name.removeprefix("_raw") if name.startswith("_raw_saved_") else None
         checked = "saved_tensors" if raw == "_saved_tensors" else raw
@@ -982,19 +994,19 @@ def _refused_by(node: Any, text: str) -> Iterator[Any]:
 
 
 def tensors_in(given: Any) -> list[Any]:
-    """The tensors of what backward was given: one, or several."""
+    """Return the tensors in the argument of backward: one, or several."""
     return [
         item for item in (given if isinstance(given, (list, tuple)) else (given,)) if isinstance(item, torch.Tensor)
     ]
 
 
 def grad_fn(tensor: Any) -> Any:
-    """The node that a tensor is the result of; None for a leaf."""
+    """Return the node whose result a tensor is; None for a leaf."""
     return TENSOR_BASE.grad_fn.__get__(tensor)
 
 
 def node_of(tensor: Any) -> Any:
-    """As `grad_fn`; None too for a view whose node can no longer be made anew."""
+    """Return the same as `grad_fn`; None also for a view whose node can no longer be made anew."""
     try:
         return grad_fn(tensor)
     except RuntimeError:
@@ -1002,16 +1014,16 @@ def node_of(tensor: Any) -> Any:
 
 
 def gradient(tensor: Any) -> Any:
-    """A tensor's `.grad`; None for the result of a node, which to ask warns, unless it keeps its gradient."""
+    """Return a tensor's `.grad`; None for a node's result without a kept gradient, because reading it warns."""
     is_asked = TENSOR_BASE.is_leaf.__get__(tensor) or TENSOR_BASE.retains_grad.__get__(tensor)
     return TENSOR_BASE.grad.__get__(tensor) if is_asked else None
 
 
-_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # where a tensor keeps those that Python registered
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # where a tensor keeps the hooks that Python registered
 
 
 def hooks_of(tensor: Any) -> list[dict[Any, Any] | None]:
-    """The tables of a tensor's hooks: those of its gradient, and those that run once that is accumulated."""
+    """Return the tables of a tensor's hooks: on its gradient, and those that run after the gradient is accumulated."""
     return [getattr(TENSOR_BASE, name).__get__(tensor) for name in _HOOKS]
 
 
@@ -1026,25 +1038,26 @@ def set_gradient(tensor: Any, gradient: Any) -> None:
 
 
 def set_version(tensor: Any, version: int | None) -> None:
-    """Say that a tensor was written to so many times; nothing happens in a torch that cannot."""
+    """Set the number of writes that a tensor has seen. Does nothing if this torch cannot set it."""
     change = getattr(torch._C._autograd, "_unsafe_set_version_counter", None)
     if change is None or version is None:
         return
     try:
         change((tensor,), (version,))
-    except TypeError:  # of one tensor, in an older torch
+    except TypeError:  # an older torch takes one tensor
         change(tensor, version)
 
 
 def _is_plain(tensor: Any) -> bool:
-    """Whether a tensor's class answers none of its operators in Python: what it is can be asked."""
+    """Return whether a tensor's class handles no operators in Python, so that the tensor can be examined."""
     return type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__
 
 
 def plain_memory(tensor: Any) -> tuple[int, int] | None:
-    """Where all bytes of a tensor's storage lie, and how many they are; (0, 0) of a tensor that has none of its own.
+    """Return address and size of a tensor's whole storage; (0, 0) for a tensor that has none of its own.
 
-    None where they are not plain memory of this process: on another device, of a layout that has several storages.
+    Returns None if the storage is not plain memory of this process: on another device, or in a layout with several
+    storages.
     """
     if not _is_plain(tensor):
         return 0, 0
@@ -1058,7 +1071,7 @@ def plain_memory(tensor: Any) -> tuple[int, int] | None:
 
 
 def placement(tensor: Any) -> tuple[Any, ...]:
-    """Where a tensor's elements lie: memory, offset, sizes, strides, dtype and device, as far as it has them."""
+    """Return where a tensor's elements are: memory, offset, sizes, strides, dtype and device, as far as it has them."""
     if not _is_plain(tensor):
         return ()
     told: list[Any] = [TENSOR_BASE.dtype.__get__(tensor), TENSOR_BASE.device.__get__(tensor), memory(tensor)]
@@ -1071,92 +1084,92 @@ def placement(tensor: Any) -> tuple[Any, ...]:
 
 
 def generator_state(generator: torch.Generator) -> tuple[Callable[[], bytes], Callable[[Any], Any]]:
-    """How the state of a generator of random numbers is read, and how it is given that which it has now."""
+    """Return two functions: one reads the state of a random generator, the other sets it back to its present state."""
     state = generator.get_state()
     return lambda: bytes(generator.get_state().tolist()), lambda _: generator.set_state(state)
 
 
 def random_generators() -> list[torch.Generator]:
-    """The generators that torch itself draws from: the CPU's, and those of a device in use."""
+    """Return the generators that torch itself draws from: the CPU's, and those of a device in use."""
     name = device_in_use()
     module = getattr(torch, name, None) if name is not None else None
     return [torch.default_generator, *getattr(module, "default_generators", ())]
 
 
 def running_node() -> str | None:
-    """The name of the node that autograd's engine runs now in this thread; None where it runs none."""
+    """Return the name of the node that autograd's engine runs now in this thread; None if it runs none."""
     node = torch._C._current_autograd_node()
     return str(node.name()) if node is not None else None
 
 
 def saved_tensors_hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> AbstractContextManager[None]:
-    """Torch's own hooks on what nodes save. Inside functorch's transforms torch refuses them."""
+    """Return torch's own hooks on the tensors that nodes save. Torch refuses them inside functorch's transforms."""
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)  # type: ignore[no-any-return]
 
 
 def operator_fields(event: Any) -> Any | None:
-    """A tree event's operator fields (inputs, scope, sequence_number); None for an event of another kind."""
+    """Return a tree event's operator fields (inputs, scope, sequence_number); None for an event of another kind."""
     fields = event.extra_fields
     return fields if isinstance(fields, OPERATOR_FIELDS) else None
 
 
-TENSOR_METADATA = torch._C._profiler._TensorMetadata  # what the profiler records of an input that is a tensor
-OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # and of an operator's event, beside its name and times
+TENSOR_METADATA = torch._C._profiler._TensorMetadata  # the profiler's record of a tensor input
+OPERATOR_FIELDS = torch._C._profiler._ExtraFields_TorchOp  # the fields of an operator's event, beside name and times
 
 
 def scope_of(event: Any) -> str | None:
-    """The scope of a tree event, as `FUNCTION`, `BACKWARD_FUNCTION`; None for one that is no operator's or alike."""
+    """Return the scope of a tree event, such as `FUNCTION`, `BACKWARD_FUNCTION`; None if it has no operator fields."""
     fields = operator_fields(event)
     return str(fields.scope).rpartition(".")[2] if fields is not None else None
 
 
 def is_tensor_metadata(value: Any) -> bool:
-    """Whether the profiler recorded this input as a tensor."""
+    """Return whether the profiler recorded this input as a tensor."""
     return isinstance(value, TENSOR_METADATA)
 
 
-# Read as Python itself does: a metaclass of the user's own may raise where it is asked for an attribute.
+# Read as Python itself does: a metaclass of the user may raise when an attribute is read.
 _MODULE_OF, _QUALNAME_OF, _MRO_OF, _DICT_OF = (
     type.__dict__[name].__get__ for name in ("__module__", "__qualname__", "__mro__", "__dict__")
 )
 
 
 def module_name_of(kind: type) -> str:
-    """`kind.__module__`, whatever the class's own class does."""
+    """Return `kind.__module__`, whatever the metaclass does."""
     return str(_MODULE_OF(kind))
 
 
 def qualname_of(kind: type) -> str:
-    """`kind.__qualname__`, whatever the class's own class does."""
+    """Return `kind.__qualname__`, whatever the metaclass does."""
     return str(_QUALNAME_OF(kind))
 
 
 def bases_of(kind: type) -> tuple[type, ...]:
-    """`kind.__mro__`, whatever the class's own class does."""
+    """Return `kind.__mro__`, whatever the metaclass does."""
     bases: tuple[type, ...] = _MRO_OF(kind)
     return bases
 
 
 def defined_by(kind: type) -> Mapping[str, Any]:
-    """`vars(kind)`, whatever the class's own class does."""
+    """Return `vars(kind)`, whatever the metaclass does."""
     variables: Mapping[str, Any] = _DICT_OF(kind)
     return variables
 
 
 def class_name(kind: type) -> str:
-    """A class as one writes it, by what it says of itself: torch.Size, list.
+    """Return a class as users write it, by its own names: torch.Size, list.
 
-    Classes that pybind11 made may have the module in their own name already: that of torch.jit.ScriptFunction.
+    Classes of pybind11 may have the module in their own name already, such as the class of torch.jit.ScriptFunction.
     """
     module, name = module_name_of(kind), qualname_of(kind)
     return name if module == "builtins" or name.startswith(f"{module}.") else f"{module}.{name}"
 
 
 def identify(builtin: Any) -> tuple[str, str] | None:
-    """The table and method of a builtin: ("torch", "add"), ("torch._C._FunctionBase", "apply").
+    """Return the table and method of a builtin: ("torch", "add"), ("torch._C._FunctionBase", "apply").
 
-    What an object of torch's has from a class that is not torch's is told by that class: ("object", "__reduce_ex__").
-    None for any other builtin that is not torch's.
+    If an object of torch inherits the method from a class outside torch, the table is that class: ("object",
+    "__reduce_ex__"). Returns None for a builtin outside torch.
     """
     owner: Any = getattr(builtin, "__self__", None)
     name = getattr(builtin, "__name__", None)
@@ -1182,14 +1195,14 @@ def identify(builtin: Any) -> tuple[str, str] | None:
 
 @functools.cache
 def _statics() -> tuple[Any, ...]:
-    """The static methods of torch.Tensor's base: builtins that tell nothing of where they are written."""
+    """Return the static methods of torch.Tensor's base: builtins that do not say where they are defined."""
     return tuple(value.__func__ for value in vars(TENSOR_BASE).values() if isinstance(value, staticmethod))
 
 
 def defining_class(builtin: Any) -> type | None:
-    """The class that a builtin method is written in, whatever it was looked up on; None where no class has it.
+    """Return the class that defines a builtin method, whatever it was looked up on; None if no class has it.
 
-    A bound one names only what it is bound to, and its `__qualname__` is made of that.
+    A bound method names only the object that it is bound to, and its `__qualname__` is made from that object.
     """
     if hasattr(builtin, "__objclass__"):
         written_in: type = builtin.__objclass__
@@ -1211,40 +1224,41 @@ def defining_class(builtin: Any) -> type | None:
 
 
 def is_torchs(kind: type) -> bool:
-    """Whether a class is of the torch package, by what it says of itself."""
+    """Return whether a class belongs to the torch package, by its own `__module__`."""
     return str(getattr(kind, "__module__", "")).split(".", 1)[0] == "torch"
 
 
 def _traces(builtin: Any, name: str) -> bool:
-    """Whether it is one of pybind11's functions, of torch._C or a class in it, that call the function they trace."""
+    """Return whether it is a pybind11 function of torch._C, or of a class in it, that calls the function it traces."""
     return "_from_trace" in name and getattr(builtin, "__module__", None) == "torch._C"
 
 
 def may_guard(code: CodeType) -> bool:
-    """Whether a function names one of torch._C's context managers that may change the thread-local sets.
+    """Return whether a function names a context manager of torch._C that may change the thread-local sets.
 
-    Python enters and leaves what is written in C without a profile function being told.
+    Python enters and leaves a context manager written in C without a call of the profile function.
     """
     return not _guards().isdisjoint(code.co_names)
 
 
 @functools.cache
 def _guards() -> frozenset[str]:
-    """The names of the classes of torch._C that `with` enters, but for those that change no set."""
+    """Return the names of the classes of torch._C that `with` can enter, except those that change no set."""
     kinds = ((name, kind) for name, kind in vars(torch._C).items() if isinstance(kind, type))
     others = ("Stream", "device", "TorchFunction")
     return frozenset(n for n, kind in kinds if hasattr(kind, "__enter__") and not any(part in n for part in others))
 
 
 def is_internal(table: str) -> bool:
-    """Whether a table is none of the bindings' own: torch._C itself, the profiler's, an engine's."""
+    """Return whether a table is not one of the bindings' tables: torch._C itself, the profiler's, an engine's."""
     return table not in ("torch", "Tensor", *TABLES.values())
 
 
 def public_name(table: str, method: str) -> str:
-    """A builtin as a user would write it: torch.add, torch.Tensor.add_, torch._C._nn.linear.
+    """Return a builtin as a user writes it: torch.add, torch.Tensor.add_, torch._C._nn.linear.
 
-    Where that name leads to a Python function around it, as torch.split does, the one that leads to itself.
+    If that name leads to a Python function around the builtin, as for torch.split, returns the name that leads to the
+    builtin.
     """
     if table == "torch":
         functions = torch._C._VariableFunctions
@@ -1257,21 +1271,21 @@ def public_name(table: str, method: str) -> str:
 
 
 def without_overrides() -> AbstractContextManager[Any]:
-    """Look at a tensor without calling any `__torch_function__`, of its class or of a mode.
+    """Return a block in which a tensor is examined without any `__torch_function__`, of its class or of a mode.
 
-    Looking must not run the user's code, and a mode may give something else than what it was asked for.
+    Examining must not run the user's code, and a mode may give another answer.
     """
     return torch._C.DisableTorchFunction()  # type: ignore[no-any-return]
 
 
 def sequence_number(node: Any) -> int:
-    """The sequence number of an autograd node; -1 where it has none that fits (AccumulateGrad's is the largest)."""
+    """Return the sequence number of an autograd node; -1 if it has no usable one (AccumulateGrad's is the largest)."""
     number = int(node._sequence_nr())
     return number if 0 <= number < 1 << 62 else -1
 
 
 def nodes_of(starts: Iterable[Any], limit: int) -> Iterator[Any]:
-    """The nodes of an autograd graph, each once; no more than `limit`."""
+    """Yield the nodes of an autograd graph, each once, at most `limit`."""
     known, pending = set[Any](), list(starts)
     while pending and len(known) < limit:
         node = pending.pop()
@@ -1285,9 +1299,9 @@ _GRAD = torch.autograd.grad.__code__
 
 
 def given_to_grad(frame: FrameType) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """The outputs and inputs of a call of torch.autograd.grad, as it hands them to the engine; None of any other frame.
+    """Return the outputs and inputs of a call of torch.autograd.grad, as it gives them to the engine; otherwise None.
 
-    Its own names hold them as tuples once it has come so far: `inputs_tuple` in 2.13, `inputs` in 2.6.
+    Its local variables hold them as tuples from a certain point on: `inputs_tuple` in 2.13, `inputs` in 2.6.
     """
     if frame.f_code is not _GRAD:
         return None
@@ -1297,7 +1311,7 @@ def given_to_grad(frame: FrameType) -> tuple[tuple[Any, ...], tuple[Any, ...]] |
 
 
 def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
-    """How many nodes of each name a graph has. No node over `limit` is looked at."""
+    """Return how many nodes of each name a graph has. At most `limit` nodes are read."""
     names: dict[str, int] = {}
     for node in nodes_of(starts, limit):
         names[node.name()] = names.get(node.name(), 0) + 1
@@ -1305,26 +1319,26 @@ def node_names(starts: list[Any], limit: int = 50_000) -> dict[str, int]:
 
 
 def module_names(root: Any) -> dict[int, tuple[Any, str]]:
-    """Every module inside a module with its qualified name, by its address; the first name of one that has several."""
+    """Return every module inside a module with its qualified name (the first, if it has several), by address."""
     return {id(module): (module, name) for name, module in root.named_modules()}
 
 
 def tells_saved_unread() -> bool:
-    """Whether what a node saved can be told without unpacking it, which may run a hook of the user's.
+    """Return whether a node's saved tensors can be read without unpacking, which may run a hook of the user.
 
-    torch 2.6 cannot, 2.10 can.
+    torch 2.6 cannot do this, 2.10 can.
     """
     return hasattr(torch._C._autograd.SavedTensor, "data")
 
 
 @dataclass
 class SavedStorages:
-    """What the nodes of a graph saved: sequence number of the call, a storage's address, its bytes.
+    """What the nodes of a graph saved (`told`): sequence number of the call, address of a storage, its bytes.
 
-    `packed` tensors a hook packed (a checkpoint's), of which nothing is known; the memory of `unread` ones has no
-    address that can be asked for (MKLDNN's, a wrapper's). `slices`: how many nodes CopySlices there are, each around
-    one that does not tell what it saved. Nor do `silent` ones, of a class that Python has no attributes of
-    (torch._foreach_*).
+    `packed`: tensors that a hook packed (for example a checkpoint); nothing is known about them. `unread`: tensors
+    whose memory has no readable address (MKLDNN tensors, wrappers). `slices`: how many CopySlices nodes there are; each
+    is around a node whose saved tensors cannot be read. `silent`: nodes of a class without Python attributes
+    (torch._foreach_*), whose saved tensors cannot be read either.
     """
 
     told: list[tuple[int, int, int]] = field(default_factory=list)
@@ -1334,16 +1348,16 @@ class SavedStorages:
     silent: int = 0
 
     def uncounted(self) -> dict[str, int]:
-        """How much there was whose bytes are not told, by the reason."""
+        """Return how many things were left out because their bytes are unknown, by reason."""
         return {name: getattr(self, name) for name in ("packed", "unread", "slices", "silent")}
 
 
 def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
-    """What the nodes of a graph saved for backward. No node over `limit` is looked at.
+    """Return what the nodes of a graph saved for backward. At most `limit` nodes are read.
 
-    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. Nothing is told of a torch without that
-    (2.6), which would have to unpack: that runs hooks, a checkpoint's whole recomputation among them. What leaves hold
-    is left out, and so are views of it: parameters are there anyway.
+    Nothing is checked or unpacked: `_raw_saved_*` has the tensor as `data`. A torch without that (2.6) would have to
+    unpack, which runs hooks, and with a checkpoint its whole recomputation. So for that torch the result is empty. The
+    memory of leaves is left out, and so are views of leaves: parameters exist anyway.
     """
     saved = SavedStorages()
     if not tells_saved_unread():
@@ -1368,7 +1382,7 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
     return saved
 
 
-# The tensors that a sparse one is made of, by its layout: the methods that give them.
+# By sparse layout: the methods that return the tensors of which a sparse tensor consists.
 _ROWS, _COLUMNS = ("crow_indices", "col_indices", "values"), ("ccol_indices", "row_indices", "values")
 _PARTS = {
     torch.sparse_coo: ("_indices", "_values"), torch.sparse_csr: _ROWS, torch.sparse_bsr: _ROWS,
@@ -1377,12 +1391,12 @@ _PARTS = {
 
 
 def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
-    """The address and the bytes of each storage of a tensor; None where they cannot be asked for."""
+    """Return the address and the bytes of each storage of a tensor; None if they cannot be read."""
     parts = _PARTS.get(TENSOR_BASE.layout.__get__(tensor))
     if parts is not None and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
-        return None  # to ask a wrapper for its parts would run what it wraps
+        return None  # reading the parts of a wrapper would run operators on what it wraps
     try:
-        with _unobserved() if parts is not None else nullcontext():  # a dense tensor's storage is asked of no operator
+        with _unobserved() if parts is not None else nullcontext():  # a dense tensor's storage needs no operator
             held = [tensor] if parts is None else [getattr(tensor, name)() for name in parts]
             storages = [TENSOR_BASE.untyped_storage(part) for part in held]
             return [(int(storage._cdata), int(storage.nbytes())) for storage in storages]
@@ -1392,9 +1406,9 @@ def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
 
 @contextmanager
 def _unobserved() -> Iterator[None]:
-    """Operators called here are seen by no profiler, no autograd and no mode of Python.
+    """Inside this block, no profiler, no autograd and no Python mode sees the operators called.
 
-    Nothing in Python tells whether a profiler may see operators: it may again afterwards, as where nobody forbade it.
+    Python cannot read whether a profiler may see operators. So after the block it may, as it may by default.
     """
     torch._C._autograd._enable_record_function(False)
     try:
@@ -1406,12 +1420,12 @@ def _unobserved() -> Iterator[None]:
 
 @functools.cache
 def _saved_names(kind: type) -> tuple[str, ...]:
-    """The attributes of a node's class by which it tells the tensors that it saved, as they were packed."""
+    """Return the attributes of a node's class that hold the saved tensors, as they were packed."""
     return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
 def _saved_values(node: Any) -> Iterator[Any]:
-    """What a node saved: each tensor, or what a hook packed it to."""
+    """Yield what a node saved: each tensor, or the object to which a hook packed it."""
     kind: Any = type(node)
     for name in _saved_names(kind):
         try:
@@ -1426,9 +1440,9 @@ def _saved_values(node: Any) -> Iterator[Any]:
 
 
 def decomposition_tables() -> dict[Literal["decomposition", "meta"], dict[Any, Any]]:
-    """Tables of Python implementations by operator, by their role; filled by importing torch._decomp.
+    """Return tables of Python implementations by operator, by their role; importing torch._decomp fills them.
 
-    {} where that import needs a package that is not installed.
+    Returns {} if that import needs a package that is not installed.
     """
     try:
         from torch._decomp import global_decomposition_table as tables
@@ -1438,7 +1452,7 @@ def decomposition_tables() -> dict[Literal["decomposition", "meta"], dict[Any, A
 
 
 def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
-    """Kernels registered from Python: operator, dispatch key, callable (`OpOverload.py_kernels`)."""
+    """Return the kernels registered from Python: operator, dispatch key, callable (`OpOverload.py_kernels`)."""
     kernels = []
     for namespace in dir(torch.ops):
         packets = getattr(torch.ops, namespace, None)
@@ -1450,7 +1464,7 @@ def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
 
 
 def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
-    """What `torch.library.custom_op` was given: operator, dispatch key, callable. [] where a torch keeps none."""
+    """Return the functions given to `torch.library.custom_op`: operator, dispatch key, callable. [] if none is kept."""
     definitions = getattr(getattr(torch._library, "custom_ops", None), "OPDEFS", {})
     kernels = []
     for op, definition in dict(definitions).items():
@@ -1463,7 +1477,7 @@ def custom_kernels() -> list[tuple[str, str, Callable[..., Any]]]:
 
 
 def _given(function: Any) -> Any:
-    """The function that `CustomOpDef.register_kernel` was given: what it keeps is a closure around that."""
+    """Return the function given to `CustomOpDef.register_kernel`, which keeps a closure around it."""
     if not inspect.isfunction(function) or function.__module__ != "torch._library.custom_ops":
         return function
     return inspect.getclosurevars(inspect.unwrap(function)).nonlocals.get("fn", function)
@@ -1471,7 +1485,7 @@ def _given(function: Any) -> Any:
 
 @contextmanager
 def library_output() -> Iterator[None]:
-    """oneDNN and MKL print a line a call while this is on, to the process's standard output, where they can."""
+    """Inside this block, oneDNN and MKL print one line for each call to standard output, if they can."""
     with ExitStack() as stack:
         for library in (torch.backends.mkldnn, torch.backends.mkl):
             with suppress(AttributeError, AssertionError, RuntimeError):  # a build without that library

@@ -1,11 +1,12 @@
-"""A child that runs the target's own torchgen: it makes the generated C++ anew and writes torchgen's model down.
+"""A child that runs the target's own torchgen: it makes the generated C++ anew, and saves torchgen's model.
 
-Runs under ptexplore's own interpreter, which has pyyaml, so that the target needs torch alone; the target's
-site-packages never join sys.path. Every fact of the model comes from torchgen's parser and matcher, nothing from names.
-Private API used: torchgen.gen, torchgen.model, torchgen.api.meta, torchgen.utils.FileManager.write_with_template,
-torchgen.api.autograd.match_differentiability_info, torchgen.packaged.autograd.load_derivatives (all there in 2.6 to
-2.13; a version without one fails here with a clear answer); torchgen.context.native_function_manager, torchgen.local
-and torchgen.code_template (a version with other ones is left as it is).
+Runs under ptexplore's own interpreter, which has pyyaml, so that the target needs only torch. The target's
+site-packages never join sys.path. Every fact of the model comes from torchgen's parser and matcher, never from names.
+Private API used, in versions 2.6 to 2.13: torchgen.gen, torchgen.model, torchgen.api.meta,
+torchgen.utils.FileManager.write_with_template, torchgen.api.autograd.match_differentiability_info,
+torchgen.packaged.autograd.load_derivatives. If a version lacks one, this child fails with a clear answer.
+Also used: torchgen.context.native_function_manager, torchgen.local and torchgen.code_template. If these differ in a
+version, they stay unchanged.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ Report = Callable[["Message"], None]
 
 
 class OriginError(Exception):
-    """The torchgen that would be used is not the one of the target."""
+    """The torchgen that would be used does not belong to the target."""
 
 
 def end_with_parent() -> None:
-    """Have the system end this process when the one that started it is gone. Linux alone can.
+    """Have the system end this process after the process that started it has ended. Only Linux can do this.
 
-    ptexplore tells its number. Where it tells none this process notices when it next writes.
+    ptexplore gives its process number. Without it, this process notices the end at its next write.
     """
     parent = os.environ.get("PTEXPLORE_PARENT", "")
     if not parent.isdecimal() or not sys.platform.startswith("linux"):
@@ -65,7 +66,7 @@ def end_with_parent() -> None:
 
 
 def main() -> None:
-    """Run the generator named by `--work`; report each file, and success or what went wrong."""
+    """Run the generator named by `--work`; report each file, and success or the error."""
     sys.path.pop(0)  # this script's own folder: torchgen must not import from it
     parser = argparse.ArgumentParser()
     parser.add_argument("--channel", required=True, type=int)
@@ -75,7 +76,7 @@ def main() -> None:
     parser.add_argument("--flag", action="append", default=[])
     arguments = parser.parse_args()
     end_with_parent()
-    gc.disable()  # the generators build and keep; collecting costs them half a second and frees nothing
+    gc.disable()  # the generators keep all that they build; collecting takes half a second and frees nothing
     with os.fdopen(arguments.channel, "w", buffering=1) as out:
 
         def report(message: Message) -> None:
@@ -110,7 +111,7 @@ def load_torchgen(folder: Path) -> None:
 
 
 def assert_origin(folder: Path) -> None:
-    """Raise OriginError unless every torchgen module loaded so far lies in `folder`."""
+    """Raise OriginError unless every torchgen module loaded so far is in `folder`."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] == "torchgen" and file and folder not in Path(file).resolve().parents:
@@ -120,9 +121,9 @@ def assert_origin(folder: Path) -> None:
 def hasten() -> None:
     """Let torchgen write the same files in three quarters of the time. Call it before any generator is imported.
 
-    It asks for the same expressions again and again, more than `re` keeps compiled. Some 400,000 times it enters a
-    function's settings by three generators, each inside the next, and some 120,000 times it looks for the names in
-    one of some hundred templates.
+    torchgen uses more regular expressions, again and again, than `re` keeps compiled. Some 400,000 times it enters the
+    settings of a function through three nested generators. Some 120,000 times it searches a template for names, in one
+    of about a hundred templates.
     """
     re._MAXCACHE = 50_000  # type: ignore[attr-defined]
     _hasten_settings()
@@ -130,7 +131,7 @@ def hasten() -> None:
 
 
 def _hasten_settings() -> None:
-    """Enter a function's settings by one plain class."""
+    """Enter a function's settings through one plain class."""
     settings = importlib.import_module("torchgen.local")
     names = {name for name in vars(getattr(settings, "Locals", object)) if name.startswith("use_")}
     known = {"use_const_ref_for_mutable_tensors", "use_ilistref_for_tensor_lists"}
@@ -141,7 +142,7 @@ def _hasten_settings() -> None:
     current = settings._locals
 
     class NativeFunctionManager:
-        """As torchgen.context.native_function_manager; an error does not name the YAML line of its function."""
+        """Replaces torchgen.context.native_function_manager; an error does not name the YAML line of its function."""
 
         __slots__ = ("before", "function")
 
@@ -164,7 +165,7 @@ def _hasten_settings() -> None:
 
 
 def _hasten_templates() -> None:
-    """Look for the names in each template once, and indent lines without a call for each."""
+    """Search each template for names only once, and indent lines without a call for each line."""
     template = importlib.import_module("torchgen.code_template")
     written = getattr(template.CodeTemplate, "substitution", None)
     if isinstance(written, re.Pattern):
@@ -174,14 +175,14 @@ def _hasten_templates() -> None:
 
 
 class RememberedPattern:
-    """An expression that remembers where it matched in each text."""
+    """A regular expression that remembers its matches in each text."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self._pattern = pattern
         self._parts: dict[str, tuple[list[re.Match[str]], list[str]]] = {}
 
     def sub(self, replace: Callable[[re.Match[str]], str], text: str) -> str:
-        """What `re.Pattern.sub` gives."""
+        """Return what `re.Pattern.sub` returns."""
         known = self._parts.get(text)
         if known is None:
             matches = list(self._pattern.finditer(text))
@@ -197,7 +198,7 @@ class RememberedPattern:
 
 
 def indented(text: str, prefix: str) -> str:
-    """What `textwrap.indent` gives."""
+    """Return what `textwrap.indent` returns."""
     return "".join([prefix + line if line.strip() else line for line in text.splitlines(True)])
 
 
@@ -209,7 +210,7 @@ def pose_as(generator: str) -> None:
 
 
 def watch_files(report: Report) -> None:
-    """Skip the *Everything* files (22 MB that no build compiles) and report every other file once written."""
+    """Skip the *Everything* files (22 MB that no build compiles), and report every other file once it is written."""
     from torchgen.utils import FileManager
 
     original = FileManager.write_with_template
@@ -235,13 +236,13 @@ def generate_aten(arguments: argparse.Namespace, _: Report) -> None:
         str(arguments.packaged / "ATen"),
         "--install_dir",
         str(arguments.out / "build/aten/src/ATen"),
-        "--per-operator-headers",  # without it the line numbers are not those of the wheel
+        "--per-operator-headers",  # without it, the line numbers differ from the wheel's
         "--aoti_install_dir",
         str(arguments.out / "torch/csrc/inductor/aoti_torch/generated"),
         "--generate",
         "sources",
     ]
-    known = Path(str(gen.__file__)).read_text(encoding="utf-8")  # its options differ from release to release
+    known = Path(str(gen.__file__)).read_text(encoding="utf-8")  # its options differ between releases
     if '"--headeronly-install-dir"' in known:
         sys.argv += ["--headeronly-install-dir", str(arguments.out / "build/torch/headeronly/core")]
     sys.argv += [f"--{flag}" for flag in arguments.flag if f'"--{flag}"' in known]
@@ -251,7 +252,7 @@ def generate_aten(arguments: argparse.Namespace, _: Report) -> None:
 def generate_autograd(arguments: argparse.Namespace, report: Report) -> None:
     """Write torch/csrc/autograd/generated, and the model in ptexplore/, below `arguments.out`.
 
-    One process does both: the model needs what the generators have parsed, and torchgen caches that.
+    One process does both: the model needs the results of the parser, which torchgen caches.
     """
     from torchgen.packaged.autograd.gen_autograd import gen_autograd, gen_autograd_python
     from torchgen.selective_build.selector import SelectiveBuilder
@@ -299,7 +300,7 @@ def write_model(packaged: Path, folder: Path) -> None:
 
 
 def headers(operators: Iterable[ModelOperatorData], meta_classes: Mapping[str, str]) -> dict[str, set[str]]:
-    """Function or structured class -> the ATen/ops headers that declare it, as gen_headers lays them out."""
+    """Return for each function or structured class the ATen/ops headers that declare it, as gen_headers writes them."""
     declared: defaultdict[str, set[str]] = defaultdict(set)
     for op in operators:
         ops = f"build/aten/src/ATen/ops/{op['root']}"
@@ -311,12 +312,12 @@ def headers(operators: Iterable[ModelOperatorData], meta_classes: Mapping[str, s
 
 
 def full_name(function: Any) -> str:
-    """A NativeFunction's name with its namespace: aten::add.Tensor."""
+    """Return a NativeFunction's name with its namespace: aten::add.Tensor."""
     return f"{function.namespace}::{function.func.name}"
 
 
 def operator(function: Any, backend_indices: Mapping[Any, Any]) -> ModelOperatorData:
-    """One NativeFunction as plain data; `line` is that of its YAML entry (for generated overloads: of its base)."""
+    """Return one NativeFunction as plain data. `line`: of its YAML entry (for a generated overload, of its base)."""
     kernels: dict[str, tuple[str, str, bool]] = {}
     for key, index in backend_indices.items():
         metadata = index.get_kernel(function)
@@ -339,7 +340,7 @@ def operator(function: Any, backend_indices: Mapping[Any, Any]) -> ModelOperator
 
 
 def structured(grouped: Iterable[Any]) -> dict[str, str]:
-    """For every operator of a structured group: the name of its meta class."""
+    """Return for every operator of a structured group the name of its meta class."""
     from torchgen.api import meta
     from torchgen.model import NativeFunctionsGroup
 
@@ -354,7 +355,7 @@ def structured(grouped: Iterable[Any]) -> dict[str, str]:
 def matched(
     functions: Sequence[Any], infos: Any, yaml_entries: Mapping[str, YamlEntryData]
 ) -> dict[str, list[MatchedEntryData]]:
-    """For every operator with a derivative: which YAML entry, which node class, and how torchgen came to it."""
+    """Return for every operator with a derivative its YAML entry and node class, and how torchgen matched them."""
     from torchgen.api import autograd, cpp
 
     ordered = sorted(functions, key=lambda function: cpp.name(function.func))
@@ -370,7 +371,7 @@ def matched(
 
 
 def view_of_copy(functions: Sequence[Any]) -> dict[str, Any]:
-    """The schema text of each view_copy operator -> the view it was made from, by torchgen's own grouping."""
+    """Return for the schema text of each view_copy operator the view it was made from, by torchgen's own grouping."""
     from torchgen.gen import get_grouped_by_view_native_functions
     from torchgen.model import NativeFunctionsViewGroup
 
@@ -389,7 +390,7 @@ def row(
     yaml_entries: Mapping[str, YamlEntryData],
     views: Mapping[str, Any],
 ) -> MatchedEntryData | None:
-    """One operator's derivative under one dispatch entry; None where no YAML entry is its source."""
+    """Return one operator's derivative under one dispatch entry; None if it comes from no YAML entry."""
     source, schema = info.func, str(info.func.func)
     if schema in yaml_entries:
         words = how(function, info.func)
@@ -414,7 +415,7 @@ def row(
 
 
 def how(function: Any, source: Any) -> str:
-    """In words, why torchgen gives `function` the entry of `source`."""
+    """Return in words why torchgen gives `function` the entry of `source`."""
     if str(function.func) == str(source.func):
         return "exact"
     if function.func.name.name.base.startswith("_foreach"):
@@ -423,7 +424,7 @@ def how(function: Any, source: Any) -> str:
 
 
 def entries(file: Path) -> dict[str, YamlEntryData]:
-    """derivatives.yaml with line numbers: schema text -> entry, its formulas by dispatch key."""
+    """Return derivatives.yaml with line numbers: for each schema text its entry, with formulas by dispatch key."""
     import yaml
 
     text = file.read_text(encoding="utf-8")
@@ -446,14 +447,14 @@ def entries(file: Path) -> dict[str, YamlEntryData]:
 
 
 def formula(key: Any, value: Any) -> FormulaData:
-    """One `inputs: formula` line."""
+    """Return one `inputs: formula` line."""
     text = value.value if isinstance(value.value, str) else ""
     calls = [name for name in _CALL.findall(text) if name not in _NO_CALL]
     return {"inputs": key.value, "line": key.start_mark.line + 1, "text": text, "calls": list(dict.fromkeys(calls))}
 
 
 def last_line(lines: Sequence[str], start: int, end: int) -> int:
-    """The entry's last line that is neither blank nor a comment."""
+    """Return the entry's last line that is neither blank nor a comment."""
     while end > start and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
     return end

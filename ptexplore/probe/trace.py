@@ -1,4 +1,4 @@
-"""The passes of one trace: each runs in a forked child, and one message says what became of it, good or bad."""
+"""The passes of one trace: each runs in a forked child, and one message says how it ended, well or badly."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
         RunUnavailableData,
     )
 
-EXITED = b'"by":"exit"'  # in an answer: what ended the process
-# Of the time that all runs share: what a second pass gets, of all recorders and of operators, so that the first can
-# still be shown. No clock decides what is seen where all runs come to their end.
+EXITED = b'"by":"exit"'  # in an answer: os._exit ended the process
+# The share of the time limit for a second pass: of all recorders, and of operators. It leaves time to show the first
+# pass. If all runs end in time, no clock decides what is recorded.
 MANY, ONE = 0.5, 0.4
-LATE = b'"by":"timeout"'  # in an answer: the run was ended as its time was over
-BETWEEN_TWO = 2.0  # seconds in which Python comes to its next instruction, unless code of C does not end
-# Parts of its time at which a run looks how much it has recorded.
+LATE = b'"by":"timeout"'  # in an answer: the run was ended because its time was over
+BETWEEN_TWO = 2.0  # seconds until Python reaches its next instruction, unless C code does not end
+# Parts of its time at which a run checks how much it has recorded.
 LOOKS = tuple(1 / part for part in (64, 32, 16, 8, 4, 2))
 TEXT_LIMIT = 4000  # characters kept of an error's own message
 FIRST_LINE = 300  # characters kept of its first line
@@ -56,11 +56,11 @@ PASSED = re.compile(  # a good answer
 
 
 def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
-    """Every pass, until one fails; where they saw different operators, the first again, to tell whose doing it is.
+    """Run every pass, until one fails. If the passes saw different operators, run the first again, to find the cause.
 
-    A script is run once, under a recorder of its own, and again only where that is asked for: for one operator call, or
-    to see who wrote to a saved tensor. Where `request["until"]` says when the time of all runs is over, the first one
-    says what it saw until then, and a later one is given up.
+    A script is run once, under a recorder of its own. It runs again only on request: for one operator call, or to see
+    who wrote to a saved tensor. `request["until"]` may say when the time of all runs is over. Then the first run sends
+    what it has seen until then, and a later run is given up.
     """
     if request.get("script") is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
@@ -74,10 +74,10 @@ def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel)
 
 
 class _Runs:
-    """The runs of one request, each in a child of its own: and where their answers go."""
+    """The runs of one request, each in a child of its own. Their answers go to `channel`."""
 
     def __init__(self, request: RunRequestData, known: dict[str, str], channel: Channel) -> None:
-        """`request` is what the children know; of the request of a run they are told what differs from it."""
+        """Start the process that forks. The children know `request`; a run sends them only its differences."""
         self.channel, self._request = channel, request
         self._forks = Forks(
             lambda asked: answer(asked["recorder"], {**request, **asked["changed"]}, known), channel.descriptor
@@ -96,7 +96,7 @@ class _Runs:
         limit: TimeLimit | None = None,
         begins: Literal["begin", "second"] = "begin",
     ) -> ChildOutcome:
-        """One run: its outcome. Only that it `begins` has been sent yet."""
+        """Do one run, and return its outcome. So far only the message that it `begins` has been sent."""
         message: RunBeginsData = {"type": begins, "recorder": recorder}
         self.channel.send(message)
         was: Mapping[str, object] = self._request
@@ -104,13 +104,13 @@ class _Runs:
         return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
 
     def told(self, recorder: str, outcome: ChildOutcome) -> str | None:
-        """Pass a run's answer on: the digest of the operators it saw, None where it failed."""
+        """Pass a run's answer on; return the digest of the operators it saw, or None if the run failed."""
         self.channel.send(_printed(recorder, outcome))
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
         return passed[1].decode() if passed else None
 
     def further(self, after: str, request: RunRequestData, outcomes: Mapping[str, ChildOutcome]) -> None:
-        """The runs that follow those of an expression, of a script, or where C++'s stack is asked for, in order."""
+        """Do the runs that follow an expression, a script, or a request for the C++ stack, in order."""
         seen = dict(outcomes)
         for following in FOLLOWING_RUNS:
             asked = following.asked(request, seen) if following.after == after else None
@@ -124,7 +124,7 @@ class _Runs:
 def _run_expression(request: RunRequestData, runs: _Runs) -> None:
     outcomes, request = _warmed(request, runs)
     recorder, first = next(iter(outcomes.items()))
-    # Where what waits for it was stopped, it may have come to its end all the same: then the next pass is late.
+    # If the waiting process was stopped, the child may still have come to its end: then the next pass is late.
     if first.late and (not first.answer or LATE in first.answer):
         runs.told(recorder, first)
         return
@@ -153,9 +153,11 @@ def _run_script(request: RunRequestData, runs: _Runs) -> None:
 
 
 def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: _Runs) -> None:
-    """A pass ended its process without a word: run the one that sees who may do that, or else one without recorders.
+    """Run the expression again after a pass ended its process without an answer.
 
-    What cannot be noticed at its end, as SIGKILL, ends that one too: it keeps meanwhile what it has seen.
+    First all recorders run together, because they see who may end the process. An end such as by SIGKILL cannot be
+    noticed, so this run keeps its recording while it goes on. If this run gives no answer, the expression runs without
+    recorders.
     """
     again = runs.forked(TOGETHER, {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
@@ -170,30 +172,32 @@ def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: 
 
 
 def run_again_for_stack(request: RunRequestData, channel: Channel) -> None:
-    """One more run of what raised, in a process that was started so that its torch tells where C++ threw.
+    """Run the failed expression once more, in a process whose torch says where C++ threw.
 
-    Where a saved tensor had been written to, or the graph freed, a further one tells who did that.
+    If a saved tensor had been written to, or the graph freed, a further run finds out who did that.
     """
     with _Runs(request, {}, channel) as runs:
         runs.further("stack", request, {})
 
 
 def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:
-    """The outcomes of passes that have run, by recorder, and the request for all further ones.
+    """Return the outcomes of passes that have run, by recorder, and the request for all further passes.
 
-    Where the first call is asked for, that is what all passes see. Else every pass evaluates once or twice before what
-    it shows, so that all see a run that found caches filled and modules imported, as the native pass does. What cannot
-    be repeated is not: its first run is shown, and why; the native pass then steps that one, unless it imports modules.
+    If the first call is asked for, all passes show the first call. Otherwise every pass evaluates once or twice before
+    the run that it shows. So all passes show a run that finds caches filled and modules imported, as the native pass
+    does. An expression that cannot be repeated is not repeated: its first run is shown, with the reason. The native
+    pass then steps the first run, unless it imports modules.
 
-    The first run is recorded by the profiler alone. Where the run that is shown, which all recorders see together,
-    called the same operators, neither a recorder nor a cache has changed what ran, and it speaks for all passes.
-    Otherwise further runs tell which of the two did, and each recorder gets a pass of its own.
+    The first run is recorded with the profiler only. The run that is shown has all recorders. If it called the same
+    operators as the first run, neither a recorder nor a cache has changed what ran. Then the shown run is the result of
+    all passes. Otherwise further runs find out which of the two caused the change, and each recorder gets a pass of its
+    own.
     """
     if request["once"]:
         return {TOGETHER: runs.forked(TOGETHER, request, _limit(request, telling=True))}, request
     first = runs.forked(OPS, request, _limit(request, telling=True))
     passed = PASSED.match(first.answer)
-    if passed and passed[4] and not (first.late or request.get("first")):  # none of what was typed named it
+    if passed and passed[4] and not (first.late or request.get("first")):  # no text of the user named the device
         request = {**request, "begin": passed[4].decode()}
         first = runs.forked(OPS, request, _limit(request, telling=True))
         passed = PASSED.match(first.answer)
@@ -215,7 +219,7 @@ def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcom
             limit = MANY * float(request["timeout"])
             seen = runs.forked(TOGETHER, repeated, _limit(request, most=limit), "second")
             if _agree(first, seen):
-                first.answer = seen.answer  # what the first printed stays: the other printed all of it several times
+                first.answer = seen.answer  # the first run's output stays: the other run printed it several times
                 return {TOGETHER: first}, repeated
             is_late = seen.late
             if is_late or _is_unrepeatable(seen):
@@ -226,7 +230,7 @@ def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcom
         repeated["warm_ups"], limit = max(passes.WARM_UPS), ONE * float(request["timeout"])
         second = runs.forked(OPS, repeated, _limit(request, most=limit), "second")
         same, is_late = PASSED.match(second.answer), second.late
-        # What raised after other operators than the first run may have raised for what that one used up.
+        # An error after other operators than in the first run may come from an object that the first run used up.
         elsewhere = same is not None and same[3] != b"" and same[1] != passed[1] and not imported
         if same and same[3] == passed[3] and not elsewhere:
             first.answer = second.answer
@@ -242,7 +246,7 @@ def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcom
 
 
 def _together(alone: ChildOutcome, request: RunRequestData, runs: _Runs) -> dict[str, ChildOutcome]:
-    """One pass of all recorders, if it ran what the pass of operators `alone` did; else that one."""
+    """Return one pass of all recorders, if it called the same operators as the pass `alone`; otherwise that pass."""
     limit = MANY * float(request["timeout"])
     seen = runs.forked(TOGETHER, request, _limit(request, most=limit), "second")
     if not _agree(alone, seen):
@@ -252,18 +256,18 @@ def _together(alone: ChildOutcome, request: RunRequestData, runs: _Runs) -> dict
 
 
 def _agree(first: ChildOutcome, other: ChildOutcome) -> bool:
-    """Whether two runs called the same operators, and raised the same or nothing."""
+    """Return whether two runs called the same operators, and raised the same error or none."""
     before, after = PASSED.match(first.answer), PASSED.match(other.answer)
     return before is not None and after is not None and (before[1], before[3]) == (after[1], after[3])
 
 
 def _is_unrepeatable(outcome: ChildOutcome) -> bool:
-    """Whether a pass could not find what the first run had found."""
+    """Return whether a pass could not find the objects that the first run had found."""
     return outcome.answer.endswith(b"\n") and json.loads(outcome.answer).get("kind") == UNREPEATABLE
 
 
 def _failed(outcome: ChildOutcome) -> Said:
-    """What a pass without a good answer does."""
+    """Return what a pass without a good answer did, as a reason."""
     if not outcome.answer.endswith(b"\n"):
         if outcome.signal is not None:
             return reason("ends-process", signal=outcome.signal)
@@ -285,10 +289,10 @@ def _failed(outcome: ChildOutcome) -> Said:
 def _limit(
     request: RunRequestData, *, telling: bool = False, patience: float = 0.0, most: float | None = None
 ) -> TimeLimit | None:
-    """The time that is left for a run, but no more than `most`; and `patience` seconds, in which it may end by itself.
+    """Return the time that is left for a run, at most `most`, plus `patience` seconds in which it may end by itself.
 
-    None if it has no limit. With `telling`, or patience, it then has time to say what it saw: as long as all runs had,
-    since that takes the longer the more it saw.
+    Returns None if there is no limit. With `telling` or patience, the run then has time to send what it has seen. It
+    has as long for this as all runs had, because sending takes longer the more it has seen.
     """
     if "until" not in request:
         return TimeLimit(most) if most is not None else None
@@ -297,14 +301,14 @@ def _limit(
     if not (telling or patience) or not TIME_IS_OVER:
         return TimeLimit(left)
     ends = (TIME_IS_OVER, BETWEEN_TWO), (HURRY, max(TELLING, float(request["timeout"])))
-    if patience:  # the recorder of a script looks by itself
+    if patience:  # the recorder of a script checks by itself
         return TimeLimit(left, ends)
     looks = [left * (later - at) for at, later in pairwise((*LOOKS, 1.0))]
     return TimeLimit(left * LOOKS[0], (*((TIME_GOES_BY, seconds) for seconds in looks), *ends))
 
 
 def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
-    """Send a child's answer, or that it died, or that its time was over; whether it gave an answer."""
+    """Send a child's answer, or that it died, or that its time was over; return whether it gave an answer."""
     if outcome.late and not outcome.answer:
         late: RunLateData = {"type": "late", "recorder": recorder}
         channel.send(late)
@@ -318,10 +322,10 @@ def pass_on(recorder: str, outcome: ChildOutcome, channel: Channel) -> bool:
         message = json.loads(outcome.answer)
         for seen in message.get("observations", ()):
             if seen["kind"] == "raised" and seen["data"].get("by") == EXITING:
-                seen["data"]["message"] = f"status {outcome.exit_code}"  # which only its parent is told
+                seen["data"]["message"] = f"status {outcome.exit_code}"  # only the parent process gets the status
         channel.send(message)
         return True
-    if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # what dies may have told all the same
+    if outcome.answer.endswith(b"\n") and outcome.answer.count(b"\n") == 1:  # a child that dies may still have answered
         channel.pass_on(outcome.answer)
         return True
     channel.send(_died(recorder, outcome))
@@ -357,19 +361,19 @@ def _refused(recorder: str, error: Refused) -> RunRefusedData:
 
 
 def answer(recorder: str, request: RunRequestData, known: dict[str, str]) -> bytes:
-    """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code did)."""
+    """Run a pass and encode its message: "pass", "refused" (it cannot be run) or "raised" (the user's code raised)."""
     child = RUNS[recorder]
     with last_words.spoken(partial(_dying, recorder)) if child.speaks else nullcontext():
         return encoded(lambda: answered(recorder, child.run(request, known)), recorder)
 
 
 def _dying(recorder: str, error: BaseException) -> bytes:
-    """What is said of a pass that is ended before, or after, what it is about: where it was."""
+    """Return the message of a pass that is ended before, or after, the part that it records: where it was."""
     return isolate.encoded(_raised(recorder, raising.Raised("preparation", error)))
 
 
 def encoded(run: Callable[[], Mapping[str, object]], recorder: str) -> bytes:
-    """Encode the message that `run` gives, or the one that tells of what it raised, and in which recorder."""
+    """Encode the message that `run` returns, or the message about the error that it raised, and in which recorder."""
     message: Mapping[str, object]
     try:
         message = run()
@@ -393,7 +397,7 @@ def _broken(recorder: str, text: str) -> ProbeBrokenData:
 
 
 def _own_failure(recorder: str, error: Exception) -> ProbeBrokenData | RunUnavailableData:
-    """Our own code failed: the native pass only leaves the trace without what it would have told."""
+    """Return the message about a failure of our own code. If the native pass failed, the trace lacks only its part."""
     text = traceback.format_exc()
     if recorder != native.RECORDER:
         return _broken(recorder, text[-TEXT_LIMIT:])

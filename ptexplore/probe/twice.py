@@ -1,4 +1,4 @@
-"""A script's second run, under torch's profiler alone: what it ran and left, to compare with the recorded run."""
+"""The second run of a script, with torch's profiler only: what it ran and left, to compare with the recorded run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ TOO_MANY = reason("many-operators")
 
 
 def run(request: RunRequestData) -> RunToldData:
-    """Run the script under torch's profiler: the message of this pass. `operators` says how many it ran when recorded.
+    """Run the script under torch's profiler, and return the message of this pass.
 
-    Raises Refused for names that cannot be bound.
+    `operators` in the request is the number of operators in the recorded run. Raises Refused for names that cannot be
+    bound.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     running = passes.prepared(RECORDER, request)
-    # Without sizes: telling them keeps a gradient a little longer, which can make AccumulateGrad copy it.
+    # No sizes: recording them keeps a gradient alive a little longer, and AccumulateGrad may then copy it.
     profile = api.profiler(shapes=False) if int(request["operators"]) <= MOST else None
     watch = clock.ClockWatch().start()
     with passes.stage("context"), ExitStack() as stack:
@@ -61,7 +62,7 @@ def run(request: RunRequestData) -> RunToldData:
 
 @contextmanager
 def _seeding(seed: Callable[[], None]) -> Iterator[None]:
-    """Seed what the script imports, at the same time as the recorded run did: after each import."""
+    """Seed the imported modules after each import, at the same time as in the recorded run."""
     bootstrap = imports.BOOTSTRAP
     load = bootstrap._find_and_load
 
@@ -73,7 +74,7 @@ def _seeding(seed: Callable[[], None]) -> Iterator[None]:
 
 
 def effects(raised: Raised | None) -> EffectsData:
-    """What a run of the script leaves behind in its process: how it ended, and the state of random numbers."""
+    """Return what a run of the script leaves in its process: how it ended, and the state of random numbers."""
     ended = None
     if raised is not None:
         ended = f"{type(raised.error).__name__}: {text_of(raised.error)}".removesuffix(": ")
@@ -81,10 +82,10 @@ def effects(raised: Raised | None) -> EffectsData:
 
 
 def _told(profile: Any) -> EffectsData:
-    """The names of operators and nodes in order, packed, those of the main thread first.
+    """Return the names of operators and nodes in order, packed. Those of the main thread come first.
 
-    Where a device is in use nodes run in threads of its own, beside what the main thread does: `apart` says that those
-    of the main thread, too, are told with the other threads' then.
+    If a device is in use, nodes run in threads of their own, at the same time as the main thread. Then `apart` is true,
+    and also the nodes of the main thread are listed with the other threads.
     """
     roots = api.event_roots(profile)
     main = next((event.start_tid for event in roots if event.name == api.MARK + events.MAIN), None)

@@ -1,9 +1,9 @@
-"""What the recorders need of Python, kept from before the traced code runs: that may replace any of it.
+"""The parts of Python that the recorders need, kept from before the traced code runs: it may replace any of them.
 
-A program may put something else in the place of `len`, `open`, `json.dumps` or `time.time` (a mock, a shim, a fake
-clock), and lower its own limits. While it runs, the recorders' own modules see what `main` and `taken` keep for them,
-and functions of Python's that their hooks call see it by `ours`. Where the traced code is over, and only our answer is
-left to give, what it replaced in the standard library, and what it lowered, is put back for that.
+A program may replace `len`, `open`, `json.dumps` or `time.time` (by a mock, a shim, a fake clock), and lower its own
+limits. While it runs, the recorders' own modules use what `main` and `taken` keep for them. Python functions that their
+hooks call use the kept versions inside `ours`. After the traced code has ended, only our answer is left to send. For
+that, the replaced parts of the standard library and the lowered limits are put back.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from .taken import os, sys
 
 _BUILTINS: dict[str, Any] = dict(vars(builtins))
-SPARE, HIGH = 4, 1000  # descriptors that are kept, and from which number on
-_SHARED = {"sys", "builtins"}  # whose variables are the process's own: sys.stdout, sys.argv
+SPARE, HIGH = 4, 1000  # how many descriptors are kept, and the lowest number for them
+_SHARED = {"sys", "builtins"}  # their variables belong to the process: sys.stdout, sys.argv
 _LIMITS = ("RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_STACK")
 
 
@@ -32,7 +32,7 @@ def _is_standard(name: str) -> bool:
 
 @functools.cache
 def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The functions and classes of Python's own modules, each module's variables first."""
+    """Return the variables of each of Python's own modules, with their original functions and classes."""
     standard = (module for name, module in list(sys.modules.items()) if _is_standard(name))
     modules = [module for module in standard if type(module) is ModuleType]
     return [
@@ -44,9 +44,10 @@ def _functions() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
-# What is looked up in modules by functions of Python's and torch's that the recorders call: by `os.path.realpath`, and
-# by torch's profiler, which names each profile by a uuid. These only compute, ask or name something: another thread of
-# the program that calls one while it is back does no harm. An empty tuple: all functions and classes of the module.
+# Names in modules that functions of Python and torch look up when the recorders call them: for example in
+# `os.path.realpath`, and in torch's profiler, which names each profile by a uuid. These functions only compute, ask or
+# name something. So no harm is done if another thread of the program calls one while the originals are back. An empty
+# tuple means all functions and classes of the module.
 _OF_RE = ("re._compiler", "re._parser") if sys.version_info >= (3, 11) else ("sre_compile", "sre_parse")
 _LOOKED_UP: dict[str, tuple[str, ...]] = {
     "posixpath": (), "genericpath": (), "stat": (), "signal": ("_int_to_enum", "_enum_to_int"),
@@ -63,10 +64,10 @@ _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 
 
 def _looked_up() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """The variables of each module, and what stands there before any traced code."""
+    """Yield the variables of each module, with their values before any traced code."""
     yield vars(builtins), _BUILTINS
     for name, only in _LOOKED_UP.items():
-        with contextlib.suppress(ImportError):  # which modules there are depends on Python
+        with contextlib.suppress(ImportError):  # which modules exist depends on the Python version
             held = vars(importlib.import_module(name))
             yield held, {key: held[key] for key in only or held if isinstance(held.get(key), _FUNCTIONS)}
 
@@ -76,7 +77,7 @@ _OWN = list(_looked_up())
 
 @contextlib.contextmanager
 def ours() -> Iterator[None]:
-    """Where we call functions of Python's or torch's: what they look up is what was there before."""
+    """Put the original functions back inside this block, in which we call functions of Python or torch."""
     replaced: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for variables, kept in _OWN:
         now = {name: variables[name] for name, value in kept.items() if variables.get(name, value) is not value}
@@ -104,7 +105,7 @@ def keep() -> None:
 
 
 def keep_spare() -> None:
-    """Open descriptors that can be given up when the traced code has used up all, above those that it gets itself."""
+    """Open spare descriptors, in case the traced code uses up all others. Their numbers are above those it gets."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     null = os.open(os.devnull, os.O_RDONLY)
     with contextlib.suppress(OSError):
@@ -114,7 +115,7 @@ def keep_spare() -> None:
 
 
 def _give_up_spare() -> None:
-    """Close what was kept for now; a descriptor that the traced code has closed may be one of its own by now."""
+    """Close the spare descriptors. If the traced code closed one, its number may now belong to another file."""
     with contextlib.suppress(OSError):
         null = os.stat(os.devnull).st_rdev
         for descriptor in _spare:
@@ -125,9 +126,9 @@ def _give_up_spare() -> None:
 
 
 def put_back() -> None:
-    """Put back the functions and classes that were replaced, and the limits that were lowered, if the system lets.
+    """Put back the replaced functions and classes, and the lowered limits, if the system allows it.
 
-    Files may be used up as well: as many more as may be can be opened.
+    The traced code may also have used up all open files: their limit is set as high as possible.
     """
     _give_up_spare()
     for variables, values in _functions():

@@ -1,9 +1,10 @@
-"""What memory this process shares: with forks of it until one writes, and with whom it likes.
+"""The memory that this process shares: with its forks until one of them writes, or with other processes.
 
-Memory that a fork shared is made this process's own again now, and not at the first write to each page.
+`unshare` takes memory that a fork shared back at once, and not at the first write to each page.
 
-A page that was forked is copied, or taken back, when it is next written to: a microsecond a page, which an operator
-would seem to take. Linux from 5.14 on has a call that does it for many pages; elsewhere it is left to the writes.
+After a fork, the first write to a page copies the page or takes it back. That costs a microsecond for each page, which
+would seem to be the operator's time. Linux from 5.14 on has a call that does this for many pages. Without this call,
+the pages are taken back as they are written.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import weakref
 from collections.abc import Iterator
 
 POPULATE_WRITE = 23  # MADV_POPULATE_WRITE (asm-generic/mman-common.h)
-NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux: memory is only taken as far as it is written to
-MOST = 1 << 24  # pages of a mapping, 64 GB: what is larger is only reserved
-LEAST = 8  # pages side by side that are worth a call
-ENTRY = 8  # bytes of a page in /proc/self/pagemap, of which the highest says what the page is
-SEMAPHORES = "/dev/shm/sem."  # multiprocessing's locks: no tensor lies there
+NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux: memory is only used once it is written to
+MOST = 1 << 24  # pages of a mapping, 64 GB: a larger one is only reserved
+LEAST = 8  # adjacent pages that are worth a call
+ENTRY = 8  # bytes for a page in /proc/self/pagemap; the highest byte has the flags of the page
+SEMAPHORES = "/dev/shm/sem."  # multiprocessing's locks: they hold no tensors
 OWN = re.compile(rb"[\x80-\x9f]{%d,}" % LEAST)  # present, not swapped out, of no file and not shared
 
 
@@ -30,7 +31,7 @@ _ours: weakref.WeakValueDictionary[int, mmap.mmap] = weakref.WeakValueDictionary
 
 
 def shared_with_forks(size: int) -> mmap.mmap:
-    """Memory of ours that forks of this process share with it. Raises OSError or ValueError where there is none."""
+    """Return new memory that this process shares with its forks. Raises OSError or ValueError if there is none."""
     reserve = NO_RESERVE if sys.platform.startswith("linux") else 0
     memory = mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | reserve)
     _ours[ctypes.addressof(ctypes.c_char.from_buffer(memory))] = memory
@@ -38,7 +39,7 @@ def shared_with_forks(size: int) -> mmap.mmap:
 
 
 def shares_memory() -> bool:
-    """Whether this process shares memory that can be written to, and that is not ours: a fork would write to it too."""
+    """Return whether this process shares writable memory that is not ours: a fork would write to it too."""
     with open("/proc/self/maps") as lines:
         mappings = [line.split(None, 5) for line in lines]
     return any(
@@ -49,7 +50,7 @@ def shares_memory() -> bool:
 
 
 def unshare() -> None:
-    """Do that for every page of this process's own that is there. Nothing of what they hold changes."""
+    """Take back every present page of this process's own memory. The content does not change."""
     advise = ctypes.CDLL(None).madvise
     with contextlib.suppress(OSError):
         for start, size in list(_own_pages()):
@@ -57,7 +58,7 @@ def unshare() -> None:
 
 
 def _own_pages() -> Iterator[tuple[int, int]]:
-    """Where pages lie that are there, and how many bytes they are."""
+    """Yield where present pages lie, and how many bytes they have."""
     with open("/proc/self/maps") as lines:
         mappings = [line.split(None, 2) for line in lines]
     with open("/proc/self/pagemap", "rb", 0) as pages:

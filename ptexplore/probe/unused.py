@@ -1,7 +1,7 @@
-"""Which tensor torch.autograd.grad was asked about that the outputs were not computed from, and what it is instead.
+"""Which input of torch.autograd.grad the outputs do not depend on, and how that tensor is related to the graph.
 
-The error names it by its number at most. The graph says what the outputs come from: the tensor may be a result that was
-made beside them, or share its memory with a leaf that is there. Nothing of the user's is called.
+The error gives at most the number of the input. The graph says which tensors the outputs come from. The input may be
+another result of the same leaves, or may share its memory with a leaf of the graph. No code of the user is called.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Situation: TypeAlias = Literal["beside", "detached", "elsewhere"]
 REASON = re.compile(r"differentiated Tensors? (?:at index (\d+) )?appears to not have been used in the graph")
-NODES = 50_000  # of a graph that are looked at
+NODES = 50_000  # nodes of a graph that are read
 NAMED = 3  # leaves that are described
 
 
 def unused_input(message: str, frames: Iterable[FrameType]) -> UnusedInputData | None:
-    """The tensor that such an error is about, as plain data; None of any other error, and where it is not known.
+    """Return the tensor that such an error is about, as plain data; None for any other error, or if it is unknown.
 
     `frames` are the Python functions that the error left.
     """
@@ -50,12 +50,15 @@ def _node(tensor: Any) -> Any:
 
 
 def _leaves(nodes: Iterable[Any]) -> list[Any]:
-    """The leaves that these nodes lead to: AccumulateGrad holds its own."""
+    """Return the leaves that these nodes lead to: an AccumulateGrad node holds its leaf."""
     return [leaf for node in nodes if (leaf := getattr(node, "variable", None)) is not None]
 
 
 def _first_unused(inputs: Sequence[Any], reached: Collection[Any], leaves: Sequence[Any]) -> int | None:
-    """The first input that is no leaf of the graph, and whose node is not in it. Older torch names no number."""
+    """Return the number of the first input that is no leaf of the graph, and whose node is not in the graph.
+
+    This is for older versions of torch, whose error has no number.
+    """
     nodes = set(reached)
     for index, tensor in enumerate(inputs):
         node = _node(tensor)

@@ -1,4 +1,4 @@
-"""Look at a value without running code of its class: what it is in words, its tensors, a digest of their bytes."""
+"""Reads a value without running code of its class: its description, its tensors, a digest of their bytes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import torch
 from . import torch_api as api
 
 TEXT_LIMIT = 200  # characters of one value's own text
-ITEMS = 8  # items told of one container
-DEPTH = 20  # containers within containers that are looked into
+ITEMS = 8  # items shown of one container
+DEPTH = 20  # levels of nested containers that are read
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = TEXT_LIMIT
@@ -27,16 +27,16 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis))
 
 
 def describe(value: Any) -> str:
-    """A tensor's shape, dtype, device, layout and whether it requires grad; a plain value; else what type it has."""
+    """Describe a tensor by shape, dtype, device, layout and requires_grad; show a plain value; else name the type."""
     try:
         with api.without_overrides():
             return _describe(value, 2)
-    except Exception:  # a class of the user's own that cannot even be asked
+    except Exception:  # a class of the user that raises even here
         return type_name(value)
 
 
 def type_name(value: Any) -> str:
-    """The value's type as one writes it; torch.Tensor, list, MyClass."""
+    """Return the value's type as users write it; torch.Tensor, list, MyClass."""
     return api.class_name(type(value)).removeprefix("__ptexplore__.")
 
 
@@ -61,27 +61,27 @@ def _tensor(value: Any) -> str:
     grad = " requires_grad" if value.requires_grad else ""
     try:
         sizes = ", ".join(str(size) for size in value.shape)
-    except RuntimeError:  # a nested tensor has no one shape
+    except RuntimeError:  # a nested tensor has no single shape
         sizes = "nested"
     return f"{kind}[{sizes}] {str(value.dtype).removeprefix('torch.')} {value.device}{layout}{grad}"
 
 
 def fingerprint(value: Any, depth: int = 4) -> str | None:
-    """A digest of the bytes of every tensor in a result, strides aside, and of a traced function's graph.
+    """Return a digest of the bytes of every tensor in a result, strides aside, and of a traced function's graph.
 
-    None where a tensor has no plain bytes.
+    Returns None if a tensor has no plain bytes.
     """
     total = hashlib.sha256()
     try:
         with api.without_overrides(), torch.no_grad():
             _take(value, total.update, depth)
-    except Exception:  # nested, quantized, meta, a class of the user's own
+    except Exception:  # nested, quantized, meta, a class of the user
         return None
     return total.hexdigest()
 
 
 def random_states() -> dict[str, str]:
-    """A digest of the state that each generator of random numbers is in: torch's for the CPU, Python's, numpy's."""
+    """Return a digest of the state of each random generator: torch's for the CPU, Python's, numpy's."""
     numpy = sys.modules.get("numpy.random.mtrand")
     with api.without_overrides():
         states = {"torch": bytes(torch.get_rng_state().tolist())}
@@ -96,11 +96,11 @@ def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:
         for part in _parts(value.detach()):
             plain = part.resolve_conj().resolve_neg().cpu().contiguous()
             size = plain.numel() * plain.element_size()
-            if size and not plain.data_ptr():  # string_at(0, …) is no error: it gives bytes that nobody wrote
+            if size and not plain.data_ptr():  # string_at(0, …) does not raise: it returns arbitrary bytes
                 raise ValueError("a wrapper without memory of its own")
             take(ctypes.string_at(plain.data_ptr(), size) if size else b"")
     elif type(value) is torch.jit.ScriptFunction:
-        take(value.graph.str(False).encode())  # without its lines' places
+        take(value.graph.str(False).encode())  # without the places of its lines
     elif isinstance(value, (list, tuple, dict)) and depth:
         for item in value.values() if isinstance(value, dict) else value:
             _take(item, take, depth - 1)
@@ -109,7 +109,7 @@ def _take(value: Any, take: Callable[[bytes], None], depth: int) -> None:
 
 
 def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The dense tensors that a tensor is made of: itself, or a sparse one's indices and values."""
+    """Return the dense tensors that a tensor consists of: itself, or the indices and values of a sparse one."""
     if tensor.layout is torch.sparse_coo:
         return tensor._indices(), tensor._values()
     if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
@@ -120,18 +120,18 @@ def _parts(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 
 def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
-    """The tensors of a result: itself, or in lists, tuples and dictionaries."""
-    kind = type(value)  # not isinstance: that asks the value's own __class__
+    """Yield the tensors of a result: the result itself, or tensors in lists, tuples and dictionaries."""
+    kind = type(value)  # not isinstance: that reads the value's own __class__
     if issubclass(kind, torch.Tensor):
         yield value
     elif issubclass(kind, (list, tuple, dict)) and depth:
         base = next(base for base in (list, tuple, dict) if issubclass(kind, base))
-        for item in dict.values(value) if base is dict else base.__iter__(value):  # no __iter__ of the user's own
+        for item in dict.values(value) if base is dict else base.__iter__(value):  # without an __iter__ of the user
             yield from tensors(item, depth - 1)
 
 
 def tensors_among(values: Iterable[Any], limit: int) -> list[torch.Tensor]:
-    """The tensors among some values and in plain lists, tuples and dictionaries of theirs, each once."""
+    """Return the tensors among some values, and in plain lists, tuples and dictionaries among them, each once."""
     told: dict[int, torch.Tensor] = {}
     for value in values:
         kind = type(value)
@@ -143,7 +143,7 @@ def tensors_among(values: Iterable[Any], limit: int) -> list[torch.Tensor]:
 
 
 def attributes(value: Any) -> Mapping[str, Any]:
-    """What an object itself holds, as it is kept: nothing of its class is asked. {} of one that keeps no dictionary."""
+    """Return an object's own dictionary, without running code of its class; {} for an object without one."""
     try:
         held = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -152,10 +152,11 @@ def attributes(value: Any) -> Mapping[str, Any]:
 
 
 def names_of(frame: FrameType) -> Mapping[str, Any]:
-    """What the names of a function, or of a module's own code, hold.
+    """Return the variables of a function, or of the code of a module.
 
-    In Python 3.12 to ask a module for its locals while a comprehension runs in it writes a warning to standard error,
-    or raises it there: its globals are the same. A class's body has other ones, which are not told then.
+    In Python 3.12, reading the locals of a module while a comprehension runs in it writes a warning to standard error,
+    or raises it there. The globals of a module are the same variables. The body of a class has variables of its own,
+    which are missing then.
     """
     if sys.version_info[:2] == (3, 12) and not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
         return frame.f_globals
@@ -163,12 +164,12 @@ def names_of(frame: FrameType) -> Mapping[str, Any]:
 
 
 def module_tensors(module: Any) -> list[Any]:
-    """A module's own parameters and buffers; [] of anything else."""
+    """Return a module's own parameters and buffers; [] for any other object."""
     return [tensor for name in ("_parameters", "_buffers") for tensor in _kept(module, name)]
 
 
 def modules_in(value: Any, limit: int = 10_000) -> list[Any]:
-    """A module and those in it, all levels down; [] of anything else."""
+    """Return a module and the modules inside it, at every level; [] for any other object."""
     inside: dict[int, Any] = {}
     pending = [value]
     while pending and len(inside) < limit:
@@ -180,6 +181,6 @@ def modules_in(value: Any, limit: int = 10_000) -> list[Any]:
 
 
 def _kept(module: Any, name: str) -> list[Any]:
-    """What a module keeps under a name of nn.Module's; [] of anything else, and of TorchScript's own tables."""
+    """Return what a module keeps under an attribute of nn.Module; [] for another object or a table of TorchScript."""
     held: Any = attributes(module).get(name) if issubclass(type(module), torch.nn.Module) else None
     return list(held.values()) if type(held) in (dict, OrderedDict) else []

@@ -1,4 +1,4 @@
-"""Whose a file of Python is: yours, torch's, or a library's, as Python itself is one."""
+"""Who owns a Python file: you, torch, or a library (Python itself counts as one)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sysconfig
 
 from .taken import os
 
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, which may be anywhere
-GIVEN = "<--setup"  # how expression.py names the files of what is given by --setup
-TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # files that nobody wrote, of what somebody typed
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # all of ptexplore, wherever it is
+GIVEN = "<--setup"  # how expression.py names the files of --setup
+TYPED = ("<stdin>", "<ipython", "<--", "<expression")  # names of files that do not exist: typed text
 LIBRARIES = tuple(
     {os.path.realpath(folder) + os.sep for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_path(name))}
     | {os.path.realpath(folder) + os.sep for folder in (*site.getsitepackages(), site.getusersitepackages())}
@@ -17,9 +17,10 @@ LIBRARIES = tuple(
 
 
 def real(file: str) -> str:
-    """A file's path without links; as it is given where nobody can tell: its folder is gone, its name has a NUL.
+    """Return a file's path without links; the given path if that is unknown: its folder is gone, its name has a NUL.
 
-    Python's own function calls builtins, which the program may have replaced by what cannot be called: a TypeError.
+    Python's own function calls builtins. The program may have replaced them by objects that cannot be called: a
+    TypeError.
     """
     try:
         return os.path.realpath(file)
@@ -28,5 +29,5 @@ def real(file: str) -> str:
 
 
 def is_library(file: str) -> bool:
-    """Whether a file lies where Python, or what was installed beside it, does; torch's own do, too."""
+    """Return whether a file is in a folder of Python or of installed packages. Torch's own files are, too."""
     return real(file).startswith(LIBRARIES)

@@ -1,11 +1,12 @@
-"""Who wrote in place to a tensor that a node of the graph had saved: by a run of its own.
+"""Who wrote in place to a tensor that a node of the graph had saved: found in a run of its own.
 
-A hook on saved tensors is told of each when a node saves it, and again when the node asks for it. In between a trace
-function reads, after each instruction of your Python that can run other code, how often the saved tensors have been
-written to: the instruction before is what wrote. Torch's own Python is not traced, so `opt.step()` is named as yours.
+A hook on saved tensors is called when a node saves a tensor, and again when the node needs it. Between the two, a trace
+function runs after each instruction of your Python that can run other code. It reads how often each saved tensor has
+been written to. If a count has changed, the instruction before has written. Torch's own Python is not traced, so your
+line `opt.step()` is named.
 
-The hooks take torch's own check away (torch/csrc/autograd/saved_variable.cpp), so that this run makes it anew, and they
-are not allowed inside functorch's transforms: so it is never the run that is shown.
+The hooks turn off torch's own check (torch/csrc/autograd/saved_variable.cpp), so this run does the check itself. Torch
+does not allow such hooks inside functorch's transforms. So this run is never the run that is shown.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "writes"
 REASON = b"has been modified by an inplace operation"
-MOST_SAVED = 20_000  # saved tensors that are watched at one time
-MOST_LOOKS = 300_000  # instructions of your Python behind which a marker is put
-LOOKED = "looked"  # its name: no saved tensor's count has changed since the one before it
+MOST_SAVED = 20_000  # saved tensors that are watched at the same time
+MOST_LOOKS = 300_000  # instructions of your Python that are followed by a marker
+LOOKED = "looked"  # the marker's name: no count of a saved tensor has changed since the one before it
 TEXT_LIMIT = 2000  # characters kept of one place's text
 RUNNING = (
     "CALL", "PRECALL", "BINARY_", "INPLACE_", "UNARY_", "COMPARE_", "CONTAINS_", "STORE_SUBSCR", "DELETE_SUBSCR",
     "STORE_ATTR", "DELETE_ATTR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER", "FOR_ITER", "GET_ITER", "SEND", "YIELD",
     "WITH", "BEFORE_WITH", "TO_BOOL", "POP_JUMP", "JUMP_IF", "IMPORT", "FORMAT", "UNPACK", "LIST_EXTEND", "PRINT",
 )  # fmt: skip
-STORING = ("STORE_", "DELETE_")  # whose own columns leave out what is stored
+STORING = ("STORE_", "DELETE_")  # their columns leave out the stored value
 
 
 class Modified(RuntimeError):
-    """What this run raises in the place of torch's error; what catches torch's catches it too."""
+    """The error that this run raises in place of torch's error. An `except` for torch's error also catches this one."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Instruction:
 class Write:
     """A write: the instruction, the counts before and after, and the number of the marker that follows it.
 
-    `is_parted`: whether a marker stands before the instruction, so that its operators are told from those before it.
+    `is_parted`: whether a marker precedes the instruction, which separates its operators from earlier ones.
     """
 
     at: Instruction | None
@@ -75,7 +76,7 @@ class Write:
 
 @dataclass(eq=False)
 class SavedTensor:
-    """A tensor that a node saved, what it counted then, and what became of it."""
+    """A tensor that a node saved, its count of writes at that time, and the later writes to it."""
 
     number: int
     tensor: Any
@@ -87,7 +88,7 @@ class SavedTensor:
 
 @dataclass(frozen=True)
 class LateRequest:
-    """A saved tensor that a node asked for after it had been written to."""
+    """A node's request for a saved tensor that had been written to before."""
 
     saved: SavedTensor
     version: int
@@ -96,7 +97,7 @@ class LateRequest:
 
 
 class WriteRecorder:
-    """The hooks and the trace function; `late` is what they saw, in order. A context manager."""
+    """The hooks and the trace function; `late` has the late requests that they saw, in order."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.late: list[LateRequest] = []
@@ -104,8 +105,8 @@ class WriteRecorder:
         self._texts = texts
         self._live: weakref.WeakSet[SavedTensor] = weakref.WeakSet()
         self._count = self._marks = self._looks = 0
-        self._at: Instruction | None = None  # what ran last
-        self._busy = False  # our own code runs, whose generated methods are in no file of ours
+        self._at: Instruction | None = None  # the last instruction
+        self._busy = False  # our own code runs; its generated methods are in no file of ours
         self._running: dict[CodeType, dict[int, bool]] = {}
         self._wanted: dict[str, bool] = {}
         library = sysconfig.get_paths()
@@ -115,9 +116,9 @@ class WriteRecorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Watch; what traced before is put back."""
+        """Watch inside this block, and then put back the earlier trace function."""
         before = sys.gettrace()
-        # Python 3.12 tells a function's instructions from the next sys.settrace on that follows such a wish.
+        # In Python 3.12, f_trace_opcodes takes effect only at the next sys.settrace after it is set.
         sys._getframe().f_trace_opcodes = True
         with api.saved_tensors_hooks(self._save, self._ask):
             sys.settrace(self._entered)
@@ -163,7 +164,7 @@ class WriteRecorder:
 
     @contextmanager
     def _own(self) -> Iterator[None]:
-        """What runs in a block is ours, and is not traced."""
+        """Mark the code in this block as ptexplore's own, so that it is not traced."""
         before, self._busy = self._busy, True
         try:
             yield
@@ -171,7 +172,7 @@ class WriteRecorder:
             self._busy = before
 
     def _yours(self, frame: FrameType | None) -> Instruction | None:
-        """The instruction of yours that runs now, in this frame or around it."""
+        """Return the instruction of yours that runs now, in this frame or around it."""
         while frame is not None and not self._is_wanted(frame.f_code.co_filename):
             frame = frame.f_back
         return Instruction(frame.f_code, frame.f_lasti, frame.f_lineno) if frame is not None else None
@@ -186,18 +187,18 @@ class WriteRecorder:
         return wanted
 
     def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """The trace function of a new frame: it is followed where it is yours."""
+        """Trace a new frame, if it is yours."""
         del argument
         if event != "call" or self._busy or not self._is_wanted(frame.f_code.co_filename):
             return None
         self._look_behind()
         self._at = Instruction(frame.f_code, frame.f_lasti, frame.f_lineno)
-        frame.f_trace = self._happened  # first: Python 3.13 asks for it where instructions are wished for
+        frame.f_trace = self._happened  # first: setting f_trace_opcodes reads it in Python 3.13
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._happened
 
     def _happened(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """The trace function inside of a frame of yours: the instruction before this one has ended."""
+        """Handle an event in a frame of yours: the instruction before this one has ended."""
         del argument
         if self._at is None or self._runs(self._at):
             self._look_behind()
@@ -205,7 +206,7 @@ class WriteRecorder:
         return self._happened
 
     def _runs(self, at: Instruction) -> bool:
-        """Whether an instruction can run other code."""
+        """Return whether an instruction can run other code."""
         running = self._running.get(at.code)
         if running is None:
             running = {i.offset: i.opname.startswith(RUNNING) for i in dis.get_instructions(at.code)}
@@ -213,7 +214,7 @@ class WriteRecorder:
         return at.offset < 0 or running[_beginning(running, at.offset)]
 
     def _look_behind(self) -> None:
-        """Look behind an instruction of yours, and put a marker there: what writes from here on is the next one's."""
+        """Read the counts after an instruction of yours, and add a marker: later writes are by the next instruction."""
         self._look()
         if self._live and self._looks < MOST_LOOKS:
             self._looks += 1
@@ -221,7 +222,7 @@ class WriteRecorder:
                 pass
 
     def _look(self) -> None:
-        """Read the counts of all saved tensors; what changed was written by the last instruction."""
+        """Read the counts of all saved tensors. If a count has changed, the last instruction wrote."""
         marked = False
         for saved in self._live:
             version = api.version(saved.tensor)
@@ -235,10 +236,10 @@ class WriteRecorder:
             with api.marker(f"wrote:{self._marks}"):
                 pass
 
-    # --- what is told ---
+    # --- the results ---
 
     def told(self, profile: Any) -> list[SavedTensorWritesData]:
-        """The observations' data: each saved tensor that a node asked for too late."""
+        """Return the data of the observations: each saved tensor that a node requested too late."""
         events = list(_flattened(profile)) if self.late else []
         return [self._told(asked, events) for asked in self.late]
 
@@ -249,7 +250,8 @@ class WriteRecorder:
         for write in saved.writes:
             mark = f"wrote:{write.mark}"
             written = _writing(events, boundary, mark, asked.memory or 0)
-            # Tensors without memory are not told apart: where one operator wrote to one of them, it was this one.
+            # Tensors without memory cannot be distinguished. So an operator is named only if no other one wrote to such
+            # a tensor.
             operators = list(dict.fromkeys(written)) if asked.memory or len(written) == 1 else []
             operators = operators if write.is_parted else []
             at = self._place(write.at)
@@ -280,7 +282,7 @@ class WriteRecorder:
         }
 
     def _text(self, at: Instruction) -> str:
-        """What is written there: the instruction's own columns where Python keeps them, else the line."""
+        """Return the source text: the instruction's own columns if Python keeps them, otherwise the line."""
         given = self._texts.get(at.code.co_filename)
         lines = given.split("\n") if given is not None else linecache.getlines(at.code.co_filename)
         positions = list(at.code.co_positions()) if hasattr(at.code, "co_positions") else []
@@ -300,14 +302,14 @@ class WriteRecorder:
 
 
 def _beginning(offsets: Container[int], offset: int) -> int:
-    """Where the instruction begins that an offset is in: while it calls, a frame may be at what it keeps behind it."""
+    """Return where the instruction at an offset begins. During a call, a frame may be at the cache behind it."""
     while offset > 0 and offset not in offsets:
         offset -= 2
     return offset
 
 
 def _flattened(profile: Any) -> Iterator[tuple[Any, int]]:
-    """The profiler's events in the order in which they began, each with its depth."""
+    """Yield the profiler's events in the order in which they began, each with its depth."""
     pending = [(event, 0) for event in sorted(api.event_roots(profile), key=lambda event: event.start_time_ns)[::-1]]
     while pending:
         event, depth = pending.pop()
@@ -316,10 +318,10 @@ def _flattened(profile: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -> list[str]:
-    """The outermost operators that write to this memory by their schema, of the last instruction before `end`.
+    """Return the outermost operators of the last instruction before `end` that write to this memory by their schema.
 
-    What wrote to it before that, and behind `begin`, changed no count: it wrote through a tensor that counts apart
-    (`.data`).
+    An earlier operator after `begin` that wrote to the memory changed no count: it wrote through a tensor with a count
+    of its own (`.data`).
     """
     written: list[str] = []
     begun, within = False, -1
@@ -343,9 +345,9 @@ def _writing(events: list[tuple[Any, int]], begin: str, end: str, memory: int) -
 
 
 def run(request: RunRequestData) -> RunToldData:
-    """The pass in this process: an observation "saved" for each saved tensor that was asked for too late.
+    """Run the pass in this process: an observation "saved" for each saved tensor that was requested too late.
 
-    Raises Unavailable where too many are saved, Refused or Raised as every pass does.
+    Raises Unavailable if too many tensors are saved, Refused or Raised as every pass does.
     """
     running = passes.prepared(RECORDER, request)
     texts = {f"{GIVEN} {number}>": code for number, code in enumerate(request["setup"], 1)}

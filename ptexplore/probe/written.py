@@ -1,9 +1,10 @@
-"""Who wrote to a saved tensor, of a program that ran once: from the operators that the profiler saw.
+"""Who wrote to a saved tensor, in a program that ran once: found from the operators that the profiler recorded.
 
-Nothing watched the tensor while the program ran. When a node has refused it, the graph still has that node, which tells
-the tensor's memory (torch 2.13), and the call that recorded it; the operators that wrote to that memory since are known
-from their schemas. How many writes a tensor counts is not read in between: where there are as many operators as counts,
-each is taken for one, else some of them wrote through what counts apart (`.data`), or count more than once.
+Nothing watched the tensor while the program ran. After a node has refused it, the graph still has that node. The node
+gives the tensor's memory (torch 2.13), and the call that recorded it. The schemas of the operators say which of them
+wrote to that memory since then. The tensor's count of writes is not read in between. If there are as many operators as
+counts, each operator counts as one write. Otherwise some operators wrote through a tensor with a count of its own
+(`.data`), or count more than once.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 RECORDER: Final = "writes"
 REASON = "has been modified by an inplace operation"
-KEPT = 20_000  # writes, the last ones
-TOLD = 64  # of one tensor
-SETS = ("fill_", "copy_", "index_put_", "_index_put_impl_", "masked_fill_")  # what `y[...] = x` calls
-# What `y += x` and its like call (torch/_C/_VariableFunctions and Tensor's own methods of those names).
+KEPT = 20_000  # the last writes that are kept
+TOLD = 64  # writes that are sent for one tensor
+SETS = ("fill_", "copy_", "index_put_", "_index_put_impl_", "masked_fill_")  # the operators that `y[...] = x` calls
+# The operators that `y += x` and similar statements call (torch/_C/_VariableFunctions and Tensor's own methods of those
+# names).
 UPDATES: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Add: ("add_",),
     ast.Sub: ("sub_",),
@@ -56,13 +58,13 @@ class OperatorWrite:
 
 
 class WriteLog:
-    """The writes of a program's operators, the last of them."""
+    """The last writes of a program's operators."""
 
     def __init__(self) -> None:
         self._writes: deque[OperatorWrite] = deque(maxlen=KEPT)
 
     def add(self, event: Any, overload: str | None, path: Path) -> None:
-        """Keep an operator call of the profiler's, if it writes."""
+        """Keep a recorded operator call, if it writes."""
         memories = api.written_memories(event, overload)
         if memories:
             begin = event.start_time_ns
@@ -70,7 +72,7 @@ class WriteLog:
             self._writes.append(OperatorWrite(begin, begin + event.duration_time_ns, memories, name, path))
 
     def since(self, memory: int, time: int) -> list[OperatorWrite] | None:
-        """The outermost calls that wrote to a memory after a time, in order; None where older ones may be lost."""
+        """Return the outermost calls that wrote to a memory after a time, in order; None if older ones may be lost."""
         if len(self._writes) == KEPT and min(write.begin for write in self._writes) > time:
             return None
         told: list[OperatorWrite] = []
@@ -82,7 +84,7 @@ class WriteLog:
 
 
 def graph_of(error: BaseException) -> list[Any]:
-    """The nodes that the backward which raised began at."""
+    """Return the nodes at which the backward began that raised."""
     at: TracebackType | None = error.__traceback__
     nodes: list[Any] = []
     while at is not None:
@@ -97,9 +99,9 @@ def graph_of(error: BaseException) -> list[Any]:
 def told(
     refused: api.RefusedTensor, writes: Sequence[OperatorWrite] | None, saver: tuple[Path, str] | None, *, whole: bool
 ) -> SavedTensorWritesData:
-    """The data of an observation "saved". `saver` is the path and operator of the call that saved the tensor.
+    """Return the data of an observation "saved". `saver` is the path and operator of the call that saved the tensor.
 
-    `whole`: every function has a path of its own, so that a statement of a function's is what its operators are from.
+    `whole`: every function has a path of its own, so that an operator of a path comes from a statement of its function.
     """
     counts = refused.version - refused.expected
     certain = writes is not None and len(writes) == counts
@@ -128,7 +130,7 @@ def told(
 
 
 def place_of(path: Path, operator: str, *, whole: bool) -> PythonPlaceData | None:
-    """The innermost place of the user's own Python that a path leads through; of torch's own Python its call."""
+    """Return the innermost place of the user's own Python on a path; for torch's own Python, the place of its call."""
     if path.label.kind == "user":
         line = only_statement(path, operator) if whole else None
         return _place(path, line)
@@ -141,7 +143,7 @@ def place_of(path: Path, operator: str, *, whole: bool) -> PythonPlaceData | Non
 
 
 def _place(path: Path, line: int | None) -> PythonPlaceData | None:
-    """A line of a function, or the function alone: then the line is its first."""
+    """Return a line of a function, or only the function: then the line is its first."""
     label = path.label
     if label.file is None or label.first is None:
         return None
@@ -159,10 +161,10 @@ def _place(path: Path, line: int | None) -> PythonPlaceData | None:
 
 
 def only_statement(path: Path, operator: str) -> int | None:
-    """The line of the one statement of a function by whose syntax it can have called an operator in place; else None.
+    """Return the line of the only statement of a function whose syntax can call this in-place operator; otherwise None.
 
-    A builtin has a path of its own, so that no method's call comes into question. A function of torch's that has
-    none any more may have called it.
+    A builtin has a path of its own, so the operator cannot come from a method call. It may come from a function of
+    torch that no longer has a marker of its own.
     """
     label = path.label
     if label.file is None or label.first is None or any(child.cold for child in path.children.values()):
@@ -178,7 +180,7 @@ def only_statement(path: Path, operator: str) -> int | None:
 
 
 def _functions(tree: ast.AST, first: int) -> Iterator[ast.AST]:
-    """The functions whose code begins at a line: that of the first decorator, if there is one."""
+    """Yield the functions whose code begins at a line: the line of the first decorator, if there is one."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             decorators = [decorator.lineno for decorator in node.decorator_list]
@@ -187,7 +189,7 @@ def _functions(tree: ast.AST, first: int) -> Iterator[ast.AST]:
 
 
 def _writing(function: ast.AST, operator: str) -> Iterator[int]:
-    """The lines of a function's own statements that can call an operator in place by their syntax."""
+    """Yield the lines of a function's own statements whose syntax can call this in-place operator."""
     pending = list(ast.iter_child_nodes(function))
     while pending:
         node = pending.pop()
