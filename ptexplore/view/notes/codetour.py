@@ -1,5 +1,6 @@
-"""Tours as files for VS Code's extension CodeTour: by patterns, which work on any checkout, and by lines of one
-revision.
+"""Tours as files for VS Code's extension CodeTour.
+
+A tour is exported by patterns, which work on any checkout, and by the lines of one revision.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ MAP_IN_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class MapRow:
-    """A folder of MAP: what it is on the way, and a sentence about it."""
+    """A folder of MAP: its role on the way of a call, and a sentence about it."""
 
     folder: str
     name: str
@@ -239,11 +239,11 @@ def plain_sentence(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PagesCheck:
-    """What a tree has of what the pages of folders name: `named` paths and names, of which it has `there`.
+    """How many names on the folders' pages a tree has: `named` counts paths and names, `present` those that exist.
 
-    `judged` says that the tree is the very one that the pages were written on, whole: what it lacks is a problem. Else
-    `differ` are files that are there, and have nothing of the name any more; `newer` counts the pages that say what is
-    known to differ in the tree's version.
+    `judged`: the tree is the complete version that a page was written on, so a missing name is a problem. Otherwise,
+    `differ` lists existing files without the name. `newer` counts the pages that describe the differences of this
+    tree's version.
     """
 
     pages: int

@@ -28,9 +28,9 @@ _COMMENTS = ("//", "/*", "* ", "*/")
 
 @dataclass(frozen=True, slots=True)
 class Excerpt(Stretch):
-    """Lines that a stop is about. `marked` are the first and last line meant, `token` what is meant on the first.
+    """The lines that a stop is about. `marked`: the first and last line meant. `token`: the word to mark in the first.
 
-    `cut` says what of it is left out.
+    `cut` says which lines are left out.
     """
 
     marked: tuple[int, int]
@@ -40,10 +40,10 @@ class Excerpt(Stretch):
 
 @dataclass(frozen=True, slots=True)
 class StopView:
-    """A stop to show. `number` of `total`; `spot` is None where its anchor is placed nowhere.
+    """A stop to show: `number` of `total`. `spot` is None if its anchor has no place.
 
-    `outcome` is a word, `facts` what a reader must know of the place. `url` shows the baseline's. `see` are further
-    places, `concepts` what it teaches, each with a question to check oneself with.
+    `outcome` is one word. `facts` are remarks about the place. `url` leads to the baseline's text. `see` are further
+    places. `concepts` are the concepts that it teaches, each with a question for the reader.
     """
 
     tour: Tour
@@ -67,7 +67,7 @@ class StopView:
 
 @dataclass
 class Guide:
-    """Shows the stops of a library on the trees at hand: the first that holds what a stop is about."""
+    """Shows the stops of a library on the trees at hand. Each stop uses the first tree that can hold its file."""
 
     library: NoteLibrary
     trees: Sequence[IndexedTree]
@@ -188,8 +188,9 @@ def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[
 
 
 def _token(view: StopView, line: str) -> str | None:
-    """Returns the word to mark on the line meant: the anchor's token or the symbol's name; None unless it is there
-    once.
+    """Returns the word to mark on the line meant: the anchor's token or the symbol's name.
+
+    Returns None unless the word is exactly once on the line.
     """
     name = view.stop.anchor.token or re.split(r"::|\.", view.resolved.name)[-1]
     if not re.fullmatch(r"\w+", name) or (
@@ -266,7 +267,7 @@ State = Literal["done", "begun", "open"]
 
 @dataclass(frozen=True, slots=True)
 class TourRow:
-    """One tour with how many of its stops were read, how many were visited at all, and where it was left."""
+    """One tour: how many stops were read, how many were visited, and the stop where the reader left."""
 
     tour: Tour
     done: int
@@ -340,7 +341,9 @@ KeepProgress = Callable[[ReadingStep], object]  # like `annotations.progress.rem
 
 
 def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
-    """Returns the number of the stop to continue with: where the reader left, else the first unread; 1 if all are read.
+    """Returns the number of the stop to continue with: where the reader left, else the first unread one.
+
+    Returns 1 if all stops are read.
     """
     names = [stop.id for stop in tour.stops]
     unread = [number for number, stop in enumerate(tour.stops, 1) if tour.name_of(stop) not in progress.done]

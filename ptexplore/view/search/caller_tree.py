@@ -14,7 +14,7 @@ _MARKS: dict[CallEnd, str] = {"": "", "elsewhere": "(elsewhere)", "room": "…",
 
 @dataclass(frozen=True, slots=True)
 class CallerRow:
-    """One row: a function that calls, with the place of its first call; without a place it counts what is left out."""
+    """A caller, with the place of its first call. A row without a place says how many calls are left out."""
 
     level: int
     text: str

@@ -29,9 +29,9 @@ READABLE = 120  # lines of a definition that is shown whole around one of its li
 
 @dataclass(frozen=True, slots=True)
 class Page(Stretch):
-    """One stretch of source. `mark` is the line asked for, None where there is none.
+    """One stretch of source. `mark` is the line that was asked for, or None.
 
-    `facts` are sentences for the reader. `file` and `file_line` say where it lies on this machine.
+    `facts` are sentences for the reader. `file` and `file_line` say where the text is on this machine.
     """
 
     candidate: Candidate
@@ -47,7 +47,7 @@ class Page(Stretch):
 
 @dataclass(frozen=True, slots=True)
 class ShowView:
-    """Pages where the target names one thing or all are wanted; else only the candidates."""
+    """The pages if the target names one thing or all pages are wanted; else only the candidates."""
 
     target: str
     pages: tuple[Page, ...]

@@ -25,8 +25,7 @@ _TENSOR = re.compile(r"\bTensor\b(?:\([a-z!]+\))?\s+\w+")
 
 
 class OperatorFamily(NamedTuple):
-    """The overloads of one name, each with the URL of its card; the groups of the name, and its line of documentation.
-    """
+    """The overloads of one name, each with the URL of its card; the name's groups and line of documentation."""
 
     base: str
     overloads: list[tuple[str, str]]

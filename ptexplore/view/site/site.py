@@ -20,7 +20,10 @@ from ptexplore.view.site.source_page import source_data
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for. `base` ends in a slash, where it is given; `repo` is the URL before a path, without one."""
+    """What the user asked for.
+
+    `base` ends in a slash if given. `repo` is the URL in front of a path, without a slash.
+    """
 
     title: str
     scope: Scope

@@ -1,5 +1,4 @@
-"""The data of one source file's page: links of words, definitions in the file, and the template it was generated from.
-"""
+"""The data of a source file's page: links of words, definitions, and the template that it was generated from."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ class Link(NamedTuple):
 
 @dataclass
 class SourceData:
-    """What a page of one file is made of besides its text. `words`: line -> word -> its links; `entries`: the list."""
+    """The data of a page besides its text. `words`: line -> word -> links. `entries`: the list that links refer to."""
 
     path: str
     words: dict[int, dict[str, list[Link]]] = field(default_factory=dict)

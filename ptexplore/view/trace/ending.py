@@ -1,5 +1,4 @@
-"""How the traced code ended, in lines: where the error was thrown, which row it propagated out of, why, and a remedy.
-"""
+"""How the traced code ended, in lines: where the error was thrown, which row it left, the reason and a remedy."""
 
 from __future__ import annotations
 

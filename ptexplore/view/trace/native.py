@@ -1,5 +1,4 @@
-"""The readable tree of native frames: applies the rules to a trace's hops, and counts the frames that they leave out.
-"""
+"""The readable tree of native frames: applies the rules to a trace's hops, and counts the frames left out."""
 
 from __future__ import annotations
 

@@ -726,9 +726,7 @@ class _Steps:
         return made
 
     def _asked(self, hop: Hop) -> Detail | None:
-        """Returns the questions of a function that chooses the computing backend, in order; None for any other
-        function.
-        """
+        """Returns what a function that chooses the computing backend asked, in order; None for any other function."""
         rule = native.rule_of(hop)
         if rule is None or not rule.chooses:
             return None
