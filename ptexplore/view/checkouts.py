@@ -15,7 +15,7 @@ REASONS = {
 
 
 def describe(checkout: Checkout) -> str:
-    """Returns in words what is known of a checkout."""
+    """Describes a checkout in words: release or version, commit, and whether it was modified."""
     if checkout.release is not None:
         known = f"release {checkout.release}"
     elif checkout.project != "pytorch":

@@ -29,7 +29,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutHealth:
-    """One checkout: what it is, how it relates to the torch at hand, and the figures that show this."""
+    """One checkout with its tree, and its relation to the torch at hand with the figures behind it."""
 
     tree: TreeInfo
     checkout: Checkout

@@ -1,4 +1,4 @@
-"""Starts a note: finds what it is about, and writes an anchor that means exactly that place."""
+"""Starts a note: finds the thing that a target names, and writes an anchor that means exactly that place."""
 
 from __future__ import annotations
 

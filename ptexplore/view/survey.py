@@ -205,7 +205,7 @@ MOST_OPERATORS = 10_000  # OpInfo has some 700
 class About:
     """The subject of a survey: the runtime, forward only or backward too, the trees used to resolve, and all operators.
 
-    `wall` is the total time of all sessions of surveying, in seconds; `jobs` is the number of workers in the last one.
+    `wall` is the total time of all runs of the survey, in seconds; `jobs` is the number of workers in the last one.
     """
 
     torch: str
@@ -220,7 +220,7 @@ class About:
 
 
 class Folder:
-    """A survey on disk. An operator is done if its facts file exists: that file is written last, and at once."""
+    """A survey on disk. An operator is done if its facts file exists: that file is written last, and as a whole."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

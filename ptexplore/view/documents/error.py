@@ -25,7 +25,7 @@ class ErrorDocument(Struct, frozen=True):
     yours: LeftFunction | None  # your innermost function in the traceback; null if the traceback has none
     operators: tuple[str, ...]  # operators of this torch in the message, at most 4; empty if `missing` is not null
     lines: tuple[CppLine, ...]  # other lines of C++ in the message, at most 4
-    innermost: LeftFunction | None  # the innermost function of all, if it is torch's: the line in the message
+    innermost: LeftFunction | None  # the innermost function of all, if it is torch's, at the line in the message
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause

@@ -127,7 +127,7 @@ def release_of(info: TreeInfo) -> str:
 
 
 def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree, str] | None:
-    """Returns the first tree that has the folder, and the folder's path. Returns None if the target cannot be a folder.
+    """Returns the first tree that has the folder, and the folder's path. Returns None if no folder has that name.
 
     `target` is one of SHORT_NAMES, a path, or "." for the whole first tree. The end of a path ("native/cpu") is enough
     if it fits exactly one folder. Raises PtexploreError if no tree here has one of SHORT_NAMES.

@@ -210,7 +210,7 @@ def _url(tour: Tour, resolved: ResolvedAnchor) -> str | None:
     return permalink(was.baseline, was.path, was.at or was.line)
 
 
-# --- finding what is asked for ---
+# --- finding a tour or a stop ---
 
 
 def find_tour(library: NoteLibrary, asked: str) -> Tour:

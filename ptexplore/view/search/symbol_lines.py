@@ -1,4 +1,4 @@
-"""One symbol in a few lines: what it is, who uses it, which operators it implements, and where a trace saw it."""
+"""One symbol in a few lines: its definition, its uses, the operators that it implements, and hops of a trace."""
 
 from __future__ import annotations
 

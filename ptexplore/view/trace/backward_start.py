@@ -13,7 +13,7 @@ _STARTS = (BeganAt, BeganAtSum, BeganAtReal, BeganAtRealSum)
 
 
 def backward_of(result: ResultInfo) -> str:
-    """Returns in words what backward was called on."""
+    """Names in words the tensor that backward was called on."""
     starts = _starts(result.backward)
     if len(starts) > 1:
         return "several results"

@@ -1,4 +1,4 @@
-"""How the traced code ended, in lines: where the error was thrown, which row it left, the reason and a remedy."""
+"""How the traced code ended, in lines: the place of the error, the innermost row, the reason and a remedy."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def summary(ending: Ending) -> EndingRemark:
 
 
 def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
-    """Returns what is said at the innermost hop that the error propagated out of.
+    """Returns the details for the innermost hop that the error propagated out of.
 
     A hop known only from the C++ stack does not show earlier calls, since these were no longer on the stack.
     """
@@ -257,7 +257,7 @@ def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int
         left, before = known[number], number
         yield _at((told.FurtherOut if number else innermost)(function=named(left)), left.source)
     rest = len(known) - 1 - before
-    if rest or further:  # `--explain` shows the rest, but has no more than that
+    if rest or further:  # `--explain` shows the rest, but not the `further` ones
         yield line_of(told.MoreAround(few=rest + further, explained=not further))
 
 
@@ -301,7 +301,7 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
 
 
 def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
-    """Yields what is known of a saved tensor that was modified in place."""
+    """Yields all that is known about a saved tensor that was modified in place."""
     made = told.ResultOf(ordinal=modified.output, node=modified.node) if modified.node else told.ALeaf()
     recorded: EndingRemark | None = which_record(modified.makers)
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):

@@ -71,7 +71,7 @@ def expression_run(trail: Trail, session: Session | None) -> Run:
 
 
 def _unweighed(session: Session | None, saved: int) -> Unweighed:
-    """Returns what is saved for backward beyond the bytes that the parts have."""
+    """Returns the memory saved for backward that no part has in its bytes."""
     observations = session.observations if session is not None else ()
     kept = max(saved, sum(each.bytes for each in records(observations, "kept", KeptForBackward)))
     through_views = any(node.name.endswith(COPY_SLICES) for node in records(observations, "graph", GraphNode))

@@ -124,7 +124,7 @@ def _transform(layer: TransformLayer) -> Line:
 
 
 def _fold(keys: str) -> str:
-    """Shortens more than two Autocast keys to their number: by default, all sixteen are excluded."""
+    """Shortens more than two Autocast keys to their number: all sixteen are always excluded, so names add nothing."""
     names = keys.split(", ")
     autocast = [n for n in names if n.startswith("Autocast")]
     others = [n for n in names if not n.startswith("Autocast")]

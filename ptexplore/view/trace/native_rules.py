@@ -398,11 +398,11 @@ RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_
 
 @lru_cache(maxsize=65536)
 def rule_for(name: str, library: str) -> Rule | None:
-    """The rule that decides for a function, by its plain name and its library's file name; None where none fits."""
+    """Returns the first rule that fits a function, by its plain name and its library's file name; None if none fits."""
     return next((rule for rule in RULES if rule.fits(name, library)), None)
 
 
 def rule_for_operator(op: str) -> Rule | None:
-    """The rule for the calls of an operator ("aten::empty.memory_format"); None where none fits."""
+    """Returns the rule for the calls of an operator ("aten::empty.memory_format"); None if none fits."""
     base = op.partition("::")[2].partition(".")[0]
     return next((rule for rule in RULES if base in rule.operator), None)

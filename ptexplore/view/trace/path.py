@@ -189,7 +189,7 @@ def _unsaid(steps: Iterable[_Step]) -> Iterator[TraceRemark]:
 
 
 def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[TraceRemark]) -> tuple[TraceRemark, ...]:
-    """Says what the shares are fractions of, and what no share includes.
+    """Explains the shares, and names everything that no share includes.
 
     Without shares, says only which operators have no row.
     """
@@ -274,7 +274,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     ]
     heapq.heapify(pending)
     kept = sum(inner.called_back for *_, inner in pending)  # rows for functions that torch called, inside closed rows
-    waited: set[int] = set()  # outlines wait once; with computation inside they weigh more than 1 anyway
+    waited: set[int] = set()  # outlines that waited: once is enough, as computation inside weighs over 1
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
         is_further = step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
@@ -424,7 +424,7 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What a row is inside of: the key before it in the same call, the Python call, the operator."""
+    """The surroundings of a row: the key before it in the same call, the Python call, the operator."""
 
     key: str = ""
     binding: Hop | None = None
@@ -879,7 +879,7 @@ class _Steps:
         return made
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> Details:
-        """Returns on one line why this key is taken, and what its kernel does."""
+        """Returns the reason why this key is taken, and the work of its kernel, on one line."""
         dispatch = hop.dispatch
         if dispatch is None:
             return _known(hop)

@@ -181,8 +181,8 @@ def is_function(kind: OperatorKind) -> bool:
 def has_row(program: Program, kind: OperatorKind) -> bool:
     """Whether a kind is an operator, a torch.autograd.Function, a node that ran, or a launch outside all of these.
 
-    Ranges and TorchScript calls only contain operators. A node that the engine reached only for its gradient did not
-    run.
+    Ranges and TorchScript calls have no row: they only contain operators. A node that the engine reached only for its
+    gradient did not run.
     """
     if kind.type == "engine":
         return any(program.kinds[number].type == "node" for number, _ in kind.inside if number >= 0)

@@ -1,4 +1,4 @@
-"""A trace as a tree of rows: chooses the hops to show, words the lines of each, and says what was left out."""
+"""A trace as a tree of rows: chooses the hops to show, words the lines of each, and counts the hidden ones."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class StackFrame:
     line: int | None = None
 
 
-FOLDING = StackFrame("ptexplore records", "ptexplore")  # time in which no part ran, since recorded calls were folded
+FOLDING = StackFrame("ptexplore records", "ptexplore")  # it folds recorded calls while no other frame is open
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Sentences. Only this room makes words of codes and their arguments."""
+"""Sentences: codes and their arguments become words here, and nowhere else."""
