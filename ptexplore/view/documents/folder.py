@@ -27,7 +27,7 @@ class FolderInside(Struct, frozen=True):
 
 
 class FolderFile(Struct, frozen=True):
-    """A file in it."""
+    """A file in the folder."""
 
     path: str  # the canonical path
     lines: int  # how many lines it has
@@ -35,7 +35,7 @@ class FolderFile(Struct, frozen=True):
 
 
 class FolderTour(Struct, frozen=True):
-    """A tour that passes through it."""
+    """A tour that passes through the folder."""
 
     tour: str  # its name
     stops: int  # how many of its stops are in the folder
@@ -48,7 +48,7 @@ class FolderDocument(Struct, frozen=True):
 
     format: int  # 1
     folder: str  # the canonical path; empty for the whole tree
-    tree: TreeEntry  # the tree that it is in
+    tree: TreeEntry  # the tree that has the folder
     title: str  # its heading
     summary: str | None  # the purpose of the folder; null without a page, like the next keys
     intro: str | None  # more about the purpose, in Markdown
@@ -59,8 +59,8 @@ class FolderDocument(Struct, frozen=True):
     total: int  # how many files the folder has, subfolders included
     start: tuple[FolderStart, ...]  # where to start reading
     folders: tuple[FolderInside, ...]  # the folders inside
-    files: tuple[FolderFile, ...]  # the files in it
-    tours: tuple[FolderTour, ...]  # the tours that pass through it
+    files: tuple[FolderFile, ...]  # the files in the folder
+    tours: tuple[FolderTour, ...]  # the tours that pass through the folder
 
 
 def folder_document(view: FolderView) -> FolderDocument:

@@ -30,7 +30,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\(#([a-z0-9-]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One file to write, and the stops in it that have no place of their own, each with why."""
+    """One file to write, and the stops in it that have no place of their own, each with the reason."""
 
     name: str
     document: dict[str, Any]

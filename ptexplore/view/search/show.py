@@ -20,7 +20,7 @@ from ptexplore.view.search.override_lines import override_facts
 from ptexplore.view.tokens import Stretch, surroundings
 
 if TYPE_CHECKING:
-    from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever
+    from ptexplore.view.card import ShownKernel  # a card imports all resolvers; few pages need one
 
 AROUND = 12  # lines before and after the asked line, if no definition of readable size contains it
 CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"

@@ -86,7 +86,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
 
 
 def otherwise_told(facts: SymbolFacts) -> str:
-    """Returns a last remark about lines with its name that are not counted; "" if there are none."""
+    """Returns a closing remark on lines that have the symbol's name and are not counted; "" if there are none."""
     counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
     return otherwise_in_words(facts.otherwise, facts.untold) if counted and facts.otherwise + facts.untold else ""
 

@@ -42,7 +42,7 @@ class OperatorSection(NamedTuple):
 
 
 def families(names: Iterable[tuple[str, str]], docs: Mapping[str, DocLine]) -> list[OperatorFamily]:
-    """Groups overloads by their name. Each name comes without its namespace, with its URL."""
+    """Groups overloads by their name. `names` are pairs: a name without namespace, and a URL."""
     overloads: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for rest, url in names:
         overloads[rest.partition(".")[0]].append((rest, url))

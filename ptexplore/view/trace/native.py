@@ -418,7 +418,7 @@ def entered(hop: Hop) -> str:
 
 
 def _which_call(captured: Captured) -> Iterator[TraceRemark]:
-    """Yields which run is shown, if the first run imports modules or could not be repeated."""
+    """Yields a remark on the run that is shown, if the first run imports modules or could not be repeated."""
     first = captured.first
     count = first.imported if first is not None else captured.warm
     shown = says.FirstShown(why=first.why) if first is not None else says.LaterShown()

@@ -144,10 +144,11 @@ class TraceRow(TraceRowFacts):
         return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
 
     def brief(self, *, skew: bool) -> TraceRow:
-        """Returns the row with fewer reasons; `--explain` shows the reason of one hop. Rows below it do not change.
+        """Returns the row with fewer reasons; `--explain` shows all reasons of a hop. Rows below it do not change.
 
-        Among many rows, reasons for unknown or ambiguous places are too much text. With `skew`, also drops the reason
-        for a place in a tree of another version, since that reason is the same for all rows.
+        A native frame loses a reason that names a function, if its place is ambiguous or unknown: a tree has many such
+        frames. With `skew`, a row also loses the reason for a place in a tree of another version, which is the same in
+        all rows.
         """
         dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
         lines = tuple(self._without_reason(line, dropped) for line in self.lines)

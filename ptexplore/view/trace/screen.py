@@ -77,7 +77,7 @@ def has_cut(session: Session | None) -> bool:
 def call_numbers(trail: Trail) -> dict[int, int]:
     """Returns, by id of an operator's hop, which of the operator's calls it is.
 
-    If it stands for several, the first one counts.
+    A hop that stands for several calls has the number of the first one.
     """
     counts: Counter[str] = Counter()
     numbers: dict[int, int] = {}
@@ -125,7 +125,7 @@ def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
 
 
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
-    """Says in one line how much was stepped, or why nothing was."""
+    """Says in one line how much was stepped, or why no native pass stepped anything."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     captured = trail.captured
     whole = [part for part in parts if part.part != "operator"]

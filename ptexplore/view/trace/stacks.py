@@ -153,7 +153,7 @@ def _name(path: CallPath) -> str:
 
 
 def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[StackNode]:
-    """Yields a frame for each name of operators that a path called itself and of backward nodes that ran in it."""
+    """Yields one frame for each name among a path's own operators and the backward nodes that ran in it."""
     by_name: dict[tuple[str, str], list[OperatorCalls]] = {}
     for calls in rows:
         kind = program.kinds[program.routes[calls.route].kind]

@@ -1,6 +1,6 @@
 """Chooses the view of a trace: the one that was asked for, else the one that suits the trace.
 
-Each view is imported when it is shown. A program's first screen does not need the modules that word C++ frames.
+A view is imported only to be shown. A program's first screen does not need the modules that word C++ frames.
 """
 
 from __future__ import annotations

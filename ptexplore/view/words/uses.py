@@ -16,7 +16,7 @@ def used_on(lines: int) -> str:
 
 # How many lines can only mean the asked definition, and how many may mean something else: for one line, all, some.
 #
-# "@" is replaced by the asked definition, or by "one of several definitions with that name".
+# "@" is replaced by the asked definition, or by "one of the N definitions" with that name.
 TOLD_APART = {
     "this": "this",
     "these": "one of the {} definitions called so",
