@@ -125,7 +125,7 @@ def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
 
 
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
-    """Says in one line how much was stepped, or why no native pass stepped anything."""
+    """Says in one line how much was stepped, or why nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     captured = trail.captured
     whole = [part for part in parts if part.part != "operator"]
