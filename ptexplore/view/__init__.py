@@ -1,1 +1,1 @@
-"""Page data, built once from store, annotations and claims, for every renderer."""
+"""Data for pages, built from store, annotations and claims, for every renderer."""

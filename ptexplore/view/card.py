@@ -1,4 +1,4 @@
-"""An operator's card: what the catalogue knows of one overload, in lines, as JSON, and which notes are about it."""
+"""An operator's card: what the catalogue knows of one overload, as lines, and the notes about it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.line import Line
 from ptexplore.view.yaml_kernels import not_in_this_build
 
-# Keys a reader meets on a stock CPU or CUDA machine come first; the others follow in priority order.
 _NAMED = 4  # keys of a row that are named
+# Rows with keys of a stock CPU or CUDA machine come first, in this order.
 COMMON = ("AutogradCPU", "CPU", "AutogradCUDA", "CUDA", "Meta", "SparseCPU", "QuantizedCPU", "MkldnnCPU")
 _COMMON = frozenset(COMMON)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """What one or several dispatch keys run: the kernel, the table's reason, where it is registered and defined."""
+    """The kernel of one or several dispatch keys, the table's reason, and where it is registered and defined."""
 
     keys: tuple[str, ...]
     reason: str
@@ -40,30 +40,30 @@ class KeyRow:
     body: SourceRef
     registration: SourceRef
     targets: tuple[CalledFunction, ...] = ()
-    entry: SourceRef | None = None  # the op's own m.impl, where that is hand-written
+    entry: SourceRef | None = None  # the operator's own m.impl, if it is hand-written
     stubs: tuple[Stubbed, ...] = ()  # called by a hand-written kernel itself
 
     @property
     def is_common(self) -> bool:
-        """Whether one of its keys is one that most readers ask about."""
+        """Whether one of its keys is common."""
         return not _COMMON.isdisjoint(self.keys)
 
     @property
     def told(self) -> str:
-        """The table's reason, in words where it would be misread: what stands for CUDA where nothing of CUDA is."""
+        """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
         is_default = self.reason == "default backend kernel"
         return f"{self.reason}: in this torch these keys have none of their own" if is_default else self.reason
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
-        """The keys to name where there is no room for many."""
+        """The keys to name if there is little room."""
         few = tuple(key for key in self.keys if key in COMMON) or self.keys[:2]
         return self.keys if len(self.keys) <= _NAMED else few
 
 
 @dataclass(frozen=True, slots=True)
 class Stubbed:
-    """A dispatch stub that a body calls, and the kernels that the device of the row's first key gets."""
+    """A dispatch stub that a body calls, and its kernels for the device of the row's first key."""
 
     called: Called
     stub: Stub
@@ -71,7 +71,7 @@ class Stubbed:
 
 @dataclass(frozen=True, slots=True)
 class CalledFunction:
-    """A function that a generated wrapper calls: its definition, its declaration, the stubs its body calls."""
+    """A function that a generated wrapper calls: its definition, its declaration, and the stubs that its body calls."""
 
     name: str
     source: SourceRef
@@ -81,7 +81,7 @@ class CalledFunction:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One overload. `asked` is how the user named it; `siblings` are the other overloads of that name."""
+    """One overload. `asked` is the name that the user typed; `siblings` are the other overloads of that name."""
 
     operator: Operator
     asked: str
@@ -90,20 +90,20 @@ class Card:
     keys: tuple[KeyRow, ...]
     fallthrough: tuple[str, ...]
     derivative: Derivative | None
-    formulas: SourceRef | None  # the derivative's entry; each formula has a line of its own in it
+    formulas: SourceRef | None  # the derivative's entry; each formula has its own line in it
     node: SourceRef | None
     bindings: tuple[tuple[str, Binding, SourceRef], ...]
     python: tuple[tuple[PythonKernel, SourceRef], ...]
     siblings: tuple[str, ...]
     trees: tuple[TreeInfo, ...] = ()
-    notes: tuple[Mark, ...] = ()  # stops about its entry, or about what its keys run
-    doc: DocLine | None = None  # what Python's documentation says of it, if that was looked for
+    notes: tuple[Mark, ...] = ()  # stops about its entry, or about code that its keys run
+    doc: DocLine | None = None  # the sentence from Python's documentation, if that was looked up
     doc_place: SourceRef | None = None
-    not_built: tuple[tuple[str, str], ...] = ()  # keys that YAML names without a kernel in this build, with the kernels
+    not_built: tuple[tuple[str, str], ...] = ()  # (key, kernel) that YAML names, without a kernel in this build
 
     @property
     def common(self) -> tuple[KeyRow, ...]:
-        """The rows of common keys; all of them if there are none."""
+        """The rows of common keys; all rows if there are none."""
         return tuple(row for row in self.keys if row.is_common) or self.keys
 
     @property
@@ -114,10 +114,10 @@ class Card:
 
 
 def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator, list[str]]:
-    """The overload that a user's name means, and its siblings. `tree` is the installed torch's.
+    """Returns the overload that a user's name means, and its siblings. `tree` is the installed torch's.
 
-    Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name.
-    Raises PtexploreError (usage) with the closest names where there is none.
+    Accepts `add`, `add.Tensor`, `aten::add.Tensor`, `torch.add`, `Tensor.add_`, `F.conv2d` and its full name. Raises
+    PtexploreError (usage) with the closest names if there is no such operator.
     """
     asked = dispatcher_name(asked)
     exact = store.operator(asked) or store.operator(f"aten::{asked}")
@@ -155,7 +155,7 @@ def _names_of_family(store: Store, asked: str) -> list[str]:
 
 
 def _preferred(names: Iterable[str]) -> str:
-    """Of a family the overload most people mean: the functional one on tensors."""
+    """Returns the overload that most people mean: the functional one on tensors."""
 
     def rank(name: str) -> tuple[bool, bool, bool, str]:
         overload = name.partition(".")[2]
@@ -165,7 +165,7 @@ def _preferred(names: Iterable[str]) -> str:
 
 
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
-    """Gather the card of the operator that `asked` names. `stubs` of the same lookup may serve many cards."""
+    """Collects the card of the operator that `asked` names. `stubs` of the same lookup can be reused for many cards."""
     check_length(asked)
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, tree, asked)
@@ -203,7 +203,7 @@ def _yaml_entry(tree: SourceTree, operator: Operator) -> SourceRef:
 
 
 def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[KeyRow, ...], tuple[str, ...]]:
-    """Keys grouped by what they run; keys that only fall through are named apart."""
+    """Groups keys by what they run. Returns the rows, and the keys that only fall through."""
     rows: list[KeyRow] = []
     fallthrough: list[str] = []
     for entry in lookup.store.table(operator.name):
@@ -213,7 +213,7 @@ def _key_rows(lookup: Lookup, operator: Operator, stubs: Stubs) -> tuple[tuple[K
         key = entry.keys[0]
         registration = registration_of(lookup.store, operator.name, key, entry)
         body = kernel_body(lookup, registration, entry, key)
-        # the device of the key that a reader meets first
+        # the device of the most common key
         device = backend_of(next((common for common in COMMON if common in entry.keys), key))
         symbols = (registration.target_meta, registration.target) if registration else ()
         targets = [_target(lookup, stubs, s, caller(registration), device) for s in symbols if s and registration]
@@ -255,19 +255,19 @@ def _bindings(store: Store, tree: SourceTree, operator: Operator) -> Iterable[tu
 
 
 def documented(card: Card, docs: Mapping[str, DocLine], tree: SourceTree) -> Card:
-    """The card with what Python's documentation says of the operator; `docs` and `tree` are the installed torch's."""
+    """Adds the sentence from Python's documentation to a card. `docs` and `tree` are the installed torch's."""
     doc = docs.get(card.operator.base) if card.operator.namespace == "aten" else None
     return replace(card, doc=doc, doc_place=in_runtime(tree, doc.path, doc.line)) if doc is not None else card
 
 
-LAST_STEP = "← the last step, which does the work"  # of a kernel behind a stub
-HIDDEN = "not shown"  # where a renderer may say how to see them
+LAST_STEP = "← the last step, which does the work"  # for a kernel behind a stub
+HIDDEN = "not shown"  # a renderer may add how to show them
 
 
 def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]:
-    """Schema, YAML entry, kernels by key, derivative, bindings, Python implementations.
+    """Yields schema, YAML entry, kernels by key, derivative, bindings and Python implementations.
 
-    With `listed` also the other overloads and the notes, a line each.
+    With `listed`, also one line for each other overload and each note.
     """
     operator = card.operator
     yield Line("name", operator.name)
@@ -374,7 +374,7 @@ def _derivative_lines(card: Card) -> Iterator[Line]:
 
 @dataclass(frozen=True, slots=True)
 class ShownKernel:
-    """What one or several dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
+    """What dispatch keys of an operator run: a body, or a function that the body calls (`depth` 1)."""
 
     keys: tuple[str, ...]
     name: str
@@ -383,7 +383,7 @@ class ShownKernel:
 
 
 def kernels_of(card: Card, *, full: bool) -> tuple[ShownKernel, ...]:
-    """What the common keys run (all keys where `full`): the kernel, then the functions that it calls."""
+    """Returns what the common keys run (with `full`, all keys): the kernel, then the functions that it calls."""
     rows = card.keys if full else card.common
     return tuple(kernel for row in rows for kernel in _row_kernels(row, full=full))
 
@@ -404,9 +404,9 @@ def _stub_kernels(stubs: Sequence[Stubbed], depth: int) -> Iterator[ShownKernel]
 
 
 def on_card(card: Card, marks_by_tree: MarksByTree) -> tuple[Mark, ...]:
-    """The stops about an operator: those of its entry first, then those of what its common keys run.
+    """Returns the stops about an operator: first about its entry, then about code that its common keys run.
 
-    Fallbacks of other keys serve every operator: they would be on every card.
+    Fallbacks of other keys are left out: all operators share them, so these stops would be on every card.
     """
     marks = [mark for marks in marks_by_tree.values() for mark in marks if about_operator(mark, card.operator.name)]
     marks += [
@@ -416,18 +416,18 @@ def on_card(card: Card, marks_by_tree: MarksByTree) -> tuple[Mark, ...]:
 
 
 def places_run(card: Card) -> list[SourceRef]:
-    """The places that an operator's common keys run, its backward node's, and that of its entry."""
+    """Returns the places that an operator's common keys run, and the places of its backward node and its entry."""
     refs = [ref for row in card.keys if row.is_common for ref in _row_refs(row)]
     return [*refs, *(ref for ref in (card.node, card.entry) if ref is not None)]
 
 
 def places_of_key(card: Card, key: str) -> list[SourceRef]:
-    """The places that a call with this highest key runs, from the kernel that its table holds on."""
+    """Returns the places that a call runs if this is its highest key: the key's kernel and what the kernel calls."""
     return [ref for row in card.keys if key in row.keys for ref in _row_refs(row)]
 
 
 def _row_refs(row: KeyRow) -> Iterator[SourceRef]:
-    """Where everything is that a key runs."""
+    """Yields the places of everything that a key runs."""
     yield row.body
     for target in row.targets:
         yield target.source

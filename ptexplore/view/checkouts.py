@@ -1,4 +1,4 @@
-"""A checkout in words, and the reason for its use."""
+"""A checkout in words, and the reason why it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASONS = {
 
 
 def describe(checkout: Checkout) -> str:
-    """In words what it is known to be; nothing that is not known."""
+    """Describes a checkout in words: release or version, commit, and whether it was modified."""
     if checkout.release is not None:
         known = f"release {checkout.release}"
     elif checkout.project != "pytorch":

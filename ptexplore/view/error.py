@@ -1,4 +1,4 @@
-"""What a pasted error tells, as lines: for people who have the message and not the program."""
+"""A pasted error message as lines, for users who have the message and not the program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 
 
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
-    """What is known of an error by its text; () where nothing is."""
+    """Returns the lines about what an error's text says; () if nothing is known."""
     known = tuple(_lines(message))
     if not known or message.yours is None:
         return known
@@ -54,6 +54,6 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
 
 
 def heading(message: ErrorMessage) -> str:
-    """The error's first words: of a traceback those of its last line that names an error."""
+    """Returns the error's first words. In a traceback, they are on the last line that names an error."""
     named = [line for line in message.text.splitlines() if _ERROR.match(line)]
     return first_words(named[-1] if named else message.text)

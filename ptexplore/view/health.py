@@ -1,4 +1,4 @@
-"""What `doctor` reports: the runtime, its layers and caches, the truth check's counts, and what is missing."""
+"""The report of `doctor`: the runtime, its layers and caches, counts of confirmed registrations, and missing parts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.words.places import place_sentence
 
-LISTED = 400  # unconfirmed registrations listed by reason; more than that says nothing new
+LISTED = 400  # unconfirmed registrations listed; more of them would show nothing new
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """One thing kept in the cache: where it lies, and its size in bytes (0 where it is missing)."""
+    """A cached file or folder: its path and its size in bytes (0 if it is missing)."""
 
     name: str
     path: str
@@ -29,7 +29,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutHealth:
-    """One checkout: what it is, how it relates to the torch at hand and why, and the figures behind that."""
+    """One checkout with its tree, and its relation to the torch at hand with the figures behind it."""
 
     tree: TreeInfo
     checkout: Checkout
@@ -38,7 +38,7 @@ class CheckoutHealth:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The report. `sound` when every registration in generated C++ is confirmed."""
+    """The report. It is `sound` if every registration in generated C++ is confirmed."""
 
     runtime: Runtime
     trees: tuple[TreeInfo, ...]
@@ -52,7 +52,7 @@ class Health:
 
     @property
     def in_cpp(self) -> Count:
-        """Confirmed and all records that point into C++, generated and hand-written."""
+        """The counts of records that point into C++, generated and hand-written: confirmed, and total."""
         generated, handwritten = (self.registrations.get(n, Count(0, 0)) for n in ("generated", "handwritten"))
         return Count(generated.confirmed + handwritten.confirmed, generated.total + handwritten.total)
 
@@ -65,7 +65,7 @@ class Health:
 def health(
     runtime: Runtime, tree: SourceTree, store: Store, checkouts: Sequence[CheckoutHealth] = (), note: str = ""
 ) -> Health:
-    """Gather the report; nothing is built or changed. `note` is what the choice of a checkout left to say."""
+    """Collects the report without building or changing anything. `note` is a remark from the choice of a checkout."""
     counts = store.counts()
     generated = counts.get("generated", Count(0, 0))
     pytorch = (c for c in checkouts if c.checkout.project == "pytorch")
@@ -92,7 +92,10 @@ def health(
 
 
 def _reasons(store: Store, compared: CheckoutHealth | None) -> list[tuple[str, int]]:
-    """Why records are not confirmed, most first; those of hand-written C++ as the checkout that was compared says."""
+    """Returns the reasons why records are not confirmed, most frequent first.
+
+    The compared checkout decides for hand-written C++.
+    """
     counts = dict(store.unconfirmed_reasons())
     if compared is not None:
         records = _unconfirmed(store, compared, 1 << 30)

@@ -1,4 +1,4 @@
-"""What a run of the indexer did and what its index holds now, for every renderer."""
+"""The result of a run of the indexer, and the contents of the index."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from ptexplore.store.index.reader import IndexStore
 
 @dataclass(frozen=True)
 class IndexSummary:
-    """One index: the run's figures, counts by kind, and the files with problems."""
+    """One index: the figures of the run, counts by kind, and the files with problems."""
 
     name: str
     built: Built
     counts: dict[str, int]
-    problems: tuple[tuple[str, str], ...]  # path and what was wrong with it
+    problems: tuple[tuple[str, str], ...]  # (path, problem)
     database: str
     database_bytes: int
 
     def kinds(self, of: str) -> dict[str, int]:
-        """Counts of "symbol", "ref" or "dialect" by kind, most first."""
+        """Returns the counts of "symbol", "ref" or "dialect" by kind, most first."""
         counts = Counter({key.removeprefix(f"{of} "): n for key, n in self.counts.items() if key.startswith(f"{of} ")})
         return dict(counts.most_common())
 
 
 @dataclass(frozen=True)
 class WrittenTags:
-    """A tags file that was written: of which checkout, where, how many tags."""
+    """A tags file that was written: the checkout, the path of the file, and the number of tags."""
 
     checkout: str
     file: str
@@ -36,7 +36,7 @@ class WrittenTags:
 
 
 def summary(name: str, built: Built, store: IndexStore) -> IndexSummary:
-    """The summary of an index that was just built or refreshed."""
+    """Returns the summary of an index that was just built or refreshed."""
     problems = [(file.path, f"not read: {file.why}") for file in built.unread]
     problems += [(path, problem) for path, all_ in store.problems() for problem in all_]
     return IndexSummary(name, built, store.counts(), tuple(problems), str(store.path), store.path.stat().st_size)

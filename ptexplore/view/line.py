@@ -1,4 +1,4 @@
-"""Lines of styled spans: what a trace, a card or a place says, for every renderer. A renderer knows the colours."""
+"""Lines of styled spans: the text of a trace, a card or a place. The renderer decides the colours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ptexplore.view.why_there import why_there
 LineStyle = Literal["place", "reason", "note", "warning", "name", "heading", "text", "strong", "dim"]
 Tone = Literal["", "strong", "dim", "good", "fair", "doubt", "bad", "other", "link"]
 
-# How a span looks by what it is; each renderer has a colour for each tone.
+# The tone of each style; each renderer has a colour for each tone.
 _TONES: dict[str, Tone] = {
     "name": "strong", "heading": "strong", "strong": "strong", "title": "strong",
     "dim": "dim", "reason": "dim", "note": "dim", "label": "dim", "kind": "dim", "hop": "dim", "count": "dim",
@@ -24,7 +24,10 @@ _TONES: dict[str, Tone] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Some text of a line. `style` says what it is: a precision, a status, "reason", …; `ref` is the place it names."""
+    """A piece of a line.
+
+    `style` says what it is: a precision, a status, "reason", …; `ref` is the place that it names.
+    """
 
     text: str
     style: str = ""
@@ -32,7 +35,7 @@ class Span:
 
     @property
     def tone(self) -> Tone:
-        """How it looks."""
+        """The tone of its style."""
         return _TONES.get(self.style, "")
 
 
@@ -40,8 +43,8 @@ class Span:
 class Line:
     """One line: a text, or a place in source with `text` as its label.
 
-    `also` is a second place in the same file, with a label of its own; `after` goes behind. `operator` and `stop` are
-    what the line leads to, where that is no place.
+    `also` is a second place in the same file, with its own label. `after` is put at the end. `operator` and `stop` are
+    the line's target if the target is not a place.
     """
 
     style: LineStyle
@@ -55,7 +58,7 @@ class Line:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The line as text, without its indent."""
+        """The spans of the line, without its indent."""
         if self.ref is None:
             spans = [Span(self.text, "link" if self.operator or self.stop else self.style)]
         else:
@@ -71,20 +74,23 @@ class Line:
 
     @property
     def leads(self) -> bool:
-        """Whether it leads anywhere: to a place, to one of several, to an operator, to a stop."""
+        """Whether it has a target: a place, several possible places, an operator or a stop."""
         known = self.ref is not None and (self.ref.path is not None or bool(self.ref.candidates))
         return known or self.operator is not None or self.stop is not None
 
 
 def after_name(kind: str, detail: str) -> str:
-    """How a signature, a schema, … goes on after the name; a schema begins with the operator's own name."""
+    """Returns what follows a name: a signature, a schema, ….
+
+    The operator's name at the start of a schema is removed.
+    """
     if kind == "operator" and "(" in detail:
         detail = detail[detail.find("(") :]
     return f"  {detail}" if detail and not detail.startswith("(") else detail
 
 
 def place_spans(ref: SourceRef, label: str = "") -> tuple[Span, ...]:
-    """A place: its label, path and line, how precise it is, and the reason where it is not known."""
+    """Returns the spans of a place: label, path and line, precision, and the reason if the place is not known."""
     spans = [Span(f"{label} ", "label")] if label else []
     if ref.path is not None:
         spans += [Span(f"{ref.path}:{ref.line}" if ref.line else ref.path, "place", ref), Span("  ")]

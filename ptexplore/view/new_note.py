@@ -1,4 +1,4 @@
-"""Begin a note: find the one thing it is about, and write the anchor that means exactly that place."""
+"""Starts a note: finds the thing that a target names, and writes an anchor that means exactly that place."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _NOWHERE = Where("", 0)
 
 @dataclass(frozen=True, slots=True)
 class NewNote:
-    """The text of a note that is begun, and its id."""
+    """The text of a new note, and its id."""
 
     id: str
     text: str
 
 
 def new_note(indexed: IndexedTree, target: str, note_id: str | None = None) -> NewNote:
-    """Begin a note on the one thing that the target names; its id is made of the symbol's name if None is given.
+    """Starts a note about what the target names. Without `note_id`, the id is made from the symbol's name.
 
-    Raises PtexploreError (USAGE) if the target names nothing, several things, or what has no place in this tree.
+    Raises PtexploreError (USAGE) if the target names nothing, several things, or something without a place in this
+    tree.
     """
     anchor, title = _anchor_of_target(indexed, target)
     name = note_id or _id(anchor.symbol)
@@ -36,7 +37,7 @@ def new_note(indexed: IndexedTree, target: str, note_id: str | None = None) -> N
 
 
 def _id(symbol: str) -> str:
-    """The symbol's own words, as an id: `Engine::evaluate_function` is engine-evaluate-function."""
+    """Makes an id from the words of a symbol: `Engine::evaluate_function` becomes engine-evaluate-function."""
     words = re.findall(r"[A-Za-z0-9]+", "-".join(re.split(r"::|\.", symbol)[-2:]))
     return "-".join(words).lower()[:64].strip("-") or "note"
 
@@ -75,7 +76,7 @@ def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
 
 
 def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
-    """The shortest anchor that means this symbol and no other. Raises PtexploreError where none does."""
+    """Returns the shortest anchor that means only this symbol. Raises PtexploreError if there is none."""
     resolver = Resolver(indexed.tree, indexed.store)
     for anchor in _tries(symbol):
         resolved = resolver.resolve("new#note", anchor)
@@ -95,12 +96,12 @@ def _tries(symbol: Symbol) -> Iterator[Anchor]:
 
 
 def _anchor_of_row(row: Dialect) -> Anchor:
-    """The anchor of a YAML entry."""
+    """Returns the anchor of a YAML entry."""
     return Anchor(_NOWHERE, row.path, row.name.removeprefix("aten::"))
 
 
 def _anchor_at(indexed: IndexedTree, path: str, line: int) -> tuple[Anchor, str]:
-    """The anchor of a line: of the symbol whose name stands there, else the line inside the one around it."""
+    """Returns the anchor of a line: the symbol named on it, else the line's offset inside the symbol around it."""
     store = indexed.store
     symbols = [symbol for symbol in store.outline(path) if symbol.line == line and symbol.kind != "namespace"]
     for row in store.dialect_in(path, line):
@@ -126,7 +127,7 @@ def _with_line(anchor: Anchor, offset: int) -> Anchor:
 
 
 def _note_text(anchor: Anchor, name: str, title: str, version: str) -> str:
-    """The whole file. `version` is that of the tree it is written on."""
+    """Returns the whole file. `version` is the version of the tree that the note is written on."""
     release = re.match(r"[0-9]+\.[0-9]+\.[0-9]+", version)
     rows = [
         "---",
@@ -149,7 +150,7 @@ def _note_text(anchor: Anchor, name: str, title: str, version: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As YAML takes it: quoted where it has signs that mean something there."""
+    """Quotes a text for YAML if it has characters with a meaning there."""
     if re.fullmatch(r"[A-Za-z_][\w.]*(?:::[\w.]+)*", text):
         return text
     return "'" + text.replace("'", "''") + "'"

@@ -1,6 +1,6 @@
-"""What opens when a reader chooses a row: an operator's card, a stop of a tour, a place in source; or why nothing does.
+"""What a row opens: an operator's card, a stop of a tour, or a place in source; or why it opens nothing.
 
-A place is opened if its text is at hand, and it is the text that the place is about.
+A place can be opened if its text is at hand, and if it is exactly the text that the place refers to.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What opens: an operator by its full name, a stop ("tour#stop") or a tour, a place, a folder's page.
+    """What opens: an operator by its full name, a stop ("tour#stop") or tour, a place, or a folder's page.
 
-    Or `why` nothing does.
+    If nothing opens, `why` is the reason.
     """
 
     operator: str | None = None
@@ -36,7 +36,7 @@ class Opening:
 
 
 def open_hit(hit: Candidate) -> Opening:
-    """What opens a result of a search."""
+    """Returns what a search result opens."""
     if hit.kind == "operator":
         return Opening(operator=hit.name)
     if hit.stop:
@@ -50,7 +50,7 @@ def open_hit(hit: Candidate) -> Opening:
 
 
 def open_line(line: Line, trees: Sequence[IndexedTree]) -> Opening:
-    """What opens a line of an operator's card, which names places in these trees."""
+    """Returns what a line of an operator's card opens. The line names places in these trees."""
     ref = line.ref
     if line.operator is not None or line.stop is not None or ref is None:
         return Opening(operator=line.operator, stop=line.stop)
@@ -63,7 +63,7 @@ def open_line(line: Line, trees: Sequence[IndexedTree]) -> Opening:
 
 
 def open_see(see: See, trees: Sequence[IndexedTree]) -> Opening:
-    """What opens a place that a stop points to; in source on the first of these trees that has it."""
+    """Returns what a stop's reference to another place opens. Source opens in the first tree that has it."""
     if see.kind == "op":
         name = see.text.removeprefix("op:")
         return Opening(operator=name if "::" in name else f"aten::{name}")
@@ -78,16 +78,16 @@ def open_see(see: See, trees: Sequence[IndexedTree]) -> Opening:
 
 
 def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]) -> Opening:
-    """The first of a row's places that can be opened, else why the first cannot."""
+    """Returns the first of a row's places that can be opened, else why the first one cannot."""
     troubles = [(ref, _why_not(ref, trail, trees)) for ref in places]
     opens = next((Opening(ref=ref) for ref, why in troubles if why is None), None)
     return opens or Opening(why=(troubles[0][1] or "") if troubles else "nothing says where this is")
 
 
 def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[IndexedTree]) -> tuple[str | None, str]:
-    """The address of a trail's place in PyTorch's repository, and what must be said of it; None and why for none.
+    """Returns the URL of a trace's place in PyTorch's repository, with a remark; or None with the reason.
 
-    Where the text is not at hand, the tree that the trail names says the commit, or at least the version.
+    If the text is not at hand, the trace's information about the tree gives the commit, or at least the version.
     """
     if ref is None or ref.path is None or ref.line is None:
         return None, "this row names no place"
@@ -106,7 +106,10 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
 
 
 def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
-    """Why a place of a trail cannot be opened; None if it can: only in the very tree that the trail speaks of."""
+    """Returns why a place of a trace cannot be opened; None if it can.
+
+    It can be opened only in exactly the tree that the trace refers to.
+    """
     if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
         return why_there(ref.reason) or f"its place is {ref.precision}"
     known = next((info for info in trail.trees if info.name == ref.tree), None)
@@ -116,7 +119,7 @@ def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str 
     if indexed is None:
         return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
     info, checkout = indexed.tree.info, indexed.checkout
-    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a Trail has it
+    commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a trace records it
     if known is None or (known.version, known.commit) != (info.version, commit):
         was, now = (known.version if known is not None else "another version"), info.version
         if known is not None and was == now:
@@ -126,7 +129,7 @@ def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str 
 
 
 def in_words(ref: SourceRef) -> str:
-    """A place with all that is known of it."""
+    """Returns a place with everything known about it."""
     where = f"{ref.path}:{ref.line}" if ref.path and ref.line else ref.path or "no place"
     reason = f" ({why_there(ref.reason)})" if ref.reason is not None else ""
     return f"{where}  {ref.tree} {ref.precision}{reason}"

@@ -1,4 +1,4 @@
-"""A survey of many operators: the facts of each, the folder they are saved in, and the report on all of them."""
+"""A survey of many operators: the facts of each one, the folder that keeps them, and the report on all."""
 
 from __future__ import annotations
 
@@ -29,62 +29,62 @@ from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
-FACTS_FORMAT = 1  # of the files of a survey; within a format keys are only added
-# How an operator was traced. In a "whole" one every instruction of the expression was stepped, in a "call" those of one
-# operator call. A "derived" one is without the native pass.
+FACTS_FORMAT = 1  # of a survey's files; within a format, keys are only added
+# How an operator was traced. "whole": every instruction of the expression was stepped. "call": the instructions of one
+# operator call were stepped. "derived": there was no native pass.
 SurveyState = Literal["whole", "call", "derived", "failed", "no sample"]
 NATIVE: tuple[SurveyState, ...] = ("whole", "call")
 Comparison = Literal["equal", "differs", "exempt", "not compared"]
 Prediction = Literal["right", "wrong", "unknown"]
 PLACED = ("registered", "located")
 
-# Frames that a precision is asked of: those whose source is PyTorch's. Python frames are the interpreter's.
+# The kinds of frames whose precision is counted: their source is PyTorch's. Python frames belong to the interpreter.
 KINDS = ("op", "binding", "kernel", "impl", "stub", "native", "node")
 
 EXEMPTED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 
 
 class SurveyRow(Struct, frozen=True):
-    """One operator's facts."""
+    """The facts of one operator."""
 
-    op: str  # its name, as OpInfo has it
+    op: str  # its name in OpInfo
     state: SurveyState  # stepped whole, stepped in one call, or not stepped (`derived`)
     way: Way | None = None  # the transform around the sample; null for a plain sample
     why: str = ""  # why it was not traced, or has no native pass
-    sort: str = ""  # of a sample that torch refuses inside something: the sort of reason, without its particulars
-    particulars: str = ""  # of that
+    sort: str = ""  # if torch refuses the sample inside a transform: the kind of reason, without details
+    particulars: str = ""  # the details of that reason
     expression: str = ""  # the traced expression
     sample: int | None = None  # the number of OpInfo's sample
-    dtype: str = ""  # of its tensors
-    stepped: str = ""  # which operator call, where not the whole
+    dtype: str = ""  # the dtype of its tensors
+    stepped: str = ""  # the stepped operator call, if not the whole expression
     keys: tuple[str, ...] = ()  # the dispatch keys that were seen, in order
-    leaf: str = ""  # the function of at::native with the most instructions of its own below a kernel
+    leaf: str = ""  # the at::native function below a kernel with the most instructions of its own
     frames: Mapping[Precision, int] = field(default_factory=dict)  # how many frames have each precision
     unplaced: tuple[tuple[str, str, str], ...] = ()  # functions neither registered nor located: name, precision, reason
-    prediction: Prediction = "unknown"  # wrong: a finding says so; right: kernels ran and none says so
+    prediction: Prediction = "unknown"  # wrong: a finding says so; right: kernels ran and no finding says otherwise
     differences: tuple[str, ...] = ()  # wrong predictions
-    result: Comparison = "not compared"  # with the untraced one
-    changed: tuple[str, ...] = ()  # passes whose result was another
+    result: Comparison = "not compared"  # compared with the untraced result
+    changed: tuple[str, ...] = ()  # passes with another result
     cuts: tuple[str, ...] = ()  # parts that were not stepped
     findings: tuple[str, ...] = ()  # other findings
     instructions: int = 0  # how many were stepped
     seconds: float = 0.0  # how long it took
     steps: int = 0  # how many dispatch keys were seen, repeats included
     foretold: int = 0  # how many of these keys were predicted
-    inside: tuple[SurveyRow, ...] = ()  # the same sample put into something
+    inside: tuple[SurveyRow, ...] = ()  # the same sample inside transforms
 
     def within(self, way: Way) -> SurveyRow | None:
-        """The facts of the sample put into something; None where it was not."""
+        """Returns the facts of the sample inside a transform; None if it was not put there."""
         return next((row for row in self.inside if row.way == way), None)
 
     @property
     def title(self) -> str:
-        """The expression and where its sample is from."""
+        """The expression, and where its sample is from."""
         return f"{self.expression}  (OpInfo {self.op}, sample {self.sample})" if self.expression else self.op
 
 
 def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
-    """The facts of one run; `trail` is what its session resolves to, None where there is no session."""
+    """Returns the facts of one run. `trail` is the trace resolved from its session; None if there is no session."""
     base: dict[str, Any] = {
         "op": run.op,
         "way": run.way,
@@ -135,7 +135,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """A run and what its session resolves to; `why` says why there is no trail to a session."""
+    """A run and the trace resolved from its session. `why` says why a session has no trace."""
 
     run: Surveyed
     trail: Trail | None
@@ -143,13 +143,13 @@ class Concluded:
 
     @property
     def row(self) -> SurveyRow:
-        """The facts of it."""
+        """The facts of the run."""
         row = row_of(self.run, self.trail)
         return structs.replace(row, why=self.why) if self.why else row
 
 
 def _why(run: Surveyed) -> dict[str, str]:
-    """Why a sample was not traced, in words. Of an older survey the reason is a sentence, which has no sort."""
+    """Returns why a sample was not traced, in words. An older survey has a sentence, without a kind of reason."""
     if run.why is None or isinstance(run.why, str):
         return {"why": run.why or "", "sort": run.why or ""}
     sort, particulars = (run.why.sort, run.why.particulars) if isinstance(run.why, RefusedInside) else (run.why, "")
@@ -157,7 +157,7 @@ def _why(run: Surveyed) -> dict[str, str]:
 
 
 def _compared(run: Surveyed) -> tuple[Comparison, tuple[str, ...]]:
-    """How the traced results compare with the untraced one, and the passes whose result was another."""
+    """Returns how the traced results compare with the untraced one, and the passes with another result."""
     plain = run.digests.get(PLAIN)
     changed = tuple(recorder for recorder, digest in run.digests.items() if digest != plain)
     if run.op.partition(".")[0] in EXEMPTED:
@@ -168,7 +168,7 @@ def _compared(run: Surveyed) -> tuple[Comparison, tuple[str, ...]]:
 
 
 def _leaf(hops: Iterable[Hop]) -> str:
-    """The function of at::native below a kernel with the most instructions of its own; "" where none was seen."""
+    """Returns the at::native function below a kernel with the most instructions of its own; "" if none was seen."""
     best, most = "", 0
     pending = [(hop, False) for hop in hops]
     while pending:
@@ -181,16 +181,16 @@ def _leaf(hops: Iterable[Hop]) -> str:
 
 
 class OperatorFacts(SurveyRow, frozen=True, tag_field="format", tag=FACTS_FORMAT):
-    """One operator's facts, as they are saved and printed."""
+    """The facts of one operator, as they are saved and printed."""
 
 
 def operator_facts(row: SurveyRow) -> OperatorFacts:
-    """A row with the number of its format."""
+    """Adds the number of the format to a row."""
     return OperatorFacts(**structs.asdict(row))
 
 
 def row_from_document(data: Any) -> SurveyRow | None:
-    """Read a row back: data nobody vouches for; None for what is no row of ours."""
+    """Reads a saved row, which may contain anything. Returns None if it is not a valid row."""
     try:
         row = from_document(data, SurveyRow, "a survey's row")
     except PtexploreError:
@@ -203,9 +203,9 @@ MOST_OPERATORS = 10_000  # OpInfo has some 700
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What was surveyed: the runtime, forward alone or backward too, the trees resolved with, all operators there are.
+    """The subject of a survey: the runtime, forward only or backward too, the trees used to resolve, and all operators.
 
-    `wall` is how many seconds surveying took, all sittings together; `jobs` the workers of the last.
+    `wall` is the total time of all runs of the survey, in seconds; `jobs` is the number of workers in the last one.
     """
 
     torch: str
@@ -216,17 +216,17 @@ class About:
     trees: tuple[str, ...] = ()
     wall: float = 0.0
     jobs: int = 0
-    matched: bool = False  # whether one of the trees is the source of that very torch
+    matched: bool = False  # whether one of the trees is the source of exactly this torch
 
 
 class Folder:
-    """A survey on disk. A facts file is written last, and whole: what has one is done."""
+    """A survey on disk. An operator is done if its facts file exists: that file is written last, and as a whole."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def about(self) -> About | None:
-        """What this folder is about; None where it is empty or not ours."""
+        """Returns the subject of this folder's survey; None if the folder is empty or has no survey of this format."""
         try:
             about = from_document(_json(self.root / "survey.json"), About, "survey.json")
         except PtexploreError:
@@ -235,23 +235,23 @@ class Folder:
         return replace(about, operators=operators) if len(operators) <= MOST_OPERATORS else None
 
     def tell(self, about: About) -> None:
-        """Write what this folder is about. Raises PtexploreError where it cannot be written."""
+        """Writes the subject of the survey. Raises PtexploreError if it cannot be written."""
         file = self.root / "survey.json"
         with cache_errors("the survey cannot be kept", file):
             keep_whole(file, json.dumps({"format": FACTS_FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
-        """The facts of every operator that is done, by name; damaged files count as not done."""
+        """Returns the facts of all operators that are done, by name. Damaged files count as not done."""
         facts = self.root / "facts"
         try:
-            names = os.listdir(facts)  # not by glob, which finds nothing in a folder that a bad disk keeps back
+            names = os.listdir(facts)  # glob finds nothing in a folder that a bad disk cannot read
         except FileNotFoundError:
             return {}
         rows = (row_from_document(_json(facts / name).get("row")) for name in names if name.endswith(".json"))
         return {row.op: row for row in rows if row is not None}
 
     def save(self, alone: Concluded, inside: Sequence[Concluded] = ()) -> SurveyRow:
-        """Keep one operator's traces and facts: those of its sample alone, and put into something."""
+        """Saves the traces and facts of one operator: its sample alone, and inside transforms."""
         rows = [concluded.row for concluded in (alone, *inside)]
         for concluded, row in zip((alone, *inside), rows, strict=True):
             if concluded.trail is not None:
@@ -264,7 +264,7 @@ class Folder:
         return row
 
     def load(self, op: str) -> Surveyed:
-        """One operator's runs with their sessions as they were saved. Raises PtexploreError if they cannot be read."""
+        """Loads an operator's runs with their saved sessions. Raises PtexploreError if they cannot be read."""
         facts = self._facts(op)
         try:
             run = run_of_facts(from_document(_json(facts).get("run"), SurveyedFacts, facts.name))
@@ -282,12 +282,12 @@ class Folder:
         return run
 
     def forget(self, op: str) -> None:
-        """Take one operator's facts and traces away."""
+        """Deletes the facts and traces of one operator."""
         for file in (self._facts(op), self.trace(op), *(self.trace(op, way) for way in WAYS)):
             forget_below(self.root, file)
 
     def trace(self, op: str, way: Way | None = None) -> Path:
-        """The file of an operator's whole trace, as `ptexplore trace --load` reads it."""
+        """Returns the file of an operator's whole trace, as `ptexplore trace --load` reads it."""
         return self.root / "traces" / f"{_name(op)}{f'@{way}' if way else ''}.json.gz"
 
     def _facts(self, op: str) -> Path:
@@ -299,15 +299,16 @@ def _name(op: str) -> str:
 
 
 def _bytes(file: Path) -> bytes:
-    """What a regular file holds. Raises OSError, for a FIFO too: the folder may be somebody else's."""
+    """Returns the contents of a regular file. Raises OSError, also for a FIFO: someone else may own the folder."""
     with open_users_file(file) as stream:
         return stream.read()
 
 
 def _json(file: Path) -> dict[str, Any]:
-    """The object in a file; empty where there is none, or a damaged one. Raises OSError where a bad disk keeps it back.
+    """Returns the object in a file; empty if the file is missing or damaged.
 
-    Taken for one that is not there, it would be surveyed and written anew.
+    Raises OSError if a bad disk cannot read it. Otherwise, the file would count as missing, and its operator would be
+    surveyed and written again.
     """
     try:
         data = json.loads(clean_json(_bytes(file)))
@@ -325,7 +326,7 @@ SHOWN = 3  # operators named for each function that is neither registered nor lo
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many, and the share that is asked for, None where none is."""
+    """A count, its total, and the share that is required, if any."""
 
     name: str
     count: int
@@ -334,7 +335,7 @@ class Share:
 
     @property
     def percent(self) -> str:
-        """One decimal, cut and not rounded: 99.96% is not 100.0%."""
+        """The percentage with one decimal, cut and not rounded: 99.96% is not 100.0%."""
         if not self.total:
             return "-"
         return f"{int(1000 * self.count / self.total) / 10:.1f}%"
@@ -342,7 +343,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Exceptions:
-    """Operators, or functions, that are not as the others, each with why."""
+    """Operators or functions that differ from the others, each with the reason."""
 
     title: str
     entries: tuple[tuple[str, str], ...]
@@ -361,7 +362,7 @@ class Report:
 
 
 def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyRow]) -> Report:
-    """The report on `operators`; `rows` are those that were surveyed, by name."""
+    """Returns the report on `operators`. `rows` are the rows of surveyed operators, by name."""
     surveyed = tuple(rows[op] for op in operators if op in rows)
     return Report(
         title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
@@ -374,7 +375,7 @@ def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyR
 
 
 def _about(about: About, rows: Mapping[str, SurveyRow]) -> dict[str, str]:
-    """What a report says of the survey as a whole."""
+    """Returns what a report says about the survey as a whole."""
     seconds = sorted(row.seconds for row in rows.values())
     time = f"{about.wall / 60:.1f} minutes with {about.jobs} workers"
     if seconds:
@@ -404,14 +405,14 @@ def _shares(rows: Sequence[SurveyRow], *, matched: bool) -> Iterator[Share]:
     for way in WAYS:
         yield from _shares_inside(way, [inside for row in rows if (inside := row.within(way)) is not None])
     placed = sum(frames[name] for name in PLACED)
-    asked = 0.95 if matched else None  # without the source of the very release there is no line to know
+    asked = 0.95 if matched else None  # without the source of exactly this release, no line can be known
     yield Share("frames registered or located, of those kept", placed, frames.total(), asked)
     for name, count in frames.most_common():
         yield Share(f"frames: {name}", count, frames.total())
 
 
 def _shares_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[Share]:
-    """What became of the samples that were put into something."""
+    """Yields the shares for samples inside a transform."""
     if not rows:
         return
     ran = [row for row in rows if row.state != "no sample"]
@@ -427,7 +428,7 @@ def _shares_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[Share]:
 
 
 def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
-    """Each sort of exceptions by its title: operators or functions, each with why."""
+    """Yields each kind of exception by its title: operators or functions, each with the reason."""
     yield ("No sample for the CPU", ((row.op, row.why) for row in rows if row.state == "no sample"))
     yield ("Not traced", ((row.op, row.why) for row in rows if row.state == "failed"))
     yield ("Traced without the native pass", ((row.op, row.why) for row in rows if row.state == "derived"))
@@ -457,7 +458,10 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
 
 
 def _exceptions_inside(way: Way, rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
-    """The same of samples put into something, those that torch refuses by the sort of its reason."""
+    """Yields the exceptions for samples inside a transform.
+
+    Samples that torch refuses are grouped by the kind of reason.
+    """
     refused_rows = [row for row in rows if row.state == "no sample"]
     for sort, count in Counter(row.sort for row in refused_rows).most_common():
         del count
@@ -476,7 +480,7 @@ def _changed(row: SurveyRow) -> str:
 
 
 def _unplaced_functions(rows: Iterable[SurveyRow]) -> Iterator[tuple[str, str]]:
-    """The functions without a line that is known, those that most operators meet first."""
+    """Yields the functions without a known line, those that most operators run first."""
     operators: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     for row in rows:
         for function in row.unplaced:
@@ -487,7 +491,7 @@ def _unplaced_functions(rows: Iterable[SurveyRow]) -> Iterator[tuple[str, str]]:
 
 
 def outcome_inside(row: SurveyRow, way: Way) -> str:
-    """A sample put into something, in a word or two: how its prediction came out, else why there is none."""
+    """Returns the outcome of a sample inside a transform in a word or two: the prediction, else why there is none."""
     inside = row.within(way)
     if inside is None:
         return ""

@@ -1,7 +1,7 @@
-"""What the words of a source text are (comment, string, keyword, …), line by line: for colouring, never for claims.
+"""The kinds of words in a source text (comment, string, keyword, …), line by line. Used for colours, never for claims.
 
-C++ and Python are parsed once by tree-sitter, which goes on after what it cannot read; only the lines asked for are
-then looked through. YAML is read line by line.
+tree-sitter parses C++ and Python once, and continues after text that it cannot read. Afterwards, only the asked lines
+are searched. YAML is read line by line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["comment", "string", "number", "keyword", "type", "function", "preproc", "decorator", "tag", "member"]
-Span = tuple[int, int, Kind]  # first character and the one after the last, 0-based, in one line
+Span = tuple[int, int, Kind]  # first character and end of the span, 0-based, in one line
 
 CPP_WORDS = """alignas alignof break case catch class co_await co_return co_yield concept const consteval constexpr
     constinit continue decltype default delete do else enum explicit extern final for friend goto if inline mutable
@@ -59,7 +59,7 @@ _PYTHON = """
 (call function: (attribute attribute: (identifier) @function))
 (attribute attribute: (identifier) @member)
 """
-# Where two would have the same words: who is not named here comes after these, a member after all others.
+# Which kind wins if two have the same words. Kinds not listed come after these, and `member` after all.
 _RANK: Mapping[str, int] = {
     "comment": 0, "string": 1, "decorator": 2, "number": 3, "preproc": 4, "keyword": 5, "member": 10
 }  # fmt: skip
@@ -72,7 +72,7 @@ _YAML = re.compile(
 
 
 class Tokens:
-    """The words of one text. Making it parses the text (60 ms for 10,000 lines); asking for some lines is cheap."""
+    """The words of one text. Making it parses the text (60 ms for 10,000 lines); a query for some lines is cheap."""
 
     def __init__(self, text: str, language: str) -> None:
         self._lines = text.split("\n")
@@ -81,13 +81,13 @@ class Tokens:
         self._root: Node | None = None
         data = text.encode("utf-8", "replace") if self._grammar is not None else b""
         if self._grammar is not None and not too_deep(data):
-            # A lone half of a pair, which a broken file may hold, becomes "?": one character for one.
+            # A lone surrogate, which a broken file may contain, becomes "?": one character for one.
             self._root = self._grammar[0].parse(data).root_node
 
     def spans(self, first: int, last: int) -> list[list[Span]]:
-        """For each line from `first` to `last` (1-based, both included, those that exist): its spans, in order.
+        """Returns the spans of each line from `first` to `last` (1-based, both included, lines that exist), in order.
 
-        A language that is not "cpp", "python" or "yaml" has none.
+        A language other than "cpp", "python" or "yaml" has no spans.
         """
         lines = self._lines[first - 1 : last]
         if self._yaml:
@@ -107,7 +107,7 @@ class Tokens:
 
 @lru_cache(maxsize=4)
 def _grammar(language: str) -> tuple[Any, Any] | None:
-    """The parser and the query of a language; made once a process."""
+    """Returns the parser and the query of a language. They are made once in a process."""
     if language not in ("cpp", "python"):
         return None
     import tree_sitter
@@ -125,7 +125,7 @@ def _grammar(language: str) -> tuple[Any, Any] | None:
 
 
 def _lay(spans: Sequence[list[Span]], lines: Sequence[str], offset: int, node: Node, kind: Kind) -> None:
-    """Write a node into the lines that it covers; the parser counts bytes, a line is asked for characters."""
+    """Adds a node to the lines that it covers. Converts the parser's byte offsets to characters."""
     (row, start), (end_row, end) = node.start_point, node.end_point
     for at in range(max(row, offset), min(end_row, offset + len(lines) - 1) + 1):
         line = lines[at - offset]
@@ -138,12 +138,12 @@ def _lay(spans: Sequence[list[Span]], lines: Sequence[str], offset: int, node: N
 
 
 def _characters(line: str, byte: int) -> int:
-    """How many characters the first `byte` bytes of a line are."""
+    """Returns the number of characters in the first `byte` bytes of a line."""
     return len(line.encode("utf-8", "replace")[:byte].decode("utf-8", "ignore")) if byte > 0 else byte
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, none over another: what begins first and is longer keeps its words."""
+    """Returns the spans in order without overlaps: the span that begins first, and of these the longest, wins."""
     apart: list[Span] = []
     end = 0
     for begin, stop, kind in sorted(spans, key=lambda span: (span[0], -span[1], _RANK.get(span[2], 9))):
@@ -163,7 +163,7 @@ def _yaml_spans(line: str) -> Iterator[Span]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Some lines of a file, from line `first` on; `before` and `after` are those around it that a highlighter reads."""
+    """Some lines of a file, from line `first` on. `before` and `after` are lines around it that a highlighter needs."""
 
     first: int
     lines: tuple[str, ...]
@@ -172,17 +172,17 @@ class Stretch:
     after: tuple[str, ...] = ()
 
 
-LONGEST = 1_000_000  # characters above a stretch that are looked through
-FURTHER = 200  # lines below it
+LONGEST = 1_000_000  # characters above a stretch that are searched
+FURTHER = 200  # lines below it that are searched
 _PYTHON_REGIONS = re.compile(
     r"#[^\n]*|\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL
 )
 
 
 def surroundings(lines: Sequence[str], first: int, last: int, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The lines above `first` and below `last` (1-based) that a highlighter needs to colour what is between them.
+    """Returns the lines above `first` and below `last` (1-based) that a highlighter needs to colour the lines between.
 
-    They belong to a comment or string that runs over the edge; where none does, there are none.
+    These lines belong to a comment or string that crosses an edge. Without such a comment or string, there are none.
     """
     pattern = {"cpp": COMMENT_OR_STRING, "python": _PYTHON_REGIONS}.get(language)
     before = sum(map(len, lines[: first - 1])) + first - 1  # characters

@@ -1,4 +1,4 @@
-"""Why a place is no better known, in words: they are loaded where there is something to say."""
+"""The reason why a place is not better known, in words. The words are imported only if there is a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def why_there(reason: Reason | AnswerRemark | None) -> str:
-    """Why a place is no better known; "" where nothing is to be said."""
+    """Returns why a place is not better known; "" if there is nothing to say."""
     if reason is None:
         return ""
     if isinstance(reason, AnswerRemark):

@@ -1,7 +1,7 @@
-"""The kernels that native_functions.yaml names for an operator and that the running build has not registered.
+"""Kernels that native_functions.yaml names for an operator, and that the running build did not register.
 
-Source: the `dispatch` and `structured_delegate` lines of an entry (aten/src/ATen/native/README.md). A build leaves out
-the backends that it has no files for, such as MPS outside of macOS.
+From the `dispatch` and `structured_delegate` lines of an entry (aten/src/ATen/native/README.md). A build leaves out
+backends that it has no files for: MPS outside macOS, for example.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ _DISPATCH = re.compile(r"  dispatch:\s*(?:#.*)?")
 _KERNEL = re.compile(r"    ([A-Z]\w*(?:, *[A-Z]\w*)*): *([\w:]+)")
 _DELEGATE = re.compile(r"  structured_delegate: *([\w.]+)")
 _UFUNC = ("CUDA", "CPU")  # UFUNC_DISPATCH_KEYS of torchgen/model.py
-_COMPOSITE = "Composite"  # how alias keys begin, whose kernels stand under other keys in the table
-# A delegate's kernels of these layouts are its own alone (torchgen.model.STRUCTURED_DISPATCH_KEYS has dense keys).
+_COMPOSITE = "Composite"  # alias keys begin like this; their kernels are under other keys in the table
+# A delegate's kernels for these layouts belong only to the delegate (torchgen.model.STRUCTURED_DISPATCH_KEYS has dense
+# keys).
 _LAYOUTS = ("Sparse", "Quantized", "Mkldnn", "Nested", "Zero", _COMPOSITE)
 
 
 def not_in_this_build(store: Store, tree: SourceTree, operator: Operator) -> tuple[tuple[str, str], ...]:
-    """Each dispatch key that the entry in YAML names and that has no kernel of its own here, with the kernel named."""
+    """Returns the dispatch keys that the YAML entry names and that have no kernel of their own here.
+
+    Each key comes with the kernel that the entry names.
+    """
     if operator.yaml_path is None or operator.yaml_line is None or operator.autogen:
         return ()
     own = {key for entry in store.table(operator.name) if entry.reason == "kernel" for key in entry.keys}
@@ -48,14 +52,14 @@ def _entry(tree: SourceTree, operator: Operator) -> Sequence[str]:
 
 
 def _kernels(lines: Sequence[str], operator: Operator) -> Iterator[tuple[str, str]]:
-    """The kernels that an entry names; torchgen makes some itself, where it is given the inner loop of one."""
+    """Yields the kernels that an entry names. torchgen makes some itself from the inner loop of a ufunc."""
     yield from _dispatch(lines)
     if any(line.startswith("  ufunc_inner_loop:") for line in lines):
         yield from ((key, f"ufunc_{operator.base}_{key}") for key in _UFUNC)
 
 
 def _dispatch(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The keys of an entry's `dispatch`, each with its kernel."""
+    """Yields the keys of an entry's `dispatch`, each with its kernel."""
     inside = False
     for line in lines:
         if inside and line.strip() and not line.lstrip().startswith("#"):

@@ -1,6 +1,6 @@
-"""The documents that commands print with --json: records, and what makes them of an answer.
+"""The documents that commands print with --json: their records, and functions that make them from an answer.
 
-They are msgspec's structs, and a command without --json does not wait for msgspec: these modules are imported where a
-document is made. A record with omit_defaults leaves out each key that has its default. `scripts/json-docs` makes
+The records are msgspec structs. These modules are imported only to make a document, so a command without --json does
+not import msgspec. A record with omit_defaults leaves out keys that have their default. `scripts/json-docs` makes
 tables of docs/json.md from the docstrings and comments.
 """

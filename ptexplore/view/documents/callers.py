@@ -1,4 +1,4 @@
-"""What `refs --callers` found."""
+"""The document of `refs --callers`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class CallerEntry(Struct, frozen=True):
 
     name: str  # the qualified name
     defined: tuple[Reference, ...]  # where it is defined
-    call: Reference  # its first call
+    call: Reference  # the place of its first call
     times: int  # how many calls it has
     how: str  # `resolved` or `name-matched`
     certain: bool  # whether its calls can mean nothing else
@@ -49,7 +49,7 @@ class CallersDocument(Struct, frozen=True):
 
 
 def callers_document(view: CallersView) -> CallersDocument:
-    """The tree of callers of each function."""
+    """Returns the tree of callers of each function, as a document."""
     return CallersDocument(
         format=FORMAT,
         symbol=view.asked,

@@ -1,4 +1,4 @@
-"""The checkouts that there are."""
+"""The document of all checkouts."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class CheckoutEntry(Struct, frozen=True):
     origin: str  # the address or folder that it comes from
     project: str  # `pytorch`, or the extension's name
     ref: str | None  # the tag or branch
-    commit: str | None  # of git alone
+    commit: str | None  # of a git checkout
     modified: bool  # whether files differ from that commit
     sha256: str | None  # of an archive
-    release: str | None  # the release whose source it certainly is
-    version: str | None  # what the tree says of itself
+    release: str | None  # the release, if the source certainly is this release
+    version: str | None  # the version that its own text states
     in_use: bool  # whether it is the one in use
-    in_place: bool  # whether your own folder is used as it lies there
-    is_there: bool = field(name="there")  # false where such a folder is gone
+    in_place: bool  # whether it is your own folder, used where it is
+    is_there: bool = field(name="there")  # false if such a folder no longer exists
     described: str = field(name="is")  # a description
 
 
@@ -38,13 +38,13 @@ class CheckoutsDocument(Struct, frozen=True):
 
     format: int  # 1
     current: str | None  # the name of the one in use
-    reason: str | None  # why it is that one
+    reason: str | None  # why this one is in use
     note: str | None  # a remark about the choice
     checkouts: tuple[CheckoutEntry, ...]  # every checkout
 
 
 def checkouts_document(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> CheckoutsDocument:
-    """Every checkout with its record's fields, whether it is in use, used in place, and still there."""
+    """Returns every checkout with its record, whether it is in use, used in place, and still there."""
     current = choice.checkout.name if choice.checkout else None
     return CheckoutsDocument(
         format=FORMAT,

@@ -1,4 +1,4 @@
-"""What a pasted error tells."""
+"""The document of a pasted error."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ class ErrorDocument(Struct, frozen=True):
 
     format: int  # 1
     message: str  # the error's first words
-    known_operator: bool  # false where this torch has no operator of the name in a message of a missing kernel
-    missing: MissingKernel | None  # where the dispatcher found no kernel
-    modified: ModifiedTensor | None  # where a saved tensor was written to
-    function: str  # who threw; empty where the message does not say
-    source: SourceRef | None  # where that is; null where the message does not say
+    known_operator: bool  # for a missing kernel: false if this torch has no operator of that name
+    missing: MissingKernel | None  # if the dispatcher found no kernel
+    modified: ModifiedTensor | None  # if a saved tensor was modified in place
+    function: str  # the function that threw; empty if the message does not say
+    source: SourceRef | None  # its place; null if the message does not say
     yours: LeftFunction | None  # your innermost function in the traceback; null if the traceback has none
     operators: tuple[str, ...]  # operators of this torch in the message, at most 4; empty if `missing` is not null
     lines: tuple[CppLine, ...]  # other lines of C++ in the message, at most 4
-    innermost: LeftFunction | None  # the innermost one of all, if that is torch's, at the message's own line
+    innermost: LeftFunction | None  # the innermost function of all, if it is torch's, at the line in the message
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
 
 
 def error_document(message: ErrorMessage) -> ErrorDocument:
-    """The document of an error's text."""
+    """Returns the document of an error's text."""
     cause = worded_cause(message.cause) if message.cause is not None else None
     return ErrorDocument(
         format=FORMAT,

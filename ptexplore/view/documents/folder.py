@@ -9,25 +9,25 @@ from ptexplore.view.notes.folder import FolderView, StartRow
 
 
 class FolderStart(Struct, frozen=True):
-    """A file to begin with."""
+    """A file to start reading with."""
 
     path: str  # the file
     symbol: str | None  # a name in it
     why: str  # why you should read the file
-    source: Reference | None  # the place; null where the tree does not have it
+    source: Reference | None  # the place; null if the tree does not have it
 
 
 class FolderInside(Struct, frozen=True):
-    """A folder inside of it."""
+    """A subfolder."""
 
     path: str  # the canonical path
-    files: int  # how many files the tree has below it; 0 where it is no part of this tree
+    files: int  # how many files the tree has below it; 0 if it is not part of this tree
     text: str | None  # a description
     rare: bool  # whether few readers need it
 
 
 class FolderFile(Struct, frozen=True):
-    """A file in it."""
+    """A file in the folder."""
 
     path: str  # the canonical path
     lines: int  # how many lines it has
@@ -35,12 +35,12 @@ class FolderFile(Struct, frozen=True):
 
 
 class FolderTour(Struct, frozen=True):
-    """A tour that passes through it."""
+    """A tour that passes through the folder."""
 
     tour: str  # its name
     stops: int  # how many of its stops are in the folder
-    total: int = field(name="of")  # how many it has
-    first: str  # the first of those in the folder
+    total: int = field(name="of")  # how many stops the tour has
+    first: str  # the first of its stops in the folder
 
 
 class FolderDocument(Struct, frozen=True):
@@ -48,23 +48,23 @@ class FolderDocument(Struct, frozen=True):
 
     format: int  # 1
     folder: str  # the canonical path; empty for the whole tree
-    tree: TreeEntry  # the tree that it is in
+    tree: TreeEntry  # the tree that has the folder
     title: str  # its heading
     summary: str | None  # the purpose of the folder; null without a page, like the next keys
-    intro: str | None  # more of that, in Markdown
-    in_a_build: str | None  # what becomes of it in a build
+    intro: str | None  # more about the purpose, in Markdown
+    in_a_build: str | None  # what a build makes of the folder
     trace: str | None  # an expression whose trace passes through it
     facts: tuple[str, ...]  # remarks about the page
     newer: str | None  # differences in the version of this tree
     total: int  # how many files the folder has, subfolders included
     start: tuple[FolderStart, ...]  # where to start reading
     folders: tuple[FolderInside, ...]  # the folders inside
-    files: tuple[FolderFile, ...]  # the files in it
-    tours: tuple[FolderTour, ...]  # the tours that pass through it
+    files: tuple[FolderFile, ...]  # the files in the folder
+    tours: tuple[FolderTour, ...]  # the tours that pass through the folder
 
 
 def folder_document(view: FolderView) -> FolderDocument:
-    """The document of a folder's page."""
+    """Returns the document of a folder's page."""
     page = view.page
     return FolderDocument(
         format=FORMAT,

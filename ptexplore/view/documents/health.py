@@ -13,7 +13,7 @@ from ptexplore.view.words.places import place_sentence
 
 
 class TorchInstalled(TorchBuild, frozen=True):
-    """The installed torch, and the Python that has it."""
+    """The installed torch, and the Python that it is installed in."""
 
     python: str  # the Python
     python_version: str  # its version
@@ -21,10 +21,10 @@ class TorchInstalled(TorchBuild, frozen=True):
 
 
 class ConfirmedCount(Struct, frozen=True):
-    """How many registrations are confirmed: there is text at the line that the record names, and it registers that."""
+    """How many registrations are confirmed: the line that the record names exists and contains this registration."""
 
-    confirmed: int  # those that are
-    total: int  # all of them
+    confirmed: int  # how many are confirmed
+    total: int  # how many there are
 
 
 class NotConfirmed(Struct, frozen=True):
@@ -35,18 +35,18 @@ class NotConfirmed(Struct, frozen=True):
 
 
 class CacheEntry(Struct, frozen=True):
-    """One thing that is kept in the cache."""
+    """A cached file or folder."""
 
-    name: str  # the name of the file's content
+    name: str  # what the file contains
     path: str  # the file or folder
-    bytes: int  # its size; 0 where it is missing
+    bytes: int  # its size; 0 if it is missing
 
 
 class FilesCompared(Struct, frozen=True):
     """The files of a checkout that the wheel also has."""
 
     same: int  # how many have the same text
-    different: int  # how many have another
+    different: int  # how many have another text
 
 
 class CheckoutReport(TreeEntry, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,11 +63,11 @@ class DoctorDocument(Struct, frozen=True):
     """`doctor --json`."""
 
     format: int  # 1
-    torch: TorchInstalled  # the torch that was looked at
+    torch: TorchInstalled  # the torch that was examined
     trees: tuple[TreeEntry, ...]  # where text comes from
     operators: int  # how many operators it has
     registrations: Mapping[str, ConfirmedCount]  # by where they are: `generated`, `handwritten`, `python`, `nofile`
-    unconfirmed: tuple[NotConfirmed, ...]  # why some are not, the most frequent first
+    unconfirmed: tuple[NotConfirmed, ...]  # why some are not confirmed, the most frequent reason first
     caches: tuple[CacheEntry, ...]  # the files in the cache
     checkouts: tuple[CheckoutReport, ...]  # the checkouts in use
     in_cpp: ConfirmedCount  # `generated` and `handwritten` together
@@ -76,7 +76,7 @@ class DoctorDocument(Struct, frozen=True):
 
 
 def doctor_document(report: Health) -> DoctorDocument:
-    """The report with its figures."""
+    """Returns the report with its figures, as a document."""
     runtime = report.runtime
     return DoctorDocument(
         format=FORMAT,

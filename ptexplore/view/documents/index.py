@@ -1,4 +1,4 @@
-"""What a run of `index` did."""
+"""The document of a run of `index`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class IndexEntry(Struct, frozen=True):
 
     name: str  # `runtime`, or the checkout's name
     files: int  # how many files it has
-    lines: int  # how many lines these have
+    lines: int  # how many lines the files have
     bytes: int  # their size
     read: int  # how many of them this run read
-    unchanged: int  # how many it knew
+    unchanged: int  # how many were already indexed
     removed: int  # how many files left the tree since the last run
-    anew: bool  # whether it was made from nothing
-    seconds: float  # how long that took
+    anew: bool  # whether the index was built from nothing
+    seconds: float  # how long the run took
     symbols: Mapping[str, int]  # the number of symbols of each kind
     refs: Mapping[str, int]  # the number of uses of each kind
     dialect: Mapping[str, int]  # the number of rows of macros of each kind
@@ -45,25 +45,25 @@ class TagsEntry(Struct, frozen=True):
     """A tags file that was written."""
 
     checkout: str  # the checkout that it is of
-    file: str  # where it is
+    file: str  # the name of the checkout
     tags: int  # how many tags it has
 
 
 class ReferencesResolved(Struct, frozen=True):
-    """How uses are known in the files that libclang read."""
+    """How the uses in files that libclang read are resolved."""
 
     resolved: int  # by libclang
-    by_name: int  # by their name alone
+    by_name: int  # only by their name
     before: int  # how many were resolved before this run
 
 
 class UnitMessage(Struct, frozen=True):
-    """What libclang has to say of a line."""
+    """A message of libclang about a line."""
 
     severity: str  # `error` or `warning`
     path: str  # the file
-    line: int  # of that file
-    text: str  # its words
+    line: int  # the line in that file
+    text: str  # the text of the message
 
 
 class UnitEntry(Struct, frozen=True):
@@ -77,13 +77,13 @@ class UnitEntry(Struct, frozen=True):
 
 
 class SemanticEntry(Struct, frozen=True):
-    """What libclang read."""
+    """The result of libclang."""
 
     files: int  # how many files
-    references: ReferencesResolved  # how the uses in these are known now
+    references: ReferencesResolved  # how the uses in these files are resolved now
     units: tuple[UnitEntry, ...]  # the translation units, the worst first
     not_read: tuple[str, ...]  # named files that libclang cannot read
-    changed: tuple[str, ...]  # files that changed meanwhile
+    changed: tuple[str, ...]  # files that changed during the run
     note: str  # a remark about the headers
     seconds: float  # how long that took
 
@@ -100,7 +100,7 @@ class IndexDocument(Struct, frozen=True, omit_defaults=True):
 def index_document(
     summaries: Sequence[IndexSummary], refined: Refined | None, note: str, tags: WrittenTags | None
 ) -> IndexDocument:
-    """A run of the indexer; `note` is what to know of the headers that libclang used."""
+    """Returns the document of a run of the indexer. `note` is a remark about the headers that libclang used."""
     return IndexDocument(
         format=FORMAT,
         indexes=tuple(map(_index_entry, summaries)),

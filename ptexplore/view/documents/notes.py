@@ -1,4 +1,4 @@
-"""Notes and tours: what `notes check` found, and what `tour` lists and shows."""
+"""Notes and tours: the documents of `notes check` and `tour`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AnchorSymbol(Struct, frozen=True):
 
 
 class AskedAnchor(Struct, frozen=True):
-    """What an anchor names."""
+    """The file and the symbol that an anchor names."""
 
     path: str  # the file
     symbol: str  # the symbol in it
@@ -41,13 +41,13 @@ class BaselinePlace(Struct, frozen=True):
 
 
 class AnchorCheck(Struct, frozen=True):
-    """What became of the anchor of one stop."""
+    """What happened to the anchor of one stop."""
 
     stop: str  # `dispatcher#redispatch`
     title: str  # its heading
     outcome: Outcome  # what happened to the anchor ([annotations.md](annotations.md))
     file: str  # the file of notes that has it
-    file_line: int  # the line of the anchor in that
+    file_line: int  # the line of the anchor in that file
     asked: AskedAnchor  # the path and symbol that the anchor names
     path: str | None  # the file that has the anchor now; null if the anchor has no place
     line: int | None  # the first line
@@ -62,7 +62,7 @@ class NoteProblem(Struct, frozen=True):
     """A problem in a file of notes."""
 
     file: str  # the file, as it is shown to you
-    line: int  # of that file
+    line: int  # the line in that file
     text: str  # the problem, in words
 
 
@@ -75,7 +75,7 @@ class CheckedTree(Struct, frozen=True):
 
 
 class FolderPagesCheck(Struct, frozen=True):
-    """What the tree has of what the pages of folders name."""
+    """Which names on folders' pages the tree has."""
 
     pages: int  # how many pages there are
     named: int  # how many paths and names they name
@@ -90,7 +90,7 @@ class LabCheck(Struct, frozen=True):
 
     lab: str  # `dispatcher#redispatch/same-operator`
     file: str  # the file of notes that has it
-    line: int  # of that file
+    line: int  # the line in that file
     outcome: LabOutcome  # how it ended
     why: str  # a remark about the outcome
     seconds: float  # how long it took
@@ -105,12 +105,12 @@ class NotesCheckDocument(Struct, frozen=True, omit_defaults=True):
     problems: tuple[NoteProblem, ...]  # problems in the files
     tree: CheckedTree  # the tree with the places of the anchors
     folders: tuple[str, ...]  # the folders of notes
-    pages: FolderPagesCheck | None = None  # of folders; left out where single tours or stops were asked for
+    pages: FolderPagesCheck | None = None  # of folders; left out if single tours or stops were asked for
     labs: tuple[LabCheck, ...] | None = None  # with `--run`: how each lab ended; else left out
 
 
 def notes_check_document(view: CheckView) -> NotesCheckDocument:
-    """What became of every anchor, and of the labs that ran."""
+    """Returns what happened to every anchor, and the results of labs that ran."""
     pages, labs = view.pages, view.labs
     return NotesCheckDocument(
         format=FORMAT,
@@ -179,9 +179,9 @@ class TourHead(Struct, frozen=True):
     """A tour or a note."""
 
     id: str  # its name
-    kind: str  # `tour`; `note` where each stop stands alone
+    kind: str  # `tour`; `note` if each stop can be read alone
     title: str  # its heading
-    level: Level | None  # for whom it is
+    level: Level | None  # the level of its readers
     summary: str  # the subject of the tour
     baseline: str  # the version that it was written on
     prerequisites: tuple[str, ...]  # tours to read before it
@@ -191,23 +191,23 @@ class TourHead(Struct, frozen=True):
 
 
 class TourEntry(TourHead, frozen=True):
-    """A tour in the list, with how far you are."""
+    """A tour in the list, with your progress."""
 
     stops: int  # how many stops it has
     done: int  # how many you have read
     visited: int  # how many were shown at all
-    last: str | None  # the stop where you left it
+    last: str | None  # the stop where you left the tour
 
 
 class TourListDocument(Struct, frozen=True):
     """`tour --json`."""
 
     format: int  # 1
-    tours: tuple[TourEntry, ...]  # every tour and note that has stops, in the order to read them in
+    tours: tuple[TourEntry, ...]  # every tour and note that has stops, in reading order
 
 
 class LabEntry(Struct, frozen=True):
-    """An expression to run, and what must come of it."""
+    """An expression to run, and the expected result."""
 
     id: str  # its name within the stop
     run: str  # the expression
@@ -216,15 +216,15 @@ class LabEntry(Struct, frozen=True):
     variables: Mapping[str, str] = field(name="var")  # each name with the code of the value
     setup: tuple[str, ...]  # code that comes first
     contexts: tuple[str, ...] = field(name="with")  # context managers around it
-    trail: tuple[str, ...]  # steps that must be in its trace, in order: a kind and a name
-    value: str | None  # the value that it must give
+    trail: tuple[str, ...]  # hops that must be in its trace, in order: a kind and a name
+    value: str | None  # the expected value
 
 
 class PartEntry(Struct, frozen=True, omit_defaults=True):
     """A part of a stop: either text or a lab."""
 
-    text: str | None = None  # Markdown; left out of a lab
-    lab: LabEntry | None = None  # the lab; left out of text
+    text: str | None = None  # Markdown; left out if the part is a lab
+    lab: LabEntry | None = None  # the lab; left out if the part is text
 
 
 class StopLines(Struct, frozen=True):
@@ -244,7 +244,7 @@ class StopEntry(Struct, frozen=True):
     visited: bool  # whether it was shown at all
     outcome: Outcome  # what happened to the anchor
     facts: tuple[str, ...]  # remarks about the place
-    source: Reference | None  # the place; null where its anchor is placed nowhere
+    source: Reference | None  # the place; null if its anchor has no place
     symbol: AnchorSymbol | None  # the symbol that the anchor means or is inside of
     token: str | None  # the marked word on the first line
     candidates: tuple[FileLine, ...]  # for `ambiguous`: the places that the anchor may mean
@@ -261,7 +261,7 @@ class TourDocument(TourHead, frozen=True):
     """`tour NAME --json`."""
 
     format: int  # 1
-    intro: str  # what comes before its stops, in Markdown
+    intro: str  # the introduction, in Markdown
     trees: tuple[TreeEntry, ...]  # where the text of its places comes from
     torch: str | None  # the version of the installed torch
     stops: tuple[StopEntry, ...]  # the stops that were asked for
@@ -276,15 +276,15 @@ class ConceptStop(Struct, frozen=True):
 
 
 class ConceptEntry(Struct, frozen=True):
-    """One thing to understand."""
+    """A concept to understand."""
 
     id: str  # its name
     title: str  # its heading
-    question: str  # to check yourself with
-    state: State  # how far you are
+    question: str  # a question to test yourself
+    state: State  # your progress
     stops: tuple[ConceptStop, ...]  # the stops that teach it
     lab: str | None  # the lab that shows it
-    lab_passed: bool  # whether that has passed here
+    lab_passed: bool  # whether the lab has passed here
 
 
 class PathStage(Struct, frozen=True):
@@ -299,13 +299,13 @@ class PathDocument(Struct, frozen=True):
 
     format: int  # 1
     done: int  # how many concepts you have done
-    total: int  # of how many
+    total: int  # how many concepts there are
     next: str | None  # the first stop that you have not read
     stages: tuple[PathStage, ...]  # from basic use to advanced
 
 
 def tour_list_document(rows: Sequence[TourRow]) -> TourListDocument:
-    """Every tour with the reader's progress."""
+    """Returns every tour with the reader's progress."""
     return TourListDocument(FORMAT, tuple(map(_tour_entry, rows)))
 
 
@@ -335,7 +335,7 @@ def _tour_head(tour: Tour) -> TourHead:
 
 
 def path_document(view: PathView) -> PathDocument:
-    """The concepts by stage, with how far the reader is."""
+    """Returns the concepts by stage, with the reader's progress."""
     return PathDocument(
         format=FORMAT,
         done=view.done,
@@ -360,7 +360,7 @@ def _concept_entry(row: ConceptRow) -> ConceptEntry:
 def tour_document(
     guide: Guide, tour: Tour, numbers: Sequence[int], progress: ReadingProgress, room: int
 ) -> TourDocument:
-    """The chosen stops with Markdown, place, source and labs."""
+    """Returns the chosen stops with Markdown, place, source and labs."""
     views = [guide.stop(tour, number) for number in numbers]
     return TourDocument(
         **structs.asdict(_tour_head(tour)),

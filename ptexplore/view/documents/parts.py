@@ -1,4 +1,4 @@
-"""What documents share: the format number, trees, references, stops."""
+"""Records that documents share: trees, references, stops; and the format number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ptexplore.view.why_there import why_there
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
 
-FORMAT = 1  # within a format keys are only added
+FORMAT = 1  # within a format, keys are only added
 
 
 class TreeEntry(Struct, frozen=True, omit_defaults=True):
@@ -21,7 +21,7 @@ class TreeEntry(Struct, frozen=True, omit_defaults=True):
     name: str  # `runtime`, or the checkout's name
     version: str  # of PyTorch, as the tree says
     layers: tuple[Layer, ...]  # what gives its text
-    relation: Literal["runtime", "matches", "consistent", "version-skew"]  # to the torch that runs
+    relation: Literal["runtime", "matches", "consistent", "version-skew"]  # the relation to the torch that runs
     commit: str | None = None  # the commit; left out if unknown
 
 
@@ -29,14 +29,14 @@ class Reference(Struct, frozen=True, omit_defaults=True):
     """A place in source."""
 
     tree: str  # the tree's name, as in `trees`
-    path: str | None  # the canonical path; null where unknown
-    line: int | None  # the first line, from 1; null where unknown
+    path: str | None  # the canonical path; null if unknown
+    line: int | None  # the first line, from 1; null if unknown
     end_line: int | None  # the last line
     layer: Layer | None  # what gives the file's text
     precision: Precision  # how the line is known ([precision.md](precision.md))
     url: str | None  # a permalink, if the text is certainly the text of a commit
     candidates: tuple[Reference, ...]  # for `ambiguous`
-    reason: str | None = None  # why it is no better, in words; left out where nothing is to be said
+    reason: str | None = None  # why the place is not better known, in words; left out if there is nothing to say
 
 
 class FileLine(Struct, frozen=True):
@@ -52,7 +52,7 @@ class StopMark(Struct, frozen=True):
     stop: str  # `dispatcher#redispatch`
     title: str  # its heading
     outcome: str  # what happened to the anchor
-    path: str | None  # the file that it is about; null where its anchor is placed nowhere
+    path: str | None  # the file that it is about; null if its anchor has no place
     line: int | None  # the first line
     end_line: int | None  # the last line
 
@@ -66,12 +66,12 @@ class TorchBuild(Struct, frozen=True):
 
 
 def tree_entry(tree: TreeInfo) -> TreeEntry:
-    """A tree's name, version, layers, and how it relates to the running torch."""
+    """Returns a tree's name, version, layers, and its relation to the running torch."""
     return TreeEntry(tree.name, tree.version, tree.layers, tree.relation, tree.commit or None)
 
 
 def reference(ref: SourceRef) -> Reference:
-    """A reference with every field a reader may count on."""
+    """Returns a reference with every field that a reader may rely on."""
     return Reference(
         tree=ref.tree,
         path=ref.path,
@@ -86,15 +86,15 @@ def reference(ref: SourceRef) -> Reference:
 
 
 def reference_if(ref: SourceRef | None) -> Reference | None:
-    """The same of what may have no place."""
+    """Returns the reference of a place, or None if there is no place."""
     return reference(ref) if ref is not None else None
 
 
 def stop_mark(mark: Mark) -> StopMark:
-    """A stop of a tour or note, with its place where it has one here."""
+    """Returns a stop of a tour or note, with its place if it has one here."""
     return StopMark(mark.stop, mark.title, mark.outcome, mark.path or None, mark.line or None, mark.end_line or None)
 
 
 def torch_build(runtime: Runtime) -> TorchBuild:
-    """Which torch it is."""
+    """Returns the version, commit and build of the installed torch."""
     return TorchBuild(runtime.version, runtime.git_version, runtime.build)

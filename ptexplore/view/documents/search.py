@@ -1,4 +1,4 @@
-"""What `find` and `refs` found."""
+"""The documents of `find` and `refs`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FoundResult(Struct, frozen=True):
     macro: str | None  # the macro that made it
     guards: tuple[str, ...]  # the `#if` conditions around the definition
     source: Reference  # where it is
-    also: tuple[Reference, ...]  # the same in further trees
+    also: tuple[Reference, ...]  # the same thing in other trees
 
 
 class FoundResults(Struct, frozen=True):
@@ -43,12 +43,12 @@ class FindDocument(Struct, frozen=True):
     query: str  # the query
     trees: tuple[TreeEntry, ...]  # where it was searched for
     groups: tuple[FoundResults, ...]  # the results by sort
-    best: tuple[FoundResult, ...]  # the results of all sorts that come first, as in their groups
+    best: tuple[FoundResult, ...]  # the best results of all sorts; they are also in their groups
     remarks: tuple[str, ...]  # remarks about the answer
 
 
 def find_document(view: FindView) -> FindDocument:
-    """Groups of results; each place with its tree and precision."""
+    """Returns the results in groups. Each place has its tree and precision."""
     return FindDocument(
         format=FORMAT,
         query=view.query,
@@ -90,8 +90,8 @@ class UseEntry(Struct, frozen=True):
     text: str  # the line
     inside: str | None  # the function or class around it
     how: str  # `resolved`, `name-matched`, or the macro of the row
-    written: str  # the name as it is written there
-    detail: str  # what else the row says
+    written: str  # the name as the line spells it
+    detail: str  # further details of a macro's row
     certain: bool  # whether it can mean nothing else
 
 
@@ -101,7 +101,7 @@ class UsesOfSort(Struct, frozen=True):
     name: str  # the sort of use: `Calls`, `Mentions`, …
     total: int  # how many lines there are
     certain: int  # how many lines can mean nothing else
-    uses: tuple[UseEntry, ...]  # those that are certain first
+    uses: tuple[UseEntry, ...]  # certain ones first
 
 
 class OverriddenEntry(Struct, frozen=True):
@@ -109,19 +109,19 @@ class OverriddenEntry(Struct, frozen=True):
 
     name: str  # the qualified name
     source: Reference  # where it is
-    certain: bool  # whether it is overridden; else it may be
+    certain: bool  # whether the function is certainly overridden
 
 
 class OverridesOf(Struct, frozen=True):
     """What a function of the name overrides."""
 
     name: str  # the qualified name of the function
-    functions: tuple[OverriddenEntry, ...]  # what it overrides
+    functions: tuple[OverriddenEntry, ...]  # the functions that it overrides
     all_bases_known: bool  # whether all bases of its class are indexed
 
 
 class RefsDocument(Struct, frozen=True):
-    """`refs --json`. A line is in one group, so the totals are the lines."""
+    """`refs --json`. Each line is in one group, so the totals add up to the number of lines."""
 
     format: int  # 1
     symbol: str  # the name that was asked for
@@ -129,19 +129,19 @@ class RefsDocument(Struct, frozen=True):
     defined: tuple[NamedDefinition, ...]  # the definitions of the name
     defined_more: int  # how many further definitions there are
     lines: int  # how many lines use it
-    certain: int | None  # how many lines can mean nothing else; null: you asked for the name alone
+    certain: int | None  # how many lines can mean nothing else; null if you asked for the name only
     otherwise: int  # further lines with the name that certainly mean something else
     untold: int  # used instead of `otherwise` if nothing else of that name is indexed: the meaning is unknown
     definitions: int  # how many definitions have this name; overloads are not distinguished
-    overridden: int  # how many functions of classes below override it
-    may_override: int  # of how many of them not all bases are known
+    overridden: int  # how many functions of derived classes override it
+    may_override: int  # how many of these have a class whose bases are not all known
     overrides: tuple[OverridesOf, ...]  # what the functions of that name override
     groups: tuple[UsesOfSort, ...]  # the lines by the sort of use
     remarks: tuple[str, ...]  # remarks about the answer
 
 
 def refs_document(view: RefsView) -> RefsDocument:
-    """Lines by the sort of use, with totals."""
+    """Returns the lines by the sort of use, with totals."""
     return RefsDocument(
         format=FORMAT,
         symbol=view.asked,
@@ -167,7 +167,7 @@ def _overrides_of(overridden: OverriddenAt) -> OverridesOf:
 
 
 def _uses_of_sort(name: str, groups: Sequence[UseGroup]) -> UsesOfSort:
-    """The lines of one sort, those that are certain first."""
+    """Returns the lines of one sort, certain ones first."""
     some = [group for group in groups if group.name == name]
     return UsesOfSort(
         name=name,

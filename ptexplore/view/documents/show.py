@@ -1,4 +1,4 @@
-"""What `show` shows."""
+"""The document of `show`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class ShowCandidate(Struct, frozen=True):
     kind: str  # the kind: `function`, `struct`, `operator`, `file`, …
     name: str  # the qualified name
     detail: str  # the signature or the schema
-    role: Role | None  # of a symbol: whether the text defines or declares it
+    role: Role | None  # for a symbol: whether the text defines or declares it
     macro: str | None  # the macro that made it
     guards: tuple[str, ...]  # the `#if` conditions around the definition
     source: Reference  # where it is
-    also: tuple[Reference, ...]  # the same in further trees
+    also: tuple[Reference, ...]  # the same thing in other trees
     handed_on: tuple[str, ...]  # the lines that give a public Python name to it: `torch/nn/__init__.py:8`
 
 
 class PageKernel(Struct, frozen=True):
     """What dispatch keys of an operator run."""
 
-    keys: tuple[str, ...]  # the dispatch keys; empty of a function that the kernel before it calls
+    keys: tuple[str, ...]  # the dispatch keys; empty for a function that the kernel before it calls
     name: str  # the qualified name
-    depth: int  # how many calls it is below the kernel
+    depth: int  # how many calls below the kernel it is
     source: Reference  # where it is
 
 
@@ -45,7 +45,7 @@ class ShowPage(ShowCandidate, frozen=True, kw_only=True, omit_defaults=True):
     inside: str | None  # the function, class or namespace around the line that was asked for
     facts: tuple[str, ...]  # remarks about the page
     notes: tuple[StopMark, ...]  # the stops and notes on its lines
-    kernels: tuple[PageKernel, ...] = ()  # of an operator: what its keys run; left out where nothing is known
+    kernels: tuple[PageKernel, ...] = ()  # for an operator: what its keys run; left out if nothing is known
 
 
 class ShowDocument(Struct, frozen=True):
@@ -53,13 +53,13 @@ class ShowDocument(Struct, frozen=True):
 
     format: int  # 1
     target: str  # the target that you asked for
-    trees: tuple[TreeEntry, ...]  # where it was looked for
+    trees: tuple[TreeEntry, ...]  # the trees that were searched
     candidates: tuple[ShowCandidate, ...]  # everything that it may name
-    pages: tuple[ShowPage, ...]  # empty where several were found without `--all`
+    pages: tuple[ShowPage, ...]  # empty if the target names several things, without `--all`
 
 
 def show_document(view: ShowView) -> ShowDocument:
-    """The pages with their lines, and everything that the target may name."""
+    """Returns the pages with their lines, and everything that the target may name."""
     return ShowDocument(
         format=FORMAT,
         target=view.target,

@@ -1,4 +1,4 @@
-"""The report of `survey`."""
+"""The document of `survey`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ptexplore.view.survey import OperatorFacts, Report, operator_facts
 
 
 class ShareEntry(Struct, frozen=True):
-    """So many of so many."""
+    """A count and its total."""
 
     name: str  # the name of the figure
-    count: int  # how many there are
-    total: int  # of how many
-    asked: float | None  # the share that is asked for; null where none is
+    count: int  # the count
+    total: int  # the total
+    asked: float | None  # the required share; null if none is required
 
 
 class ExceptionEntry(Struct, frozen=True):
-    """An operator or function that is not as the others."""
+    """An operator or function that differs from the others."""
 
     name: str  # its name
-    why: str  # why
+    why: str  # the reason
 
 
 class ExceptionsOfSort(Struct, frozen=True):
@@ -39,13 +39,13 @@ class SurveyDocument(Struct, frozen=True):
     format: int  # 1
     about: Mapping[str, str]  # the torch, the run, the trees it was resolved with, the time it took
     shares: tuple[ShareEntry, ...]  # how many are as they should be
-    exceptions: tuple[ExceptionsOfSort, ...]  # those that are not
-    missing: tuple[str, ...]  # operators that were asked for and not surveyed yet
+    exceptions: tuple[ExceptionsOfSort, ...]  # those that are not as they should be
+    missing: tuple[str, ...]  # operators that were asked for but not surveyed yet
     operators: tuple[OperatorFacts, ...]  # the operators that were surveyed
 
 
 def survey_document(report: Report) -> SurveyDocument:
-    """The report with every operator's facts."""
+    """Returns the report with the facts of every operator."""
     return SurveyDocument(
         format=FORMAT,
         about=report.about,

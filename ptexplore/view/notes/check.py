@@ -1,4 +1,4 @@
-"""`notes check`: what became of every anchor, by outcome, with the labs' results and what was wrong in the files."""
+"""The answer of `notes check`: what happened to each anchor, by outcome; results of labs; problems in the files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MEANING: dict[Outcome, str] = {
     "absent": "this tree holds no such files",
 }
 WORDS: dict[Outcome, str] = {"absent": "not in this tree", "unpinned": "not pinned"}
-# How the word looks, for every renderer.
+# The style of each word, for every renderer.
 TONES: dict[Outcome, Tone] = {"exact": "good", "moved": "fair", "changed": "doubt", "ambiguous": "bad", "lost": "bad",
                               "unpinned": "doubt", "absent": "doubt"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One anchor with the stop it belongs to."""
+    """One anchor with its stop."""
 
     tour: Tour
     stop: Stop
@@ -38,9 +38,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class CheckView:
-    """Everything that `notes check` found on one tree. `labs` is None where none was asked to run.
+    """Everything that `notes check` found on one tree. `labs` is None if no lab was asked for.
 
-    `pages` is what became of the pages of folders.
+    `pages` is the check of the folders' pages.
     """
 
     tree: TreeInfo
@@ -48,7 +48,7 @@ class CheckView:
     problems: tuple[Problem, ...]
     labs: tuple[LabResult, ...] | None = None
     folders: tuple[str, ...] = field(default=())
-    pages: PagesCheck | None = None  # None where single tours or stops were asked for
+    pages: PagesCheck | None = None  # None if single tours or stops were asked for
 
     @property
     def summary(self) -> dict[str, int]:
@@ -56,7 +56,7 @@ class CheckView:
 
     @property
     def groups(self) -> list[tuple[Outcome, list[Checked]]]:
-        """The anchors by outcome, those that need a person last."""
+        """The anchors by outcome; those that need a person come last."""
         order: Sequence[Outcome] = (OUTCOMES[0], *BESIDE[::-1], *OUTCOMES[1:])
         by = {outcome: [c for c in self.anchors if c.resolved.outcome == outcome] for outcome in order}
         return [(outcome, anchors) for outcome, anchors in by.items() if anchors]
@@ -68,12 +68,12 @@ class CheckView:
 
     @property
     def failed(self) -> bool:
-        """Whether a file could not be read as it should, or a lab failed."""
+        """Whether a file has problems, or a lab failed."""
         return bool(self.problems) or any(lab.outcome == "failed" for lab in self.labs or ())
 
 
 def where_to(resolved: ResolvedAnchor) -> str:
-    """Where an anchor went, in words: the place, and the baseline's where that is another."""
+    """Returns where an anchor is now, in words, and its place in the baseline if that differs."""
     if not resolved.placed:
         return resolved.why
     place = f"{resolved.path}:{resolved.line}"

@@ -1,4 +1,7 @@
-"""Tours as files of VS Code's CodeTour: portable by a pattern of the reader's own checkout, pinned by line."""
+"""Tours as files for VS Code's extension CodeTour.
+
+A tour is exported by patterns, which work on any checkout, and by the lines of one revision.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,17 @@ from ptexplore.view.notes.labs import lab_code
 SCHEMA = "https://aka.ms/codetour-schema"
 _SPECIAL = re.compile(r"[.*+?^${}()|\[\]\\/]")
 _MOST = 12  # lines of one pattern
-# CodeTour's descriptions are Markdown that VS Code trusts: a line that begins with >> is a shell command to run, and a
-# link may be a command of the editor's. JavaScript begins a line behind these characters, too.
+# VS Code trusts the Markdown in CodeTour's descriptions. A line that begins with >> is a shell command to run, and a
+# link may be a command of the editor. For JavaScript a line also begins after these characters.
 _SHELL = re.compile(r"((?:^|[\r\u2028\u2029])\s*)>>", re.MULTILINE)
-_ENTITY = re.compile(r"&(?=#?\w+;)")  # which may spell a link's scheme
+_ENTITY = re.compile(r"&(?=#?\w+;)")  # may spell the scheme of a link
 _SCHEME = re.compile(r"\b(command|vscode|vscode-insiders|file|javascript|data)\\?:(?=[^\s:])", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\]]*)\]\(#([a-z0-9-]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One file to write, and the stops in it that have no place of their own, each with why."""
+    """One file to write, and the stops in it that have no place of their own, each with the reason."""
 
     name: str
     document: dict[str, Any]
@@ -35,7 +38,7 @@ class Exported:
 
 
 def codetour_files(library: NoteLibrary, indexed: IndexedTree, tours: Sequence[Tour]) -> list[Exported]:
-    """Each tour by patterns, and by the lines of one revision, if the source at hand is one."""
+    """Returns each tour by patterns; also by lines, if the source at hand is exactly one revision."""
     files = []
     resolver = Resolver(indexed.tree, indexed.store)
     for tour in tours:
@@ -48,7 +51,7 @@ def codetour_files(library: NoteLibrary, indexed: IndexedTree, tours: Sequence[T
 
 
 def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
-    """What git calls the source at hand: its commit, or the release's tag; None if it is of no revision."""
+    """Returns git's name for the source at hand: its commit or the release's tag. None if it is no exact revision."""
     checkout = indexed.checkout
     if checkout is None or checkout.modified:
         return None
@@ -60,7 +63,10 @@ def _ref(indexed: IndexedTree, tour: Tour) -> str | None:
 def portable(
     tour: Tour, anchors: Sequence[ResolvedAnchor], lines: Callable[[str], Sequence[str]], *, primary: bool
 ) -> Exported:
-    """The tour with patterns: it follows its lines as long as their text stays. `lines` gives those of a path."""
+    """Returns the tour with patterns: it finds its lines as long as their text stays.
+
+    `lines` gives the lines of a path.
+    """
 
     def place(anchor: ResolvedAnchor) -> dict[str, Any] | None:
         expression = pattern(lines(anchor.path), anchor.line)
@@ -70,7 +76,7 @@ def portable(
 
 
 def pinned(tour: Tour, anchors: Sequence[ResolvedAnchor], ref: str) -> Exported:
-    """The tour by lines of one revision of the source."""
+    """Returns the tour with line numbers of one revision of the source."""
     name = f"{tour.id}-{re.sub(r'[^A-Za-z0-9._-]', '-', ref)}"
     made = _exported(tour, anchors, lambda anchor: {"line": anchor.line}, name=name, title=f"{tour.title} ({ref})")
     return replace(made, document=made.document | {"ref": ref})
@@ -85,7 +91,7 @@ def _exported(
     title: str,
     primary: bool = False,
 ) -> Exported:
-    """The tour as a file of that name; `place` says where the stop of a placed anchor is."""
+    """Returns the tour as a file of that name. `place` returns where the stop of a placed anchor is."""
     steps: list[dict[str, Any]] = []
     placeless: list[tuple[str, str]] = []
     for stop, anchor in zip(tour.stops, anchors, strict=True):
@@ -100,9 +106,10 @@ def _exported(
 
 
 def pattern(lines: Sequence[str], line: int) -> str | None:
-    """A regular expression whose first match in these lines begins at `line` (1-based); None where none of them does.
+    """Returns a regular expression whose first match in these lines begins at `line` (1-based); None if none does.
 
-    It is the line's text without its indentation, with as many of the lines after it as tell it from others above.
+    The expression is the text of the line without indentation, followed by as many lines as are needed to make the
+    match the first one.
     """
     plain = [text.strip() for text in lines]
     if not 1 <= line <= len(plain) or not plain[line - 1]:
@@ -132,7 +139,7 @@ def _document(tour: Tour, title: str, steps: list[dict[str, Any]], *, primary: b
 
 
 def _safe_step(step: dict[str, Any]) -> dict[str, Any]:
-    """A step whose words are made safe, as the last thing that is done to them."""
+    """Makes the text of a step safe. This must be the last change to it."""
     return {key: _safe(value) if key in ("title", "description") else value for key, value in step.items()}
 
 
@@ -141,8 +148,8 @@ def _words(tour: Tour, stop: Stop) -> dict[str, str]:
     ids = [each.id for each in tour.stops]
 
     def to_step(match: re.Match[str]) -> str:
-        # Step 1 is the introduction, so stop n is step n + 1. What links to no stop stays as it is: without it, what
-        # stands on its two sides could become a picture, or HTML.
+        # Step 1 is the introduction, so stop n is step n + 1. A link to no stop is left as it is: without the link, the
+        # text on both sides could become a picture or HTML.
         return f"[{match[1]}][#{ids.index(match[2]) + 2}]" if match[2] in ids else match[0]
 
     return {"title": stop.title, "description": _LINK.sub(to_step, "\n\n".join(parts))}
@@ -156,18 +163,18 @@ def _placeless(tour: Tour, stop: Stop, why: str) -> dict[str, str]:
 
 
 def _code(text: str) -> str:
-    """A name as code, whatever is in it."""
+    """Formats a name as code, whatever it contains."""
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
     between = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{between}{' '.join(text.split())}{between}{fence}"
 
 
 def _lab(lab: Lab) -> str:
-    """The lab as code that is read; CodeTour would offer to run a line that begins with >>."""
+    """Returns the lab as code to read. CodeTour would offer to run a line that begins with >>."""
     code = "\n".join(f"    {line}" for line in lab_code(lab))
     return f"Lab `{lab.id}`:\n\n{code}"
 
 
 def _safe(text: str) -> str:
-    """Text in which nothing makes CodeTour or VS Code offer to run something."""
+    """Changes everything in a text that CodeTour or VS Code would offer to run."""
     return _SHELL.sub(r"\1> >", _SCHEME.sub(r"\1%3A", _ENTITY.sub("&amp;", text)))

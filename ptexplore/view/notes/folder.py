@@ -1,4 +1,4 @@
-"""A folder's page: its purpose, where to start, its subfolders, the tours that pass through."""
+"""A folder's page: its purpose, where to start reading, its subfolders, and the tours that pass through it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ptexplore.lookup.trees import IndexedTree, Spot, project, spot
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.symbols import IndexedFile
 
-# Folders by a short name: what a reader calls them.
+# Short names that people use for folders.
 SHORT_NAMES = {"aten": "aten/src/ATen", "c10": "c10", "csrc": "torch/csrc", "torch": "torch"}
-ROOT = "."  # how all of a tree is asked for
+ROOT = "."  # the argument that means the whole tree
 
 
-# The way of a call from Python to the machine: what each folder is on it, by the folder.
+# The way of a call from Python down to a kernel: the role of each folder.
 MAP = {
     "torch": "Python",
     "torch/csrc": "bindings",
@@ -39,7 +39,7 @@ MAP_IN_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class MapRow:
-    """A folder of MAP: what it is on the way, and a sentence about it."""
+    """A folder of MAP: its role on the way of a call, and a sentence about it."""
 
     folder: str
     name: str
@@ -47,19 +47,19 @@ class MapRow:
 
 
 def map_rows(pages: FolderPages) -> list[MapRow]:
-    """The way from Python to the machine, with what the pages say of each folder on it."""
+    """Returns the folders of MAP in order, with the sentence of each folder's page."""
     written = {folder: page.summary for folder, page in pages.pages.items()}
     return [MapRow(folder, name, written.get(folder, "")) for folder, name in MAP.items()]
 
 
 def on_map(path: str) -> str:
-    """The folder of MAP that a file is in, the innermost one; "" where it is in none."""
+    """Returns the innermost folder of MAP that a file is in; "" if it is in none."""
     return max((folder for folder in MAP if path.startswith(f"{folder}/")), key=len, default="")
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRow:
-    """A folder inside: how many files the tree has below it (0: none is part of this tree), and a sentence about it."""
+    """A subfolder: the number of files below it (0: not part of this tree), and a sentence about it."""
 
     path: str
     files: int
@@ -73,7 +73,10 @@ class FolderRow:
 
 @dataclass(frozen=True, slots=True)
 class StartRow:
-    """A file to begin with. `spot` is where it is in the tree, with the line of its name; None if it is not there."""
+    """A file to start reading with.
+
+    `spot` is its place, with the line of the entry's name; None if the tree lacks the file.
+    """
 
     entry: FileToRead
     spot: Spot | None
@@ -81,7 +84,7 @@ class StartRow:
 
 @dataclass(frozen=True, slots=True)
 class TourThrough:
-    """A tour that passes through the folder: how many of its stops are in it, and the id of the first of them."""
+    """A tour that passes through the folder: the number of its stops in the folder, and the id of the first one."""
 
     tour: Tour
     stops: int
@@ -92,8 +95,8 @@ class TourThrough:
 class FolderView:
     """A folder of one tree. `page` is None if nobody wrote one; `folder` is "" for the whole tree.
 
-    `total` counts the files in it and below. `facts` is what a reader must know of what was written. `newer` is what
-    the page says of the version of this tree.
+    `total` counts the files in the folder and below. `facts` says how well the page fits this tree. `newer` is the
+    page's text about this tree's version.
     """
 
     spot: Spot
@@ -114,20 +117,20 @@ class FolderView:
 
     @property
     def title(self) -> str:
-        """What the page calls it, else its path."""
+        """The title of its page, else its path."""
         return self.page.title if self.page is not None else self.folder or self.spot.tree.label
 
 
 def release_of(info: TreeInfo) -> str:
-    """The release that a tree is of, without what its build added: "2.13.0"."""
+    """Returns the release of a tree, without the suffix of a build: "2.13.0"."""
     return info.version.partition("+")[0].removeprefix("v")
 
 
 def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree, str] | None:
-    """The first tree that has the folder, and its path: one of SHORT_NAMES, a path, or "." for all of the first tree.
+    """Returns the first tree that has the folder, and the folder's path. Returns None if no folder has that name.
 
-    The end of a path ("native/cpu") will do where one folder alone ends so. None for what is no folder's name. Raises
-    PtexploreError where no tree here has one of SHORT_NAMES.
+    `target` is one of SHORT_NAMES, a path, or "." for the whole first tree. The end of a path ("native/cpu") is enough
+    if it fits exactly one folder. Raises PtexploreError if no tree here has one of SHORT_NAMES.
     """
     if target == ROOT and trees:
         return trees[0], ""
@@ -148,7 +151,7 @@ def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree,
 
 
 def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: NoteLibrary) -> FolderView:
-    """The page of a folder of a tree; the pages and tours of PyTorch say nothing of another project's folders."""
+    """Returns the view of a folder. PyTorch's pages and tours are used only for PyTorch's trees."""
     ours = project(indexed) == "pytorch"
     page = pages.pages.get(folder) if ours else None
     files, inside = _contents(indexed, folder)
@@ -168,7 +171,7 @@ def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: 
 
 
 def _contents(indexed: IndexedTree, folder: str) -> tuple[list[IndexedFile], Counter[str]]:
-    """The files that lie in a folder itself, and how many lie below each folder inside, by its path."""
+    """Returns the files directly in a folder, and the number of files below each subfolder, by its path."""
     files: list[IndexedFile] = []
     inside: Counter[str] = Counter()
     prefix = f"{folder}/" if folder else ""
@@ -182,7 +185,7 @@ def _contents(indexed: IndexedTree, folder: str) -> tuple[list[IndexedFile], Cou
 
 
 def _rows(inside: Counter[str], page: FolderPage | None, pages: FolderPages) -> Iterator[FolderRow]:
-    """The folders inside: as the page has them, then those that it does not name; rare ones last."""
+    """Yields the subfolders: first in the order of the page, then those that it does not name; rare ones last."""
     written = [subfolder.path for subfolder in page.subfolders] if page is not None else []
     rows = []
     for path in dict.fromkeys([*written, *sorted(inside, key=str.lower)]):
@@ -193,14 +196,14 @@ def _rows(inside: Counter[str], page: FolderPage | None, pages: FolderPages) -> 
 
 
 def _place(indexed: IndexedTree, entry: FileToRead) -> Spot | None:
-    """Where a file to begin with is; at its name's definition, where one thing in it is called so."""
+    """Returns where a start file is: the line of the entry's name if the file defines it."""
     if indexed.store.file(entry.path) is not None:
         return spot(indexed, entry.path, line_named(indexed, entry))
     return spot(indexed, entry.path, None) if indexed.tree.exists(entry.path) else None  # a text that is not indexed
 
 
 def line_named(indexed: IndexedTree, entry: FileToRead) -> int | None:
-    """The line of the name that an entry gives, in its file; None if it gives none, or nothing there is called so."""
+    """Returns the line of an entry's name in its file; None if the entry has no name, or the file does not have it."""
     if not entry.symbol:
         return None
     named = [symbol for symbol in indexed.store.outline(entry.path) if _ends(symbol.qualified, entry.symbol)]
@@ -213,13 +216,13 @@ def line_named(indexed: IndexedTree, entry: FileToRead) -> int | None:
 
 
 def _ends(qualified: str, name: str) -> bool:
-    """Whether a qualified name ends in `name`, whole parts alone."""
+    """Whether a qualified name ends with the parts of `name`."""
     whole, part = qualified.replace(".", "::"), name.replace(".", "::")
     return whole == part or whole.endswith(f"::{part}")
 
 
 def tours_through(folder: str, library: NoteLibrary) -> list[TourThrough]:
-    """Tours with stops about something in the folder, those with most of them first."""
+    """Returns the tours with stops in the folder, those with most stops first."""
     through = []
     for tour in library.tours.values():
         prefix = f"{folder}/" if folder else ""
@@ -230,17 +233,17 @@ def tours_through(folder: str, library: NoteLibrary) -> list[TourThrough]:
 
 
 def plain_sentence(text: str) -> str:
-    """A sentence of a list without Markdown's signs: code is told by its looks alone."""
+    """Removes Markdown signs from a sentence: only its style marks code."""
     return text.replace("`", "").replace("**", "")
 
 
 @dataclass(frozen=True, slots=True)
 class PagesCheck:
-    """What a tree has of what the pages of folders name: `named` paths and names, of which it has `there`.
+    """How many names on the folders' pages a tree has: `named` counts paths and names, `present` those that exist.
 
-    `judged` says that the tree is the very one that the pages were written on, whole: what it lacks is a problem. Else
-    `differ` are files that are there, and have nothing of the name any more; `newer` counts the pages that say what is
-    known to differ in the tree's version.
+    `judged`: the tree is the complete version that a page was written on, so a missing name is a problem. Otherwise,
+    `differ` lists existing files without the name. `newer` counts the pages that describe the differences of this
+    tree's version.
     """
 
     pages: int
@@ -253,7 +256,7 @@ class PagesCheck:
 
 
 def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
-    """Hold everything that the pages name against a tree: files, names in them, folders inside."""
+    """Compares everything that the pages name with a tree: files, names in them, subfolders."""
     version = release_of(indexed.tree.info)
     named = present = newer = 0
     judged = False
@@ -279,10 +282,10 @@ def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """Something that a page names, and whether the tree has it; `in_a_file`: it is a name in a file that is there."""
+    """Something that a page names, and whether the tree has it. `in_a_file`: a name in a file that exists."""
 
     where: Where
-    text: str  # what is said where it is not there
+    text: str  # the message if it is missing
     present: bool
     in_a_file: bool = False
 

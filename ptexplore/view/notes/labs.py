@@ -1,4 +1,4 @@
-"""Labs of tours: what one runs, the command that shows its trace, and whether it came to what it expects."""
+"""Labs of tours: the code that a lab runs, the command that shows its trace, and whether the result is as expected."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
-LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # how the word looks
-# What is said of a prediction, as `foretold` has it, and how that looks.
+LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # the style of the word
+# The verdict on a prediction, by the result of `foretold`, and its style.
 FORETOLD: dict[bool | None, tuple[str, Tone]] = {
     True: ("as you predicted", "good"), False: ("not what you predicted", "doubt"), None: ("", ""),
 }  # fmt: skip
-_SHOWN = 8  # of the hops a failure names
+_SHOWN = 8  # at most so many hops are named in a failure
 
 
 @dataclass(frozen=True, slots=True)
 class LabResult:
-    """How one lab ended: `name` is "tour#stop/lab", `why` what a reader must know.
+    """How one lab ended. `name` is "tour#stop/lab"; `why` is a remark for the reader.
 
-    `gave` is what its run gave: the value as Python shows it, or each expected hop ("kind name") that is there,
-    a line each; "" where it did not come to that.
+    `gave` is the result: the value as Python shows it, or the expected hops ("kind name") that were found, one on each
+    line. It is "" if the run gave no result.
     """
 
     name: str
@@ -38,19 +38,19 @@ class LabResult:
 
     @property
     def time(self) -> str:
-        """How long it ran, to stand after its outcome; "" if it did not."""
+        """How long it ran, to put after the outcome; "" if it did not run."""
         return f" ({self.seconds:.1f} s)" if self.outcome != "untrusted" else ""
 
 
 def lab_question(lab: Lab) -> str:
-    """What a reader is asked before a lab runs."""
+    """Returns the question to the reader before a lab runs."""
     return "what will it give?" if lab.value is not None else "what will run?"
 
 
 def foretold(prediction: str, gave: str) -> bool | None:
-    """Whether a reader predicted what a lab gave; None where only the reader can tell.
+    """Whether a reader's prediction is right; None if only the reader can tell.
 
-    Of a value that is a literal, as Python compares literals; of any other, the text.
+    Literals are compared as Python values. Otherwise, an equal text is right.
     """
     typed, value = prediction.strip(), gave.strip()
     if not typed or not value:
@@ -62,7 +62,7 @@ def foretold(prediction: str, gave: str) -> bool | None:
 
 
 def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
-    """What of `expected` the Trail does not have, in words; None where all of it is there, in reading order."""
+    """Returns which expected hop the trace lacks, in words; None if it has all of them, in order."""
     hops = list(walk(trail.hops))
     at = 0
     for number, (kind, name) in enumerate(expected):
@@ -82,7 +82,7 @@ def _why(hops: Sequence[Hop], at: int, kind: str, name: str, number: int) -> str
 
 
 def _is(hop: Hop, kind: str, name: str) -> bool:
-    """Whether a hop is meant: by its whole name, or by what that ends in."""
+    """Whether a hop has that kind and name. The name may be the end of the hop's name."""
     plain = hop.name.replace("(anonymous namespace)::", "")
     return hop.kind == kind and any(
         full == name or full.endswith((f"::{name}", f".{name}")) for full in (hop.name, plain)
@@ -90,7 +90,7 @@ def _is(hop: Hop, kind: str, name: str) -> bool:
 
 
 def lab_code(lab: Lab) -> list[str]:
-    """What a lab runs, as a reader types it: what comes first, then the expression."""
+    """Returns a lab's code as a user would type it: the preparation, then the expression."""
     lines = [line for code in lab.setup for line in code.split("\n")]
     lines += [f"{name} = {value}" for name, value in lab.variables]
     indent = ""
@@ -101,13 +101,13 @@ def lab_code(lab: Lab) -> list[str]:
 
 
 def lab_facts(lab: Lab) -> str:
-    """How the lab is run beyond its code."""
+    """Returns remarks on how a lab runs beyond its code."""
     given = "bound tensors require grad" if lab.grad and not lab.backward else ""
     return "then backward, on tensors that require grad" if lab.backward else given
 
 
 def trace_command(lab: Lab) -> str | None:
-    """The command that shows the whole trace of a lab; None where it is too long to be typed."""
+    """Returns the command that shows a lab's whole trace; None if it is too long to type."""
     run = lab.run.strip()
     command = ["ptexplore", "trace", f"({run})" if run.startswith("-") else run]
     for flag, values in (
@@ -118,5 +118,5 @@ def trace_command(lab: Lab) -> str | None:
         command += [part for value in values for part in (flag, value)]
     command += ["--backward"] if lab.backward else ["--grad"] if lab.grad else []
     shown = shlex.join(command)
-    at_a_glance = shown.isascii() and shown.isprintable() and "   " not in shown  # it is there to be pasted
+    at_a_glance = shown.isascii() and shown.isprintable() and "   " not in shown  # users paste it
     return shown if lab.trail and at_a_glance and len(shown) <= 200 else None

@@ -1,4 +1,4 @@
-"""Which notes are about the hops of a Trail."""
+"""Finds the notes about the hops of a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
-    """The trail with the stops that are about each hop's place, or about its operator's entry."""
+    """Adds to each hop the stops about its place, and about its operator's entry."""
     by_path: dict[tuple[str, str], list[Mark]] = {}
     for tree, marks in marks_by_tree.items():
         for mark in marks:
@@ -29,11 +29,11 @@ def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
     return replace(trail, hops=folded(trail.hops, lambda hop, children: _with_stops(hop, children, by_path)))
 
 
-_ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # a trace may have a hundred thousand hops
+_ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # by tree and path, since a trace may have a hundred thousand hops
 
 
 def _with_stops(hop: Hop, children: tuple[Hop, ...], by_path: _ByPath) -> Hop:
-    """The hop with its own stops, around its children with theirs; itself where there are none."""
+    """Returns the hop with its stops and the new children; the same object if nothing changes."""
     names = dict.fromkeys(hop.notes)
     for ref in (hop.source, hop.declaration):
         if ref is not None:

@@ -1,4 +1,4 @@
-"""The Markdown of notes as tokens that are safe to draw: links and pictures as text, flowcharts as arrows."""
+"""The Markdown of notes as tokens that are safe to draw: links and pictures become text, flowcharts become arrows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-PICTURE = "picture"  # the language of a flowchart's block, once its boxes and arrows are written out
-StopNumber = Callable[[str], "int | None"]  # the id of a stop of this tour -> its number
+PICTURE = "picture"  # the language of a flowchart's block after its boxes and arrows are written out
+StopNumber = Callable[[str], "int | None"]  # takes the id of a stop of this tour, returns its number
 
 
 def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Token]:
-    """The tokens of a text without control characters, raw HTML and links. Links to stops say the stop's number."""
+    """Returns a text's tokens without control characters, raw HTML and links.
+
+    A link to a stop becomes the stop's number.
+    """
     tokens = parser().parse(clean_lines(text))
     for token in tokens:
         if token.type == "fence" and token.info.strip() == "mermaid":
@@ -31,13 +34,13 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
 
 
 def plain_text(text: str) -> str:
-    """The words of a text in one line, without the signs of Markdown; code keeps its underscores."""
+    """Returns the words of a text on one line, without Markdown signs. Code keeps its underscores."""
     (line,) = parser().parseInline(" ".join(clean_lines(text).split()))
     return " ".join("".join(token.content for token in line.children or ()).split())
 
 
 def _inline(children: list[Token], number: StopNumber) -> list[Token]:
-    """Without links inside the tour: their text, and the stop's number behind it."""
+    """Replaces links by their text, followed by the number of the stop or the URL."""
     out: list[Token] = []
     behind: list[str] = []
     for token in children:
@@ -73,7 +76,7 @@ _HEAD = re.compile(r"\s*(flowchart|graph)\s+(TD|TB|LR|RL|BT)\s*")
 
 
 class Edge(NamedTuple):
-    """An arrow between two boxes: their names, the words in them, what stands beside the arrow."""
+    """An arrow between two boxes: the boxes' names, their texts, and the text beside the arrow."""
 
     source: str
     target: str
@@ -83,7 +86,7 @@ class Edge(NamedTuple):
 
 
 def edges(picture: str) -> list[Edge] | None:
-    """The arrows in the order written; None for any other picture, to be shown as it is."""
+    """Returns the arrows in the order written; None for any other picture, which is shown as it is."""
     head, *rest = picture.strip().split("\n")
     if not rest or not _HEAD.fullmatch(head):
         return None
@@ -98,14 +101,14 @@ def edges(picture: str) -> list[Edge] | None:
 
 
 def arrows(picture: str) -> list[str] | None:
-    """Each box once, numbered, with the numbers that its arrows lead to; None for any other picture.
+    """Lists each box once, with a number and the numbers that its arrows lead to; None for any other picture.
 
-    An arrow with words has a line of its own.
+    An arrow with a text has a line of its own.
     """
     written = edges(picture)
     if written is None:
         return None
-    words = {edge.source: edge.source_text for edge in written}  # in the order in which boxes lead on
+    words = {edge.source: edge.source_text for edge in written}  # boxes with arrows from them come first
     words |= {edge.target: edge.target_text for edge in written}
     number = {name: n for n, name in enumerate(words, 1)}
     lines: list[str] = []

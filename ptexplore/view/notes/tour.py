@@ -1,4 +1,4 @@
-"""Tours: the list, the path of concepts, one stop as a page, a walk from stop to stop; and all of it as JSON."""
+"""Tours: the list, the learning path of concepts, one stop as a page, and a walk from stop to stop."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ptexplore.view.notes.check import MEANING, WORDS
 from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.tokens import Stretch, surroundings
 
-_ENOUGH = 20  # lines: what is shorter is shown with what is around it
+_ENOUGH = 20  # lines: a shorter excerpt gets more lines around it
 _COMMENTS = ("//", "/*", "* ", "*/")
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt(Stretch):
-    """Lines that a stop is about. `marked` are the first and last line meant, `token` what is meant on the first.
+    """The lines that a stop is about. `marked`: the first and last line meant. `token`: the word to mark in the first.
 
-    `cut` says what of it is left out.
+    `cut` says which lines are left out.
     """
 
     marked: tuple[int, int]
@@ -40,10 +40,10 @@ class Excerpt(Stretch):
 
 @dataclass(frozen=True, slots=True)
 class StopView:
-    """A stop to show. `number` of `total`; `spot` is None where its anchor is placed nowhere.
+    """A stop to show: `number` of `total`. `spot` is None if its anchor has no place.
 
-    `outcome` is a word, `facts` what a reader must know of the place. `url` shows the baseline's. `see` are further
-    places, `concepts` what it teaches, each with a question to check oneself with.
+    `outcome` is one word. `facts` are remarks about the place. `url` leads to the baseline's text. `see` are further
+    places. `concepts` are the concepts that it teaches, each with a question for the reader.
     """
 
     tour: Tour
@@ -67,15 +67,15 @@ class StopView:
 
 @dataclass
 class Guide:
-    """Shows the stops of a library on the trees at hand: the first that holds what a stop is about."""
+    """Shows the stops of a library on the trees at hand. Each stop uses the first tree that can hold its file."""
 
     library: NoteLibrary
     trees: Sequence[IndexedTree]
-    torch: str | None = None  # the installed torch's version
+    torch: str | None = None  # the version of the installed torch
     _resolvers: dict[int, Resolver] = field(default_factory=dict)
 
     def stop(self, tour: Tour, number: int) -> StopView:
-        """Stop `number` (1-based) of a tour."""
+        """Returns stop `number` (1-based) of a tour."""
         stop = tour.stops[number - 1]
         indexed, resolved = self._resolve(tour, stop)
         place = spot(indexed, resolved.path, resolved.line, resolved.end_line) if resolved.placed else None
@@ -97,13 +97,13 @@ class Guide:
         return by_stop
 
     def without_source(self, tour: Tour) -> int:
-        """How many stops have no source since no source of PyTorch's own is here; 0 where one is."""
+        """Returns how many stops have no source because there is no PyTorch checkout; 0 if there is one."""
         if any(indexed.checkout is not None for indexed in self.trees):
             return 0
         return sum(self._resolve(tour, stop)[1].outcome == "absent" for stop in tour.stops)
 
     def _resolve(self, tour: Tour, stop: Stop) -> tuple[IndexedTree, ResolvedAnchor]:
-        """What became of an anchor on the first tree that can hold its file; else on the first tree."""
+        """Returns the anchor resolved on the first tree that can hold its file; else on the first tree."""
         name, tried = tour.name_of(stop), []
         for number, indexed in enumerate(self.trees):
             resolver = self._resolvers.setdefault(number, Resolver(indexed.tree, indexed.store))
@@ -138,7 +138,7 @@ class Guide:
         return facts
 
     def excerpt(self, view: StopView, room: int) -> Excerpt | None:
-        """At most `room` lines of what a stop is about; None where it is placed nowhere, or has no text."""
+        """Returns at most `room` lines that a stop is about; None if it has no place or no text."""
         resolved = view.resolved
         if not resolved.placed:
             return None
@@ -167,7 +167,11 @@ class Guide:
 
 
 def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[int, int]:
-    """First and last line to show: the symbol with the comment above it, else what fits around the line meant."""
+    """Returns the first and last line to show.
+
+    This is the symbol with the comment above it. If the symbol is too long, it is the lines around the line meant that
+    fit.
+    """
     total = len(lines)
     begin, end = resolved.begin or resolved.line, min(resolved.symbol_end or resolved.end_line, total)
     if end - begin < room:
@@ -177,14 +181,17 @@ def _window(lines: Sequence[str], resolved: ResolvedAnchor, room: int) -> tuple[
         while top > 1 and begin - top < min(spare, room // 2) and f"{lines[top - 2].strip()} ".startswith(signs):
             top -= 1
         spare -= begin - top
-        more = min(spare, max(0, _ENOUGH - (end - top + 1)))  # a macro of one line is read with what is around it
+        more = min(spare, max(0, _ENOUGH - (end - top + 1)))  # a macro of one line needs the lines around it
         return max(1, top - more // 3), min(total, end + more - more // 3)
     first = max(begin, resolved.line - room // 3) if resolved.line - begin >= room - 3 else begin
     return first, min(first + room - 1, end)
 
 
 def _token(view: StopView, line: str) -> str | None:
-    """What to mark on the line meant: the anchor's token, else the symbol's own name; None unless it is there once."""
+    """Returns the word to mark on the line meant: the anchor's token or the symbol's name.
+
+    Returns None unless the word is exactly once on the line.
+    """
     name = view.stop.anchor.token or re.split(r"::|\.", view.resolved.name)[-1]
     if not re.fullmatch(r"\w+", name) or (
         view.stop.anchor.lines is not None and view.resolved.line != view.resolved.symbol
@@ -194,7 +201,7 @@ def _token(view: StopView, line: str) -> str | None:
 
 
 def _url(tour: Tour, resolved: ResolvedAnchor) -> str | None:
-    """Where the baseline's own text can be read: for a place that is not at hand here."""
+    """Returns the URL of the baseline's text, if the place is not at hand here."""
     if resolved.placed:
         return None
     was = resolved.was
@@ -203,11 +210,11 @@ def _url(tour: Tour, resolved: ResolvedAnchor) -> str | None:
     return permalink(was.baseline, was.path, was.at or was.line)
 
 
-# --- finding what is asked for ---
+# --- finding a tour or a stop ---
 
 
 def find_tour(library: NoteLibrary, asked: str) -> Tour:
-    """The tour or note of that id. Raises PtexploreError (USAGE) with the closest ones."""
+    """Returns the tour or note with that id. Raises PtexploreError (USAGE) with the closest ids."""
     tour = library.tours.get(asked)
     if tour is not None:
         if tour.stops:
@@ -223,13 +230,13 @@ def find_tour(library: NoteLibrary, asked: str) -> Tour:
 
 
 def no_tours(library: NoteLibrary) -> PtexploreError:
-    """What is said where nothing was found."""
+    """Returns the error for the case that no tour was found."""
     where = ", ".join(layer.shown for layer in library.layers) or "nowhere"
     return PtexploreError("there are no tours", f"looked in: {where}", "ptexplore tour --notes DIR", USAGE)
 
 
 def find_stop(tour: Tour, asked: str) -> int:
-    """The number of the stop of that id or number. Raises PtexploreError (USAGE) with the closest ones."""
+    """Returns the number of the stop with that id or number. Raises PtexploreError (USAGE) with the closest ids."""
     names = [stop.id for stop in tour.stops]
     if asked in names:
         return names.index(asked) + 1
@@ -243,7 +250,7 @@ def find_stop(tour: Tour, asked: str) -> int:
 
 
 def in_order(library: NoteLibrary) -> list[Tour]:
-    """Tours before notes; a tour after its prerequisites; else by level, then id."""
+    """Sorts tours before notes, a tour after its prerequisites, then by level and id."""
     levels = {"basic": 0, "core": 1, "advanced": 2}
     left = sorted(library.tours.values(), key=lambda t: (t.kind == "note", levels.get(t.level or "", 3), t.id))
     ordered: dict[str, Tour] = {}
@@ -260,7 +267,7 @@ State = Literal["done", "begun", "open"]
 
 @dataclass(frozen=True, slots=True)
 class TourRow:
-    """One tour with how many of its stops were read, how many were visited at all, and where it was left."""
+    """One tour: how many stops were read, how many were visited, and the stop where the reader left."""
 
     tour: Tour
     done: int
@@ -273,14 +280,14 @@ class TourRow:
 
     @property
     def in_words(self) -> str:
-        """How far the reader is: "3/20 read, 7 visited"."""
+        """The reader's progress: "3/20 read, 7 visited"."""
         visited = f", {self.visited} visited" if self.visited > self.done else ""
         return f"{self.done}/{self.total} read{visited}"
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptRow:
-    """One concept with each of its stops and what became of it; `ran` says whether its lab has passed here."""
+    """One concept with the reading state of each stop. `ran`: its lab has passed here."""
 
     concept: Concept
     stops: tuple[tuple[str, ReadState], ...]
@@ -294,7 +301,7 @@ class ConceptRow:
 
 @dataclass(frozen=True, slots=True)
 class PathView:
-    """The four stages in order, with their concepts, and the first stop that was not read."""
+    """The stages in order, with their concepts, and the first stop that was not read."""
 
     stages: tuple[tuple[str, tuple[ConceptRow, ...]], ...]
     following: str | None
@@ -309,7 +316,7 @@ class PathView:
 
 
 def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, ...]:
-    """Every tour and note that has stops, in the order to read them in."""
+    """Returns every tour and note that has stops, in reading order."""
     tours = [tour for tour in in_order(library) if tour.stops]
     return tuple(
         TourRow(tour, progress.of(tour), progress.visited_of(tour), progress.last.get(tour.id)) for tour in tours
@@ -317,7 +324,7 @@ def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, .
 
 
 def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgress) -> PathView:
-    """The concepts by stage; stops that nobody wrote are left out."""
+    """Returns the concepts by stage. Stops that do not exist are left out."""
     stages = []
     following = None
     for stage, title in STAGES.items():
@@ -330,11 +337,14 @@ def path_view(library: NoteLibrary, path: LearningPath, progress: ReadingProgres
     return PathView(tuple(stages), following)
 
 
-KeepProgress = Callable[[ReadingStep], object]  # as `annotations.progress.remember`; raises OSError
+KeepProgress = Callable[[ReadingStep], object]  # like `annotations.progress.remember`; raises OSError
 
 
 def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
-    """The number of the stop to go on from: where the tour was left, else the first one not read; 1 if all were."""
+    """Returns the number of the stop to continue with: where the reader left, else the first unread one.
+
+    Returns 1 if all stops are read.
+    """
     names = [stop.id for stop in tour.stops]
     unread = [number for number, stop in enumerate(tour.stops, 1) if tour.name_of(stop) not in progress.done]
     if not unread:
@@ -344,10 +354,11 @@ def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
 
 
 class TourWalk:
-    """One reader's walk through one tour. `number` is the stop (1-based) that the reader is at.
+    """One reader's walk through one tour. `number` is the reader's stop (1-based).
 
-    Going on from a stop does not make it read: predicting its lab does, answering its question, or marking it. `keep`
-    writes progress. If it fails, `not_kept` is told why, once, and the walk goes on without.
+    Going to the next stop does not make a stop read. It is read when the reader predicts its lab, answers its question
+    or marks it. `keep` saves progress. If saving fails, `not_kept` is called once with the reason, and the walk
+    continues without saving.
     """
 
     def __init__(self, tour: Tour, number: int, keep: KeepProgress, not_kept: Callable[[str], object]) -> None:
@@ -359,16 +370,16 @@ class TourWalk:
 
     @property
     def stop(self) -> Stop:
-        """The stop that the reader is at."""
+        """The reader's stop."""
         return self.tour.stops[self.number - 1]
 
     @property
     def is_last(self) -> bool:
-        """Whether no stop comes after this one."""
+        """Whether this is the last stop."""
         return self.number == len(self.tour.stops)
 
     def forward(self) -> bool:
-        """Go to the next stop. Returns False at the last stop: the tour is over."""
+        """Goes to the next stop. Returns False at the last stop, where the tour is over."""
         if self.is_last:
             self._remember(ReadingStep(ended=self.tour.id))
             return False
@@ -376,18 +387,18 @@ class TourWalk:
         return True
 
     def back(self) -> bool:
-        """Go to the stop before. Returns False at the first stop."""
+        """Goes to the stop before. Returns False at the first stop."""
         if self.number == 1:
             return False
         self.number -= 1
         return True
 
     def shown(self) -> None:
-        """The stop was shown: it is visited, and the tour goes on from here next time."""
+        """Notes that the stop was shown: it is visited, and the tour continues here next time."""
         self._remember(ReadingStep(visited=self.tour.name_of(self.stop), last=(self.tour.id, self.stop.id)))
 
     def ran(self, stop: Stop, lab: Lab, result: LabResult, prediction: str) -> bool:
-        """A lab of a stop ended. Returns whether the stop is read now, since the reader had predicted something."""
+        """Notes that a lab of a stop ended. Returns whether the stop is now read, which needs a prediction."""
         name = self.tour.name_of(stop)
         read = bool(prediction.strip()) and result.outcome != "untrusted"
         passed = f"{name}/{lab.id}" if result.outcome == "passed" else ""
@@ -396,14 +407,17 @@ class TourWalk:
         return read
 
     def answered(self, stop: Stop, answer: str) -> bool:
-        """The reader answered a question of a stop. Returns whether the stop is read now; an empty answer is none."""
+        """Notes the answer to a stop's question.
+
+        Returns whether the stop is now read; an empty answer does not count.
+        """
         answered = bool(answer.strip())
         if answered:
             self._remember(ReadingStep(read=self.tour.name_of(stop)))
         return answered
 
     def mark(self, *, read: bool) -> None:
-        """The reader says that the stop is read, or that it is not."""
+        """Marks the stop as read or as not read."""
         name = self.tour.name_of(self.stop)
         self._remember(ReadingStep(read=name) if read else ReadingStep(unread=name))
 

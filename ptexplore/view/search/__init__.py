@@ -1,1 +1,1 @@
-"""What find, refs and show found."""
+"""The answers of find, refs and show."""

@@ -1,4 +1,4 @@
-"""The callers of a function as rows: what calls it on which line, how deep, and why a row has none below it."""
+"""The callers of a function as rows: the caller and its line, the level, and why a row has no callers below it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MARKS: dict[CallEnd, str] = {"": "", "elsewhere": "(elsewhere)", "room": "…",
 
 @dataclass(frozen=True, slots=True)
 class CallerRow:
-    """One row: a function that calls, with the place of its first call; without a place it counts what is left out."""
+    """A caller, with the place of its first call. A row without a place says how many calls are left out."""
 
     level: int
     text: str
@@ -23,7 +23,7 @@ class CallerRow:
 
 
 def caller_rows(function: FunctionCallers) -> Iterator[CallerRow]:
-    """The callers of one function, each with its own below it."""
+    """Yields the callers of one function, each with its own callers below."""
     yield from _rows(function.callers, 1)
     yield from _left_out(function.more, 1)
 

@@ -1,4 +1,4 @@
-"""What a function overrides, and which classes override it, in words."""
+"""Lines about overriding: the functions that a function overrides, and the classes that override it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED = 6  # classes that are named
 
 
 def overridden_lines(overridden: OverriddenAt) -> Iterator[tuple[str, Spot | None]]:
-    """What one function overrides, each with its place."""
+    """Yields the functions that a function overrides, each with its place."""
     for name, spot, sure in overridden.functions:
         yield f"{'overrides' if sure else 'may override'} {name}", spot
     if not overridden.functions:
@@ -24,7 +24,7 @@ def overridden_lines(overridden: OverriddenAt) -> Iterator[tuple[str, Spot | Non
 
 
 def override_facts(trees: Sequence[IndexedTree], symbol: Symbol) -> Iterator[str]:
-    """What is known of a member function that one of its places calls virtual, or that overrides another."""
+    """Yields facts about a member function that a declaration calls virtual, or that overrides another function."""
     if symbol.kind != "function" or "::" not in symbol.qualified:
         return
     stores = [indexed.store for indexed in trees]

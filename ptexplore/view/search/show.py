@@ -1,4 +1,4 @@
-"""`show`: what a target names, and the pages to print for it, or the candidates where it names several things."""
+"""The answer of `show`: the pages of a target, or the candidates if the target names several things."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ptexplore.view.search.override_lines import override_facts
 from ptexplore.view.tokens import Stretch, surroundings
 
 if TYPE_CHECKING:
-    from ptexplore.view.card import ShownKernel  # a card needs all that resolves, a page hardly ever
+    from ptexplore.view.card import ShownKernel  # a card imports all resolvers; few pages need one
 
-AROUND = 12  # lines before and after a line asked for, where no definition of a readable size holds it
+AROUND = 12  # lines before and after the asked line, if no definition of readable size contains it
 CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
-READABLE = 120  # lines of a definition that is shown whole around a line of it
+READABLE = 120  # lines of a definition that is shown whole around one of its lines
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Stretch):
-    """One stretch of source. `mark` is the line asked for, None where there is none.
+    """One stretch of source. `mark` is the line that was asked for, or None.
 
-    `facts` are sentences for the reader. `file` and `file_line` say where it lies on this machine.
+    `facts` are sentences for the reader. `file` and `file_line` say where the text is on this machine.
     """
 
     candidate: Candidate
@@ -47,7 +47,7 @@ class Page(Stretch):
 
 @dataclass(frozen=True, slots=True)
 class ShowView:
-    """Pages where the target names one thing or all are wanted; else only the candidates."""
+    """The pages if the target names one thing or all pages are wanted; else only the candidates."""
 
     target: str
     pages: tuple[Page, ...]
@@ -58,9 +58,9 @@ class ShowView:
 def show(
     trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, *, everything: bool, kind: str | None
 ) -> ShowView:
-    """The view of `target`: every candidate's page with `everything`, candidates of one `kind` alone where it is given.
+    """Returns the view of `target`. With `everything`, every candidate has a page; `kind` limits the candidates.
 
-    Raises PtexploreError where it names nothing, a line that is not there, or has no text.
+    Raises PtexploreError if the target names nothing, names a line that does not exist, or has no text.
     """
     named = tuple(candidates(trees, catalogue, target, kind))
     if not named:
@@ -72,7 +72,7 @@ def show(
 
 
 def with_marks(view: ShowView, marks_by_tree: MarksByTree) -> ShowView:
-    """The view with the notes on its lines; none on a file that is not the text that was indexed any more."""
+    """Adds the notes on each page's lines. A file that changed after it was indexed gets none."""
     return replace(view, pages=tuple(_with_marks(page, marks_by_tree) for page in view.pages))
 
 
@@ -132,7 +132,7 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
 
 
 def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[int, int]:
-    """First and last line to show."""
+    """Returns the first and last line to show."""
     symbol, ref, first, last = candidate.symbol, candidate.spot.ref, candidate.first, candidate.last
     if symbol is not None:
         return symbol.begin, min(symbol.end_line, total)
@@ -175,7 +175,7 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
         line = f":{other.ref.line}" if other.ref.line else ""
         facts.append(f"also in {other.tree.label}: {other.ref.path}{line}")
     held = indexed.tree.read(path) if indexed is not None and path is not None else None
-    if held is not None and held.shift:  # the lines are the repository's, and a debugger's are the file's
+    if held is not None and held.shift:  # line numbers are the repository's; a debugger shows the installed file's
         facts.append(f"in the installed file these lines are {held.shift} further down: it begins with a guard")
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)

@@ -1,4 +1,4 @@
-"""What is known of one symbol, in a few lines: what it is, who uses it, which operators it serves, where it ran."""
+"""One symbol in a few lines: its definition, its uses, the operators that it implements, and hops of a trace."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ptexplore.view.search.override_lines import overridden_lines
 from ptexplore.view.words.uses import counted, otherwise_in_words, overridden_in_words, told_apart, used_on
 
 _FEW = 6  # operators that are named
-_NEXT = 3  # functions of the second level that are named under one of the first
+_NEXT = 3  # functions of the second level that are named below one of the first
 _TYPES = ("class", "struct", "union", "enum", "typedef")
-_OTHERS = 3  # keys of an operator, stubs, hops that are named
+_OTHERS = 3  # keys of an operator, stubs and hops that are named
 
 
 def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
-    """The hops of a trace that ran inside a symbol, in its own tree."""
+    """Returns the hops of a trace that ran inside a symbol, if the trace has the same tree."""
     symbol, tree = facts.symbol, facts.spot.tree
     known = next((info for info in trail.trees if info.name == tree.name), None)
     if known is None or known.version != tree.version:
@@ -36,7 +36,7 @@ def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
 
 
 def head_lines(facts: SymbolFacts) -> Iterator[Line]:
-    """What it is, where, and what its text says of it."""
+    """Yields the symbol's name, signature, kind and place, and its comment."""
     symbol = facts.symbol
     yield Line("name", symbol.qualified)
     if symbol.signature:
@@ -56,12 +56,15 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def is_structured(symbol: Symbol) -> bool:
-    """Whether it is a structured kernel, whose calls are written as thousands of others: its name tells of none."""
+    """Whether a symbol is a structured kernel.
+
+    Thousands of calls are written with its name, so the name identifies none.
+    """
     return symbol.macro is not None and symbol.name in ("impl", "meta")
 
 
 def uses_in_words(facts: SymbolFacts) -> str:
-    """How often it is used: "used on 24 lines: 20 mean this, 4 may mean something else of that name"."""
+    """Returns how often a symbol is used: "used on 24 lines: 20 mean this, 4 may mean something else of that name"."""
     if is_structured(facts.symbol):
         return "its operator's generated wrapper calls it; by its name alone no use can be told"
     if facts.symbol.kind in VALUES:
@@ -83,13 +86,13 @@ def uses_in_words(facts: SymbolFacts) -> str:
 
 
 def otherwise_told(facts: SymbolFacts) -> str:
-    """What is said, behind all else, of the lines with its name that are not counted; "" where nothing is."""
+    """Returns a closing remark on lines that have the symbol's name and are not counted; "" if there are none."""
     counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
     return otherwise_in_words(facts.otherwise, facts.untold) if counted and facts.otherwise + facts.untold else ""
 
 
 def operator_lines(facts: SymbolFacts) -> Iterator[Line]:
-    """The operators whose kernel it is, each with its keys; the stubs that it is registered for."""
+    """Yields the operators that have this kernel, each with its keys, and the stubs that it is registered for."""
     keys: dict[str, list[str]] = {}
     for record in facts.operators:
         keys.setdefault(record.op, []).append(record.key or "every key")
@@ -104,14 +107,20 @@ def operator_lines(facts: SymbolFacts) -> Iterator[Line]:
 
 
 def caller_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
-    """Who calls it, with who calls those set in; each leads to the call. None where its name tells of none."""
+    """Yields the callers, each with its own callers indented below. Each line leads to the call.
+
+    Yields nothing for a structured kernel, whose name identifies no call.
+    """
     for node in calls.callers if not is_structured(calls.symbol) else ():
         yield _call_line(node, 0), node.call.ref
         yield from ((_call_line(further, 2), further.call.ref) for further in node.further[:_NEXT])
 
 
 def callee_lines(calls: CallsView) -> Iterator[tuple[Line, SourceRef]]:
-    """Whom it calls, with whom those call set in; each leads to the one definition, else to the call."""
+    """Yields the callees, each with its own callees indented below.
+
+    Each line leads to the definition if there is one, else to the call.
+    """
     for node in calls.callees:
         yield _call_line(node, 0), _callee(node)
         yield from ((_call_line(further, 2), _callee(further)) for further in node.further[:_NEXT])
@@ -122,7 +131,7 @@ def _callee(node: CallNode) -> SourceRef:
 
 
 def _call_line(node: CallNode, indent: int) -> Line:
-    """The last two parts of a name say enough; what only its name speaks for has a question mark."""
+    """Returns a line with the last two parts of a name. A question mark says that only the name is known."""
     separator = "::" if "::" in node.name else "." if "/" not in node.name else "/"
     parts = node.name.split(separator)
     times = f"×{node.times}" if node.times > 1 else ""
@@ -130,7 +139,7 @@ def _call_line(node: CallNode, indent: int) -> Line:
 
 
 def hop_lines(hops: Sequence[Hop]) -> Iterator[tuple[Line, int]]:
-    """Where a symbol was seen in a trace: a line for each of the first hops, with its number."""
+    """Yields a line for each of the first hops in which a trace saw a symbol, with the hop's number."""
     for hop in hops[:_OTHERS]:
         instructions = f", {hop.instructions:,} instructions" if hop.instructions is not None else ""
         yield Line("text", f"hop {hop.id}", after=f"{hop.kind} {hop.status}{instructions}"), hop.id

@@ -1,4 +1,4 @@
-"""The operators of one namespace as a list to read: what is met most first, then by letter, what is internal last."""
+"""The operators of one namespace as a list: the most common first, then by letter, internal ones last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ptexplore.model.operators import Operator
 from ptexplore.source.python_docs import DocLine
 
-# What most programs meet: the operators behind everyday calls and layers. By hand; nobody counted.
+# The operators that most programs use, behind everyday calls and layers. Chosen by hand, not counted.
 _OFTEN = """add sub mul div matmul mm bmm addmm linear convolution relu gelu sigmoid softmax log_softmax sum mean max
     argmax exp log sqrt pow where cat stack view reshape transpose permute expand squeeze unsqueeze select slice index
     index_select gather copy_ clone to contiguous empty zeros ones arange randn embedding layer_norm native_batch_norm
@@ -25,7 +25,7 @@ _TENSOR = re.compile(r"\bTensor\b(?:\([a-z!]+\))?\s+\w+")
 
 
 class OperatorFamily(NamedTuple):
-    """The overloads of one name, each with the URL of its card, the groups it is in, and a line of documentation."""
+    """The overloads of one name, each with the URL of its card; the name's groups and line of documentation."""
 
     base: str
     overloads: list[tuple[str, str]]
@@ -34,7 +34,7 @@ class OperatorFamily(NamedTuple):
 
 
 class OperatorSection(NamedTuple):
-    """Families under one heading; `anchor` is what the letters at the top lead to."""
+    """The operators under one heading. `anchor` is the target of the letters at the top."""
 
     title: str
     anchor: str
@@ -42,7 +42,7 @@ class OperatorSection(NamedTuple):
 
 
 def families(names: Iterable[tuple[str, str]], docs: Mapping[str, DocLine]) -> list[OperatorFamily]:
-    """The families of names without their namespace, each with its URL."""
+    """Groups overloads by their name. `names` are pairs: a name without namespace, and a URL."""
     overloads: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for rest, url in names:
         overloads[rest.partition(".")[0]].append((rest, url))
@@ -53,7 +53,7 @@ def families(names: Iterable[tuple[str, str]], docs: Mapping[str, DocLine]) -> l
 
 
 def groups_of(base: str) -> tuple[str, ...]:
-    """The groups of GROUPS that a name is in."""
+    """Returns the groups of GROUPS that a name belongs to."""
     plain = base.lstrip("_")
     groups = [prefix for prefix in ("linalg", "fft", "special") if plain.startswith(f"{prefix}_")]
     groups += ["inplace"] if base.endswith("_") and not base.endswith("__") else []
@@ -64,7 +64,7 @@ def groups_of(base: str) -> tuple[str, ...]:
 
 
 def sections(listed: list[OperatorFamily]) -> tuple[list[OperatorFamily], list[OperatorSection]]:
-    """What is met most, and everything by letter: what begins with an underscore last."""
+    """Returns the most common operators, and all operators by letter. Names with an underscore in front come last."""
     by_base = {family.base: family for family in listed}
     popular = [by_base[base] for base in POPULAR if base in by_base] if len(listed) > len(POPULAR) else []
     by_letter: defaultdict[str, list[OperatorFamily]] = defaultdict(list)
@@ -76,7 +76,7 @@ def sections(listed: list[OperatorFamily]) -> tuple[list[OperatorFamily], list[O
 
 
 def trace_to_type(operator: Operator, names: Iterable[str]) -> str:
-    """A command that traces a call of an operator by one of its Python names; "" where it needs more than tensors."""
+    """Returns a command that traces a call of an operator by a Python name; "" if the call needs more than tensors."""
     public = [name for name in names if not name.startswith("torch._C") and "__" not in name]
     called = next(iter(sorted(public, key=lambda name: name.startswith("torch.Tensor."))), "")
     schema = operator.schema

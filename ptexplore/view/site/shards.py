@@ -1,4 +1,4 @@
-"""The rows that a site's search box finds, parted by how words begin into shards of at most a hundred kilobytes."""
+"""The search rows of the site, split by their first letters into shards of at most a hundred kilobytes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ptexplore.safe_text import safe_json
 from ptexplore.store.index.search import word_starts
 
 LARGEST = 100_000  # bytes of a shard
-_FULL = LARGEST * 9 // 10  # about, since what a row takes is an estimate
-_TOP = 60_000  # bytes of the best rows, where longer beginnings have shards of their own
-_SHARED = 74  # letters at most: "z"
-_DEEPEST = 24  # characters of a beginning
+_FULL = LARGEST * 9 // 10  # less than LARGEST, since the size of a row is an estimate
+_TOP = 60_000  # bytes for the best rows if longer prefixes have shards of their own
+_SHARED = 74  # the most shared letters; their count is written as a letter up to "z"
+_DEEPEST = 24  # characters of the longest prefix
 
 
 class SearchRow(NamedTuple):
-    """One thing that can be found: `kind` is a letter (docs/html.md), `url` from the root, `context` where it is.
+    """One search result. `kind` is a letter (docs/html.md), `url` starts at the root, `context` says where it is.
 
-    `code` is what orders it beside others that fit alike; `place` orders the rows of a shard, of which not all may fit.
+    `code` orders rows that match equally well. `place` orders the rows of a shard, in case not all fit.
     """
 
     name: str
@@ -36,13 +36,13 @@ class SearchRow(NamedTuple):
     place: tuple[int, ...] = ()
 
 
-_Entry = tuple[str, SearchRow, int]  # what is typed, the row that it finds, about how many bytes that takes
+_Entry = tuple[str, SearchRow, int]  # the typed text, the row that it finds, and the row's size in bytes (estimated)
 
 
 def begins(row: SearchRow) -> set[str]:
-    """What a reader may type to find a row, in lower case: its name; the words of what is no symbol, too.
+    """Returns the texts that find a row, in lower case: its name; if it is no symbol, also each of its words.
 
-    Of a class also its initials, which stand for it: DKS is DispatchKeySet.
+    A class is also found by its initials: DKS finds DispatchKeySet.
     """
     low = row.name.casefold()
     words = {low, low.lstrip("_")}
@@ -54,14 +54,14 @@ def begins(row: SearchRow) -> set[str]:
 
 
 def best_first(rows: Iterable[SearchRow]) -> list[SearchRow]:
-    """The rows in the order in which shards have them."""
+    """Returns the rows in the order in which shards hold them."""
     return sorted(rows, key=_rank)
 
 
 class Shards:
-    """The shards of some rows, `best_first`.
+    """The shards of search rows, which must be in the order of `best_first`.
 
-    `table` says which number answers a beginning; `files` are their texts by number.
+    `table` gives the shard's number for a prefix; `files` gives the shard's text for a number.
     """
 
     def __init__(self, rows: Sequence[SearchRow], first: int, words: Callable[[SearchRow], set[str]] = begins) -> None:
@@ -76,7 +76,7 @@ class Shards:
         self._gather(by_begin)
 
     def _gather(self, by_begin: dict[str, list[_Entry]]) -> None:
-        """Neighbours that are small share a shard: a file for every two letters would be many thousands."""
+        """Puts small neighbours into one shard: one file for every two letters would be many thousands of files."""
         group: list[tuple[str, list[_Entry]]] = []
         size = 0
         for begin, entries in sorted(by_begin.items()):
@@ -100,7 +100,7 @@ class Shards:
         if sum([size for _word, _row, size in entries]) <= _FULL:
             self._add([begin], [row for _word, row, _size in entries], more=False)
             return
-        entries = sorted(entries, key=lambda entry: entry[0] != begin)  # what is called just so comes first
+        entries = sorted(entries, key=lambda entry: entry[0] != begin)  # exact names come first
         sizes = accumulate(size for _word, _row, size in entries)
         top = [entry[1] for entry, size in zip(entries, sizes, strict=True) if size <= _TOP]
         self._add([begin], top, more=True)
@@ -121,12 +121,12 @@ class Shards:
 
 
 def crowded(name: str, row: SearchRow) -> str:
-    """What leads to a row of a name that too many things bear: the name, then the last part of what it is in."""
+    """Returns the text that finds a row whose name too many rows have: the name and the last part of its context."""
     return f"{name} {re.split(r'::|[./]', row.context)[-1].casefold()}"[: 2 * _DEEPEST]
 
 
 def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
-    """The script of one shard."""
+    """Returns the script of one shard."""
     urls = {url: number for number, url in enumerate(sorted({row.url for row in rows}))}
     plain = {context: _plain(context) for context in {row.context for row in rows}}
     contexts = {text: number for number, text in enumerate(sorted(set(plain.values())))}
@@ -139,7 +139,10 @@ def shard(number: int, rows: Sequence[SearchRow], *, more: bool) -> str:
 
 
 def _packed(texts: Iterable[str]) -> list[str]:
-    """Sorted texts, each as how many letters it shares with the one before it (a letter from "0" on) and the rest."""
+    """Packs sorted texts: each as the number of letters shared with the text before it, and the rest.
+
+    The number is one character, counted from "0" on.
+    """
     packed, before = [], ""
     for text in texts:
         shared = len(os.path.commonprefix((text[:_SHARED], before)))  # noqa: RUF071 -- letters are what counts
@@ -149,16 +152,16 @@ def _packed(texts: Iterable[str]) -> list[str]:
 
 
 def table(tables: Iterable[Mapping[str, int]], topics: int) -> str:
-    """The script that says which shard answers what: one table a family, in their order.
+    """Returns the script that says which shard has which prefix: one table for each family, in their order.
 
-    With it come the words that queries are read by, and how many files of topics there are.
+    It also has the words that queries are read by, and the number of topic files.
     """
     packed = [dict(sorted(numbers.items())) for numbers in tables]
     return f"ptx.table({safe_json([packed, QUERY_WORDS, topics])[1:-1]})\n"
 
 
 class TopicRow(NamedTuple):
-    """A tour, stop, concept or folder with its page: `kind` is a letter, `url` from the root."""
+    """A tour, stop, concept or folder with its page. `kind` is a letter, `url` starts at the root."""
 
     kind: str
     topic: Topic
@@ -167,7 +170,7 @@ class TopicRow(NamedTuple):
 
 
 def topic_files(rows: Sequence[TopicRow]) -> list[str]:
-    """The scripts of all topics, best kept together: a search looks through every one of them."""
+    """Returns the scripts of all topics. They are kept together, since a search reads all of them."""
     files: list[str] = []
     held: list[str] = []
     for number, (kind, topic, url, fragment) in enumerate(rows):
@@ -191,11 +194,11 @@ def topic_files(rows: Sequence[TopicRow]) -> list[str]:
     return [*files, f"ptx.topics([{','.join(held)}])\n"] if held else files
 
 
-_LONGEST_DOC = 90  # letters of what is said of an operator
+_LONGEST_DOC = 90  # letters of an operator's description
 
 
 def docs_file(docs: Mapping[str, str]) -> str:
-    """The script that says what ATen's operators do, by their names without the overload."""
+    """Returns the script with the descriptions of ATen's operators, by name without overload."""
     cut = {
         name: text if len(text) <= _LONGEST_DOC else f"{text[: _LONGEST_DOC - 1].rsplit(' ', 1)[0]}…"
         for name, text in sorted(docs.items())
@@ -208,30 +211,33 @@ def _plain(text: str) -> str:
 
 
 def _size(row: SearchRow) -> int:
-    """About how many bytes a row takes: its URL and context are named once for many."""
+    """Estimates the bytes of a row. URLs and contexts are shared by many rows, so a third of their length counts."""
     name = len(row.name) if row.name.isascii() else len(row.name.encode("utf-8", "replace"))
     return name + len(row.fragment) + 14 + (len(row.url) + len(row.context)) // 3
 
 
 def _rank(row: SearchRow) -> tuple[object, ...]:
-    context = row.context  # a short one is rarely one of a thousand generated ones
+    context = row.context  # few of the thousands of generated rows have a short context
     return (row.place, len(row.name), row.name, len(context), context, row.url, row.fragment)
 
 
-NAMES_OF_A_WORD = 40  # names of one word: more would make the search as large as the source
-_SHORTEST = 3  # letters of a word
+NAMES_OF_A_WORD = 40  # names found by one inner word: without a limit, the search would be as large as the source
+_SHORTEST = 3  # letters of an inner word
 _STARTS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=_)(?=[A-Za-z0-9])")
 _FIRST_WORD = re.compile(r"[A-Z]*[a-z0-9]*")
 
 
 class Inside:
-    """For each row, given best first: its name from each inner word on, in lower case, while that word has room."""
+    """For rows given best first: the rest of each name from an inner word on, as long as that word has room."""
 
     def __init__(self) -> None:
         self._times: Counter[str] = Counter()
 
     def __call__(self, row: SearchRow) -> set[str]:
-        """The inner beginnings of a symbol's name; none of what is no symbol, whose words are found anyhow."""
+        """Returns a symbol's name from each inner word on, in lower case.
+
+        Other rows give none: their words are found anyway.
+        """
         beginnings: set[str] = set()
         if row.kind not in "fcmtve":
             return beginnings

@@ -1,4 +1,4 @@
-"""A site: which files it shows, where each page is, and what every page shares: settings, trees, notes by file."""
+"""The site: which files it shows, the URL of each page, and data for all pages: settings, trees, notes by file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ptexplore.view.site.source_page import source_data
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for. `base` ends in a slash, where it is given; `repo` is the URL before a path, without one."""
+    """What the user asked for.
+
+    `base` ends in a slash if given. `repo` is the URL in front of a path, without a slash.
+    """
 
     title: str
     scope: Scope
@@ -30,9 +33,10 @@ class Settings:
 
 @dataclass
 class Site:
-    """One site. `sources` are the URLs of published files by path, `owner` the number of the tree each is from.
+    """The site. `sources`: URL of each published file, by path. `owner`: the number of the file's tree, by path.
 
-    `operators` are the URLs of published cards by name, `at` those whose generated function begins at a line of a file.
+    `operators`: URL of each published card, by operator. `at`: by path and line, the card of the operator whose
+    generated function begins there.
     """
 
     settings: Settings
@@ -41,27 +45,27 @@ class Site:
     owner: Mapping[str, int]
     operators: Mapping[str, str] = field(default_factory=dict)
     at: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    notes: Mapping[str, Sequence[Mark]] = field(default_factory=dict)  # the stops beside each file, by its path
+    notes: Mapping[str, Sequence[Mark]] = field(default_factory=dict)  # the stops beside each file, by path
     stops: Mapping[str, str] = field(default_factory=dict)  # "tour#stop" -> URL
-    traces: bool = False  # whether there are saved traces on it
+    traces: bool = False  # whether the site has saved traces
 
     @property
     def id(self) -> str:
-        """The same for every page of a site, and for the site when it is built again."""
+        """Returns an id that is the same on all pages, and after the site is built again."""
         return hashlib.sha256(self.settings.title.encode("utf-8", "replace")).hexdigest()[:12]
 
     @property
     def of(self) -> str:
-        """What the site is of, in words."""
+        """Returns the source trees of the site, in words."""
         return ", ".join(dict.fromkeys(shown(indexed.tree.info) for indexed in self.trees))
 
     def place(self, page: str, path: str, line: int | None) -> str | None:
-        """The way from a page to a line of a file; None where the file is not on the site."""
+        """Returns the relative URL of a line of a file, seen from a page; None if the file is not on the site."""
         url = self.sources.get(path)
         return None if url is None else between(page, url) + (f"#L{line}" if line else "")
 
     def permalink(self, path: str, line: int | None = None) -> str | None:
-        """Where the file can be read elsewhere, at the very text of this site; None where nobody can say."""
+        """Returns the URL of a file in the online repository, with the same text; None if there is no such URL."""
         number = self.owner.get(path, 0)
         if not self.settings.repo or self.trees[number].checkout is None:
             return None
@@ -73,40 +77,40 @@ class Site:
 
 
 def shown(info: TreeInfo) -> str:
-    """A tree in words: "pytorch-v2.6.0", "torch 2.6.0 as installed"."""
+    """Names a tree: "pytorch-v2.6.0", "torch 2.6.0 as installed"."""
     return f"torch {info.version} as installed" if info.relation == "runtime" else info.label
 
 
 def operator_url(name: str) -> str:
-    """The page of an operator's card."""
+    """Returns the URL of an operator's card."""
     namespace, rest = operator_names(name)
     return f"ops/{_folder(namespace or 'none')}/{safe(rest)}.html"
 
 
 def stop_url(name: str) -> str:
-    """The page of a stop "tour#stop", or of a tour."""
+    """Returns the URL of a stop "tour#stop", or of a tour."""
     tour, _, stop = name.partition("#")
     return f"tours/{safe(tour)}/{safe(stop)}.html" if stop else f"tours/{_page(tour)}.html"
 
 
 def picture_url(tour: str, name: str) -> str:
-    """Where a picture beside a tour is: among its stops, whose pages end in another way."""
+    """Returns the URL of a tour's picture. Pictures are in the folder of the stops, whose pages have another suffix."""
     stem, _, suffix = name.rpartition(".")
     return f"tours/{safe(tour)}/{safe(stem)}.{suffix}"
 
 
 def namespace_url(namespace: str) -> str:
-    """The list of the operators of a namespace."""
+    """Returns the URL of a namespace's operator list."""
     return f"ops/{_page(namespace or 'none')}.html"
 
 
 _UNSAFE = re.compile(rb"[^A-Za-z0-9._+-]|^\.|\.$")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
-_LONGEST = 120  # characters of one name: with its suffixes it must fit every file system
+_LONGEST = 120  # characters of one name: with suffixes, it must fit every file system
 
 
 def safe(name: str) -> str:
-    """A file's name that every file system and URL takes as it is: other bytes of its UTF-8 as ~XX."""
+    """Returns a file name that every file system and URL accepts: other bytes of its UTF-8 become ~XX."""
     made = _UNSAFE.sub(lambda match: b"~%02X" % match[0][0], name.encode("utf-8", "surrogateescape")).decode("ascii")
     if made.partition(".")[0].lower() in _RESERVED:
         made = f"~{ord(made[0]):02X}{made[1:]}"
@@ -115,31 +119,32 @@ def safe(name: str) -> str:
     return made
 
 
-# Names that others chose cannot meet those that the site has: a folder never ends as a file of the site does, and no
-# page of theirs is an index. What is written instead (~2E, ~69) no other name can give: `safe` writes their ~ as ~7E.
+# Names from other people cannot collide with the site's own names: a folder never ends like a file of the site, and no
+# page of theirs is called index. No name can produce the replacements (~2E, ~69), since `safe` writes a ~ in a name as
+# ~7E.
 
 
 def _page(name: str) -> str:
-    """The name of a page, without its ending: none is the index of its folder."""
+    """Returns the name of a page without its ending. No page is called index, like the index of its folder."""
     made = safe(name)
     return f"~{ord(made[0]):02X}{made[1:]}" if made.lower() == "index" else made
 
 
 def _folder(name: str) -> str:
-    """The name of a folder: it may not end as the page of a file beside it does."""
+    """Returns the name of a folder. It must not end like the page of a file beside it."""
     made = safe(name)
     stem, _, suffix = made.rpartition(".")
     return f"{stem}~2E{suffix}" if suffix.lower() in ("html", "js") else made
 
 
 def source_url(path: str) -> str:
-    """The page of a file of source."""
+    """Returns the URL of a source file's page."""
     *folders, name = path.split("/")
     return f"src/{''.join(f'{_folder(folder)}/' for folder in folders)}{_page(name)}.html"
 
 
 def folder_url(folder: str) -> str:
-    """The page of a folder of source; of all of them for ""."""
+    """Returns the URL of a source folder's page; "" is the folder around all of them."""
     return f"src/{'/'.join(map(_folder, folder.split('/')))}/index.html" if folder else "src/index.html"
 
 
@@ -148,7 +153,7 @@ def _hash(text: str, digits: int) -> str:
 
 
 def apart(names: Iterable[str], page: Callable[[str], str]) -> dict[str, str]:
-    """The page of each name; of those that differ in case alone all but the first get the beginning of a hash."""
+    """Returns the page of each name. If names differ only in case, all but the first get the start of a hash."""
     pages: dict[str, str] = {}
     taken: set[str] = set()
     for name in sorted(names):
@@ -159,12 +164,12 @@ def apart(names: Iterable[str], page: Callable[[str], str]) -> dict[str, str]:
 
 
 def up(url: str) -> str:
-    """The way from a page to the site's root ("../../")."""
+    """Returns the relative URL from a page to the site's root ("../../")."""
     return "../" * url.count("/")
 
 
 def between(page: str, target: str) -> str:
-    """The shortest way from one page to another, both from the root."""
+    """Returns the shortest relative URL between two pages; both are given from the root."""
     ours, theirs = page.split("/")[:-1], target.split("/")
     same = 0
     while same < min(len(ours), len(theirs) - 1) and ours[same] == theirs[same]:
@@ -173,7 +178,7 @@ def between(page: str, target: str) -> str:
 
 
 def operator_names(name: str) -> tuple[str, str]:
-    """An operator's namespace and the rest: "aten::add.Tensor" -> "aten", "add.Tensor"."""
+    """Splits an operator's name into its namespace and the rest: "aten::add.Tensor" -> "aten", "add.Tensor"."""
     namespace, _, rest = name.partition("::")
     return (namespace, rest) if rest else ("", name)
 
@@ -185,14 +190,14 @@ _CORE = ("c10/core/", "c10/util/", "c10/macros/", "aten/src/ATen/core/", "aten/s
          "torch/csrc/utils/", "build/")  # fmt: skip
 _CORE_FOLDERS = ("aten/src/ATen", "aten/src/ATen/native", "aten/src/ATen/templates", "torch/csrc", "torch/_C",
                  "tools/autograd", "tools/autograd/templates")  # fmt: skip
-_SMALL = "build/aten/src/ATen/ops/"  # seven thousand headers of a few lines: the card of the operator says it all
-_MOST_LINES = 400  # of a symbol that is looked through for what it leads to
+_SMALL = "build/aten/src/ATen/ops/"  # seven thousand short headers: an operator's card has all they say
+_MOST_LINES = 400  # lines of a symbol that are searched for links
 
 Extents = Mapping[str, Sequence[tuple[int, int]]]  # path -> first and last lines
 
 
 def in_scope(path: str, scope: Scope) -> bool:
-    """Whether a file belongs to the site whatever is written about it."""
+    """Whether a file is on the site even if no stop or trace mentions it."""
     if scope == "all":
         return path.startswith(_ALL) and not path.startswith(_SMALL)
     if scope == "core":
@@ -201,7 +206,7 @@ def in_scope(path: str, scope: Scope) -> bool:
 
 
 def touched(marks: Iterable[Mark], trails: Iterable[Trail]) -> Extents:
-    """The lines that stops and traces are about, by path."""
+    """Returns the lines that stops and traces are about, by path."""
     extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for mark in marks:
         if mark.placed:
@@ -215,16 +220,16 @@ def touched(marks: Iterable[Mark], trails: Iterable[Trail]) -> Extents:
 
 
 def refs(hop: Hop) -> Iterable[SourceRef]:
-    """Every place that a hop names."""
+    """Yields every place that a hop names."""
     for ref in filter(None, (hop.source, hop.registration, hop.declaration)):
         yield ref
         yield from ref.candidates
 
 
 def around(reader: UseReader, trees: Sequence[IndexedTree], extents: Extents, *, overloads: bool = False) -> set[str]:
-    """The files that these lines lead to: where the names in them are defined for sure.
+    """Returns the files with definitions of the names in these lines, if the definition is certain.
 
-    With `overloads` also where it is not sure which is meant of several that stand in one file.
+    With `overloads`, also a file that has all candidates, even if the candidate is not certain.
     """
     files: set[str] = set()
     for path, lines in extents.items():
@@ -241,6 +246,6 @@ def around(reader: UseReader, trees: Sequence[IndexedTree], extents: Extents, *,
 
 
 def operators_of(marks: Iterable[Mark], trails: Iterable[Trail]) -> set[str]:
-    """The operators that stops point to and traces ran, by full name."""
+    """Returns the full names of operators that stops refer to or traces ran."""
     pointed_to = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
     return pointed_to | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}

@@ -1,4 +1,4 @@
-"""One source file as a page's data: which words of which line lead where, what is defined in it, what it came from."""
+"""The data of a source file's page: links of words, definitions, and the template that it was generated from."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ptexplore.store.index.site import SiteDefinition
 
 _NAMED = frozenset({"call", "address"})
 _TEMPLATE = re.compile(r"@generated (?:by (\S+) )?from (?:\S*/)?([\w.-]+)")
-_BANNER = 4000  # characters of a generated file that may name its template
+_BANNER = 4000  # characters at the start of a generated file that may name its template
 SIGNATURE = 160
 
 
 class Link(NamedTuple):
-    """A word of a line: written after `before` ("at::"), it leads to entry `entry` of the page's list, or to `line`."""
+    """A link on a word, written after `before` ("at::").
+
+    Leads to entry `entry` of the page's list, or to line `line`.
+    """
 
     before: str
     entry: int
@@ -28,7 +31,7 @@ class Link(NamedTuple):
 
 @dataclass
 class SourceData:
-    """What a page of one file is made of besides its text. `words`: line -> word -> its links; `entries`: the list."""
+    """The data of a page besides its text. `words`: line -> word -> links. `entries`: the list that links refer to."""
 
     path: str
     words: dict[int, dict[str, list[Link]]] = field(default_factory=dict)
@@ -38,7 +41,7 @@ class SourceData:
 
 
 def source_data(reader: UseReader, path: str, text: str, only: frozenset[int] | None = None) -> SourceData:
-    """The links of a file, of some lines only where given, and its definitions by line."""
+    """Returns the links and definitions of a file. With `only`, links only for these lines."""
     names, file = reader.names, reader.of_file(path, text)
     symbols = names.defined(path)
     defined = [symbol for symbol in symbols if symbol.kind != "namespace"]
@@ -54,10 +57,10 @@ def source_data(reader: UseReader, path: str, text: str, only: frozenset[int] | 
         before = use.text[: -len(use.name)] if use.text.endswith(use.name) else ""
         hidden = not before and use.kind in _NAMED and use.name in local
         lines = use.lines if only is None else sorted(only.intersection(use.lines))
-        of_class: dict[int, Link] = {}  # what the class of a variable says of a call through it
+        of_class: dict[int, Link] = {}  # meanings by the class of the variable that a call goes through
         for meant, told in file.members_meant(use, lines):
             of_class |= dict.fromkeys(told, entries.link(meant, before, hidden=False))
-        links: dict[str, Link | None] = {}  # in each scope a use means the same on every line
+        links: dict[str, Link | None] = {}  # within one scope, a use means the same on every line
         for line in lines:
             scope = scopes[line] if 0 < line < len(scopes) else ""
             if scope not in links and line not in of_class:
@@ -75,14 +78,14 @@ def source_data(reader: UseReader, path: str, text: str, only: frozenset[int] | 
 
 
 class _Entries:
-    """Fills the list of a page: what is meant in many places is one entry."""
+    """Fills the list of a page. A meaning that is used in many places is one entry."""
 
     def __init__(self, data: SourceData) -> None:
         self._data = data
         self._numbers: dict[tuple[object, ...], int] = {}
 
     def link(self, meant: Meaning, before: str, *, hidden: bool) -> Link:
-        """The link of a use to what it means; not sure where a local name hides what it would mean."""
+        """Returns the link of a use to its meaning. The link is not sure if a local name may hide that meaning."""
         sure = meant.sure and not hidden
         only = meant.places[0]
         if sure and only.path == self._data.path and only.definition.line:
@@ -97,6 +100,6 @@ class _Entries:
 
 
 def template_of(text: str) -> tuple[str, str] | None:
-    """The generator and the template that a generated file's banner names."""
+    """Returns the generator and the template that a generated file's banner names."""
     match = _TEMPLATE.search(text, 0, _BANNER)
     return (match[1] or "", match[2]) if match else None

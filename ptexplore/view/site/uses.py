@@ -1,4 +1,7 @@
-"""The uses of names as a site keeps them: some names' entries as JSON. What one holds is in docs/html.md."""
+"""The uses of names as the site keeps them: JSON files (shards), each with the entries of many names.
+
+docs/html.md has the format.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from ptexplore.lookup.use_index import CalledPlace, CallingPlace, DefinitionRow,
 from ptexplore.safe_text import clean, safe_json
 from ptexplore.view.site.site import source_url
 
-SHARD = 150  # names of one shard, about
-_RELATED = 40  # classes or functions of one kind that are listed
+SHARD = 150  # about how many names go into one shard
+_RELATED = 40  # at most so many classes or functions of each relation are listed
 _WORDS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
           "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
 
 
 def shard_of(name: str, shards: int) -> int:
-    """The number of the shard that has a name; the page's script works out the same (docs/html.md)."""
+    """Returns the number of the shard that has a name. The page's script computes the same number (docs/html.md)."""
     number = 0
     for letter in name:
         number = (number * 31 + ord(letter)) & 0xFFFFFFFF
@@ -29,7 +32,7 @@ def _is_plain(path: str, url: str | None) -> bool:
 
 
 class ShardOfUses:
-    """Some names' entries as JSON: paths and texts that repeat stand once, and are named by number."""
+    """The entries of many names as JSON. Each path and each text is kept once; entries refer to it by its number."""
 
     def __init__(self, pages: Mapping[str, str]) -> None:
         self._pages = pages
@@ -38,7 +41,7 @@ class ShardOfUses:
         self._names: dict[str, object] = {}
 
     def add(self, entry: NameEntry) -> None:
-        """Take the entry of a name."""
+        """Adds the entry of one name."""
         files = [
             [
                 self._file(path),
@@ -78,7 +81,11 @@ class ShardOfUses:
         return self._texts.setdefault(text, len(self._texts))
 
     def json(self) -> str:
-        """The shard. A file is its path, with its URL if the site has it under another one, or null if it has not."""
+        """Returns the shard as JSON.
+
+        A file is its path if its URL follows from the path. Otherwise a file is the path with its URL; the URL is null
+        if the file has no page on the site.
+        """
         files = [path if _is_plain(path, url := self._pages.get(path)) else [path, url] for path in self._files]
         document = {"f": files, "s": [clean(text) for text in self._texts], "n": self._names}
         return safe_json(document)

@@ -1,1 +1,1 @@
-"""A Trail as rows, documents and explanations."""
+"""A trace as rows, documents and explanations."""

@@ -1,4 +1,4 @@
-"""What the nodes of a tree have in common with those that are alike, as a number, and those side by side as one."""
+"""Equal subtrees: a number for the shape of each subtree, and neighbouring nodes of one shape joined."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ _T = TypeVar("_T")
 
 
 class Shapes:
-    """Numbers of shapes. With those of the nodes inside of it, no node is looked at twice, however deep the tree is."""
+    """Numbers for shapes.
+
+    A shape refers to the shapes of its children by number, so each node is compared once at any depth.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[object, int] = {}
 
     def number(self, *common: object) -> int:
-        """The number of what nodes that are alike have in common."""
+        """Returns the number of a shape, given everything that alike nodes have in common."""
         return self._numbers.setdefault(common, len(self._numbers))
 
 
 def joined(nodes: Iterable[_T], shape: Callable[[_T], int], plus: Callable[[_T, _T], _T]) -> Iterator[_T]:
-    """The nodes in their order; of those of one shape, one after the other, the sum."""
+    """Yields the nodes in their order. Neighbours of the same shape become one node, their sum."""
     return (reduce(plus, alike) for _, alike in groupby(nodes, shape))

@@ -1,10 +1,10 @@
-"""Figures of a trace in words: times and numbers of bytes."""
+"""Times and byte counts as text."""
 
 from __future__ import annotations
 
 
 def seconds(nanoseconds: int) -> str:
-    """A time in words: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
+    """Formats nanoseconds: `2.93 s`, `124 ms`, `3.1 ms`, `45 us`."""
     if nanoseconds >= 1e9:
         return f"{nanoseconds / 1e9:.2f} s"
     unit, factor = ("ms", 1e6) if nanoseconds >= 1e6 else ("us", 1e3)
@@ -13,7 +13,7 @@ def seconds(nanoseconds: int) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes in words: `24.8 MB`, `129 kB`, `512 B`."""
+    """Formats a number of bytes: `24.8 MB`, `129 kB`, `512 B`."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= factor:
             return f"{count / factor:.1f} {unit}" if count < 100 * factor else f"{count / factor:,.0f} {unit}"

@@ -1,4 +1,7 @@
-"""What stands around the rows of every view: findings, the signs' meaning, the next commands. It loads little."""
+"""What every view shows around its rows: findings, a legend of signs, and the next commands.
+
+This module imports little.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,18 @@ from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.trace_remarks import worded
 
-LONG = 200  # characters of a command that are worth repeating
+LONG = 200  # characters; a longer command is not repeated
 
 
 def title_of(trail: Trail) -> str:
-    """How what was traced is called: an expression by its text, a script by the name of its file."""
+    """Returns the title of a trace: the text of an expression, or the file name of a script."""
     return (
         os.path.basename(script_in(trail.expression) or trail.expression) if trail.traced.in_files else trail.expression
     )
 
 
 def findings(trail: Trail) -> tuple[TraceRemark, ...]:
-    """What must be known beside the rows: each once, with how often it was found."""
+    """Returns the findings that a reader must know, each once; a finding that occurs several times has a count."""
     counted = Counter((finding.kind, sentence(finding.told)) for finding in trail.findings)
     return tuple(
         says.Found(kind=kind, told=told, few=count if count > 1 else 0) for (kind, told), count in counted.items()
@@ -35,7 +38,7 @@ def findings(trail: Trail) -> tuple[TraceRemark, ...]:
 
 
 def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
-    """The signs of these rows that are not words, each with what it says; only of those that are there."""
+    """Returns a legend: each sign that occurs in these rows, with its meaning."""
     rows = tuple(rows)
     marks = {row.mark for row in rows}
     out = []
@@ -52,13 +55,17 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
 
 
 def again(options: Options) -> str:
-    """What was typed, to type it again with more options."""
+    """Returns the command line that was typed, so that the user can repeat it with more options."""
     repeated = shlex.join(options.command)
     return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
 def typed(options: Options, shows: TraceRemark | None, *more: str) -> NextStep:
-    """A next command: what was typed, with more options; where Python asked, the Trail's own call that shows it."""
+    """Returns a next step: the command line that was typed, with the options `more` added.
+
+    If a Python program asked, there is no command line: the step is then a call on the trace object that shows the
+    same.
+    """
     told = worded(shows) if shows is not None else ""
     if not options.command:
         return NextStep(_in_python(more), told, in_python=True)
@@ -70,7 +77,7 @@ _FLAGS = {"-v": "verbose=True", "--full": "full=True"}
 
 
 def _in_python(more: Sequence[str]) -> str:
-    """What stands for options in Python: arguments of a Trail's `text`; of what it raised, what is known of that."""
+    """Returns the Python counterpart of options: a call of the trace's `text`, or its `ending` for `--explain`."""
     if more[0] == "--explain":
         return "trail.ending"
     told, left = [], list(more)

@@ -1,4 +1,4 @@
-"""What backward ran from, as rows and facts say it."""
+"""Where backward started, in words for rows and facts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STARTS = (BeganAt, BeganAtSum, BeganAtReal, BeganAtRealSum)
 
 
 def backward_of(result: ResultInfo) -> str:
-    """What backward was called on, in words."""
+    """Names in words the tensor that backward was called on."""
     starts = _starts(result.backward)
     if len(starts) > 1:
         return "several results"
@@ -25,7 +25,7 @@ def backward_of(result: ResultInfo) -> str:
 
 
 def with_result_as_it(result: ResultInfo) -> ResultInfo:
-    """The same, for where the result was just described: backward ran from `it`."""
+    """Returns the result for a sentence that has just described it: backward started from "it"."""
     starts = list(_starts(result.backward))
     at = next((number for number, start in enumerate(starts) if _tensor(start) == result.description), None)
     if at is None or not isinstance(result.backward, BackwardFrom):

@@ -1,4 +1,4 @@
-"""The columns of a table of parts: which weight (`model/run.py`) each shows, under which heading, in which words."""
+"""The columns of a table of parts: which weight (`model/run.py`) each shows, its heading, and its number format."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ptexplore.view.trace.amounts import seconds, size
 
 
 class Column(NamedTuple):
-    """A weight with its heading. `told` says it in words; None: as costs are said."""
+    """A weight with its heading. `told` formats the number; None: the number is formatted as a cost."""
 
     weight: str
     heading: str
     told: Callable[[int], str] | None = None
-    wanted: bool = True  # else the column is there only where something has that weight
+    wanted: bool = True  # False: the column is shown only if the whole has that weight
 
 
 COLUMNS = (
@@ -34,13 +34,13 @@ OF_COST: dict[Unit, tuple[str, Callable[[int], str]]] = {
 
 
 def columns_of(run: Run) -> tuple[Column, ...]:
-    """The columns of a run's parts."""
+    """Returns the columns for the parts of a run."""
     used = (column.weight for column in COLUMNS if column.wanted or getattr(run.whole, column.weight))
     return columns(run.unit, *used)
 
 
 def columns(unit: Unit, *weights: str) -> tuple[Column, ...]:
-    """The columns of these weights, that of costs with the heading and the words of its unit."""
+    """Returns the columns for these weights. The unit decides the heading and the format of costs."""
     heading, told = OF_COST[unit]
     known = {column.weight: column for column in COLUMNS}
     known["cost"] = known["cost"]._replace(heading=heading)
@@ -48,7 +48,7 @@ def columns(unit: Unit, *weights: str) -> tuple[Column, ...]:
 
 
 def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple[str, ...]:
-    """The cells of a row, but for the weights `without`: of calls how many, of all others what is not nothing."""
+    """Formats the cells of a row. Weights in `without` and zeros are empty, except that 0 calls are shown."""
     return tuple(_cell(column, getattr(weighed, column.weight)) if column.weight not in without else ""
                  for column in columns)  # fmt: skip
 
@@ -58,8 +58,9 @@ def _cell(column: Column, value: int) -> str:
 
 
 def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ...]:
-    """The cells of a part's row; `sign` stands before each figure that is a lower bound."""
-    # Where backward ran inside of it, its cost has that of the nodes already. Most parts have no such figure.
+    """Formats the cells of a part's row. If the figures are lower bounds, `sign` is put before each."""
+    # If backward ran inside the part, its cost already includes the nodes. `backward` is tested first, since it is 0
+    # for most parts.
     runs_backward = part.backward > 0 and any(inner.kind == "backward" for inner in part.walk())
     without = (*(("backward",) if runs_backward else ()), *(("calls",) if part.kind == "imports" else ()))
     told = cells(columns, part, *without)

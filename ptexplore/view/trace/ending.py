@@ -1,4 +1,4 @@
-"""What the expression raised, in lines: where it was thrown, which step it left, why, and what makes it run."""
+"""How the traced code ended, in lines: the place of the error, the innermost row, the reason and a remedy."""
 
 from __future__ import annotations
 
@@ -36,35 +36,35 @@ from ptexplore.view.words.causes import explained
 from ptexplore.view.words.ending import ending_in_words
 from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence, value_in_words
 
-COPY_SLICES = "CopySlices"  # the node around that of a write in place through a view
+COPY_SLICES = "CopySlices"  # the node that autograd puts around the node of a write in place through a view
 STAGES = {
     "expression": told.TheExpression(),
     "backward": told.ItsBackward(),
     "script": told.TheScript(),
     "block": told.TheBlock(),
 }
-CPP = 4  # functions of C++ that are shown where a signal came
+CPP = 4  # C++ functions shown if a signal ended the run
 LONGEST = 300  # characters of a message that are shown
 MOST = 8  # Python functions that are shown
-HINTS = 2  # of Dynamo's
-INNERMOST = 3  # of them, at least, the innermost
-RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # what Dynamo got of what it ran
-# The node that autograd makes itself for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
+HINTS = 2  # hints from Dynamo that are shown
+INNERMOST = 3  # at least so many of them are the innermost ones
+RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE)  # the error of the inlined code
+# The node that autograd makes for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
 
 
 def message_of(ending: Ending) -> str:
-    """An error's own words; of a run whose time was over, what is said of that."""
+    """Returns the message of an error; for a run that timed out, a sentence about the timeout."""
     return sentence(ending.over) if ending.over is not None else ending.message
 
 
 def first_words(message: str) -> str:
-    """What an error says first: up to where it goes on with what is true of every such error."""
+    """Returns the start of an error message, up to the text that is the same for every such error."""
     paragraphs = message.strip().split("\n\n")
-    text = " ".join(paragraphs[: 1 + paragraphs[0].endswith(":")])  # which a list follows
-    text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # what is told below, and torch's advice
-    title, explained, explanation = text.partition("\n  Explanation: ")  # of Dynamo's
+    text = " ".join(paragraphs[: 1 + paragraphs[0].endswith(":")])  # a list follows
+    text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # these have lines of their own
+    title, explained, explanation = text.partition("\n  Explanation: ")  # Dynamo's
     if explained:
         inside = RAISED_INSIDE.search(explanation)
         text = f"{title.strip()}: {inside[1] if inside is not None else explanation}"
@@ -73,13 +73,13 @@ def first_words(message: str) -> str:
 
 
 def hints(message: str) -> tuple[str, ...]:
-    """What Dynamo advises in its errors, but for what it advises in all of them."""
+    """Returns Dynamo's hints in an error message, except the hints that all its errors have."""
     told = (line.strip().removeprefix("Hint: ") for line in message.splitlines() if line.strip().startswith("Hint: "))
     return tuple(hint for hint in told if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
 
 
 def summary(ending: Ending) -> EndingRemark:
-    """What was raised, in one line."""
+    """Returns how the traced code ended, as one line."""
     stage, words = STAGES[ending.stage], message_of(ending)
     if ending.by == "signal":
         return told.Killed(stage=stage, signal=ending.exception, words=words)
@@ -95,9 +95,9 @@ def summary(ending: Ending) -> EndingRemark:
 
 
 def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
-    """What is said at the innermost step that was left.
+    """Returns the details for the innermost hop that the error propagated out of.
 
-    A step that only C++'s stack tells of stands without what was called before it: that had left the stack.
+    A hop known only from the C++ stack does not show earlier calls, since these were no longer on the stack.
     """
     left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
     is_on_stack = left is not None and OnStack() in left.why
@@ -105,21 +105,22 @@ def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
 
 
 def _left_by(ending: Ending) -> Detail:
-    """What left the step."""
+    """Returns what ended the hop: a signal, an exit, a timeout or an error."""
     if ending.by == "signal":
         return says.KilledHere(signal=ending.exception)
     if ending.by == "exit":
         return says.ExitedHere(by=ending.exception)
     if ending.by == "timeout":
         return says.TimeOverHere()
-    # What only hands an error on may be of another class: TorchScript's interpreter has one class for all.
+    # A function that only hands an error on may raise another class: TorchScript's interpreter has one class for all
+    # errors.
     return says.ErrorLeft(exception=ending.exception) if ending.handed is None else says.HandedErrorLeft()
 
 
 def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
-    """What is known of what the expression raised; () where it raised nothing.
+    """Returns all lines about how the traced code ended, or () if it did not raise.
 
-    `shown` are number and title of the innermost row of those that it left.
+    `shown`: the hop number and title of the innermost shown row that the error propagated out of.
     """
     if trail.ending is None:
         return ()
@@ -127,7 +128,7 @@ def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...
 
 
 def line_of(remark: EndingRemark, source: SourceRef | None = None, *, indent: int = 1) -> Line:
-    """A remark as a line, with its place."""
+    """Returns a remark as a line, with its place."""
     return Line("text" if source is None else "place", ending_in_words(remark), source, indent=indent)
 
 
@@ -157,7 +158,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
 
 
 def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
-    """Where in your own code it was: names near a misspelt one, the call, your innermost line, the module."""
+    """Yields where in your own code the error was raised: similar names, the call, your innermost line, the module."""
     if ending.close:
         yield line_of(told.DidYouMean(names=ending.close))
     if ending.call is not None and ending.call != trail.expression:
@@ -171,24 +172,24 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
 
 
 def place_of_yours(left: LeftFunction) -> Line:
-    """A line about a function of your own that an error left."""
+    """Returns a line about a function of yours that the error propagated out of."""
     return _at(told.YourLine(function=named(left)), left.source)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
-    """The innermost step that was left, and what its operator was given."""
+    """Yields a line about the innermost hop that the error propagated out of, and the arguments of its operator."""
     steps = {hop.id: hop for hop in walk(trail.hops)}
     step = steps.get(ending.hop) if ending.hop is not None else None
     path = left_by_error(trail)
     held = path[: path.index(shown[0]) + 1] if shown is not None and shown[0] in path else path
     calls = [steps[number] for number in path if steps[number].kind == "op"]
-    is_other = bool(calls) and calls[-1].id not in held  # an operator inside of the row that is named
+    is_other = bool(calls) and calls[-1].id not in held  # an operator inside the named row
     if step is not None:
         kinds = ("op", "node")
         around = next((number for number in reversed(path) if steps[number].kind in kinds), step.id)
         outer = steps[around]
         number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
-        # The same name again may be that of another call, as of an operator that vmap calls in its own kernel.
+        # The same name may be a different call: vmap's kernel of an operator calls that operator again.
         is_inner = number != step.id and (is_other or step.name.rpartition("::")[2] not in title)
         inner = told.StepInside(step=f"[{step.id}]" if is_other else "", name=step.name) if is_inner else None
         yield line_of(told.LeftStep(step=f"[{number}]", title=title, inner=inner))
@@ -199,7 +200,7 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
 
 
 def _earlier(error: EarlierError) -> Iterator[Line]:
-    """An error that led to the one after it."""
+    """Returns the line of an earlier error that led to a later one."""
     made = told.RaisedFrom if error.is_cause else told.InHandling
     says_itself = told.ErrorSays(exception=error.exception, message=error.message)
     left = error.left
@@ -208,14 +209,14 @@ def _earlier(error: EarlierError) -> Iterator[Line]:
 
 
 def _advice(ending: Ending) -> Iterator[Line]:
-    """Why, and what mends it: by torch's own hints, and by a rule that knows the message."""
+    """Yields the reasons and remedies: torch's own hints, then those of a rule that knows the message."""
     for hint in hints(ending.message)[:HINTS]:
         yield line_of(told.TorchsHint(hint=hint))
     yield from cause_lines(ending.cause)
 
 
 def cause_lines(cause: Cause | None) -> Iterator[Line]:
-    """What a usual message means, and what mends it."""
+    """Yields what a known message means, and how to fix it."""
     if cause is not None:
         means = explained(cause)
         yield line_of(told.Why(words=means.why))
@@ -227,12 +228,12 @@ def cause_lines(cause: Cause | None) -> Iterator[Line]:
 
 
 def _is_yours(left: LeftFunction) -> bool:
-    """Whether a function is in a file of the user's own, or is one of other packages."""
+    """Whether a function is outside torch: in a file of yours or of another package."""
     return left.source.path is None and left.source.line is not None
 
 
 def named(left: LeftFunction) -> str:
-    """A Python function's name with brackets; that of a module or an expression without."""
+    """Returns a Python function's name with brackets. Names of modules and expressions (`<…>`) stay as they are."""
     return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
 
 
@@ -240,9 +241,10 @@ InnermostLeft: TypeAlias = type[told.PythonLeft | told.WasInPython | told.Raised
 
 
 def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int = 0) -> Iterator[Line]:
-    """The Python functions that were left, innermost first, without those by which a module comes to its forward.
+    """Yields the Python functions that the error propagated out of, innermost first.
 
-    Of many the innermost and your own: what is neither is counted.
+    Functions that only call a module's forward are left out. If there are many, shows the innermost ones and yours, and
+    counts the others.
     """
     known = [left for left in python if (left.source.path, left.name) not in CALLING_FORWARD] or list(python)
     yours = [number for number, left in enumerate(known) if left.source.path is None]
@@ -255,12 +257,12 @@ def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int
         left, before = known[number], number
         yield _at((told.FurtherOut if number else innermost)(function=named(left)), left.source)
     rest = len(known) - 1 - before
-    if rest or further:  # --explain has no more than the rest
+    if rest or further:  # `--explain` shows the rest, but not the `further` ones
         yield line_of(told.MoreAround(few=rest + further, explained=not further))
 
 
 def compared_value(value: ComparedValue) -> told.ValueCompared:
-    """A value and what it is: "3, the size of dimension 1 of self"."""
+    """Returns a compared value and its meaning: "3, the size of dimension 1 of self"."""
     return told.ValueCompared(text=value.text, what=value_in_words(value), argument=value.argument)
 
 
@@ -270,7 +272,7 @@ def _thrown(ending: Ending) -> Iterator[Line]:
             yield line_of((told.FurtherOut if number else told.InCpp)(function=name))
         if len(ending.stack) > CPP:
             yield line_of(told.MoreAround(few=len(ending.stack) - CPP, explained=True))
-    elif how := how_in_words(ending):  # what raised may have been compiled into the function
+    elif how := how_in_words(ending):  # the function that threw may have been inlined into this one
         yield line_of(told.RaisedIn(function=ending.function, how=how), ending.source)
     elif ending.function:
         yield line_of(told.ThrownBy(function=ending.function), ending.source)
@@ -279,8 +281,8 @@ def _thrown(ending: Ending) -> Iterator[Line]:
 
 
 def missing_lines(missing: MissingKernel) -> Iterator[Line]:
-    """Why the dispatcher found no kernel, which keys have one, and what makes the call run."""
-    if missing.key in missing.kernels:  # a pasted message: this torch would not raise it
+    """Yields why the dispatcher found no kernel, which keys have one, and what makes the call run."""
+    if missing.key in missing.kernels:  # from a pasted message: this torch would not raise it
         yield line_of(told.KernelIsThere(op=missing.op, key=missing.key))
         return
     yield line_of(told.KernelMissing(op=missing.op, key=missing.key, arguments=missing.arguments))
@@ -299,7 +301,7 @@ def missing_lines(missing: MissingKernel) -> Iterator[Line]:
 
 
 def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
-    """What is known of a saved tensor that was written to."""
+    """Yields all that is known about a saved tensor that was modified in place."""
     made = told.ResultOf(ordinal=modified.output, node=modified.node) if modified.node else told.ALeaf()
     recorded: EndingRemark | None = which_record(modified.makers)
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
@@ -319,7 +321,7 @@ def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
 
 
 def freed_lines(graph: FreedGraph) -> Iterator[Line]:
-    """What recorded a node that was freed, which backward freed it, and what led to it still."""
+    """Yields which call recorded the freed node, which backward freed it, and which calls still led to it."""
     before = graph.recorded_after + 1 if graph.recorded_after is not None else None
     yield _of_call(told.TheNode(node=graph.node, operator=graph.recorded.operator, ordinal=before), graph.recorded)
     yield _of_call(told.FreedBy(ordinal=graph.freed_by, few=graph.backwards), graph.freed)
@@ -330,19 +332,19 @@ def freed_lines(graph: FreedGraph) -> Iterator[Line]:
 
 
 def _of_call(remark: EndingRemark, call: RecordingCall) -> Line:
-    """A line about a place that recorded nodes or ran backward."""
+    """Returns a line about a place that recorded nodes or ran backward."""
     return _at(remark, call.source, call.text, call.function, exact=call.exact)
 
 
 def which_record(operators: tuple[str, ...]) -> EndingRemark | None:
-    """Which operators make such a node, behind its name: derivatives.yaml tells their plain forms alone."""
+    """Names the operators that record such a node. derivatives.yaml has only their plain forms."""
     return told.WhichRecord(operators=operators) if operators else None
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
-    """Who saved it and who wrote to it since: as a run of its own saw it, else by the operators that ran."""
+    """Yields who saved the tensor and who wrote to it since: as seen in a separate run, or as concluded."""
     node: EndingRemark | str = saver.node or told.ANode()
-    # It saves nothing itself (torch/csrc/autograd/functions/tensor.h).
+    # CopySlices itself saves nothing (torch/csrc/autograd/functions/tensor.h).
     if isinstance(node, str) and node.rpartition("::")[2] == COPY_SLICES:
         node = told.NodeInsideOf(node=node)
     saved = told.SavedBy(node=node, recorded=which_record(saver.operators))
@@ -362,7 +364,7 @@ def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
 
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
-    """What tells who wrote to a tensor, where a program's run did not prove it, and no further run was made."""
+    """Yields the command of a further run that would show who wrote to the tensor, if no run proved it yet."""
     if not trail.traced.asked_again or (modified.saver is not None and modified.watched):
         return
     if any(finding.kind == "unwatched" for finding in trail.findings):
@@ -375,7 +377,7 @@ def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
 def _at(
     remark: EndingRemark, source: SourceRef | None, text: str = "", function: str = "", *, exact: bool = True
 ) -> Line:
-    """A line about a place of your Python: what is written there, in which function and where."""
+    """Returns a line about a place in your Python code: its text, its function and where it is."""
     called = f"{function}{'' if function.startswith('<') else '()'}"
     if not exact:
         remark = told.SomewhereIn(of=remark, function=called)
@@ -393,7 +395,7 @@ def _at(
 
 
 def left_by_error(trail: Trail) -> list[int]:
-    """The numbers of the steps that the error left, outermost first."""
+    """Returns the ids of the hops that the error propagated out of, outermost first."""
     if trail.ending is None or trail.ending.hop is None:
         return []
     callers = {child.id: hop.id for hop in walk(trail.hops) for child in hop.children}

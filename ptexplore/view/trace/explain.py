@@ -1,4 +1,4 @@
-"""One hop explained: what it claims, what that is concluded from, and the observations behind it."""
+"""One hop explained: its claim, the evidence for it, and the observations that it was concluded from."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence
 from ptexplore.view.words.saved import ending_of, row_of
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
-           "library", "launch", "caught")  # of a hop  # fmt: skip
-MOST = 20  # entries of an observation's table that are shown
+           "library", "launch", "caught")  # fields of a hop # fmt: skip
+MOST = 20  # a longer table of an observation is shown by its length
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class ExplainedHop:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A hop's claim in words. `places` pairs a label with a reference; `recorded` are the observations.
+    """A hop's claim in words. `places` are pairs of a label and a reference; `recorded` are the observations.
 
-    `observations` are the same for people to read: of a long table only how long it is.
+    `observations` are the same records for people to read: long tables are replaced by their length.
     """
 
     title: str
@@ -69,19 +69,19 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedEnding:
-    """What the expression raised, as `--explain error --json` prints it."""
+    """How the expression ended, as `--explain error --json` prints it."""
 
     format: int = field(default=TRAIL_FORMAT, kw_only=True)
     ending: Ending
     observations: tuple[SavedObservation, ...]
 
 
-ERROR = "error"  # what `--explain` takes for what the expression raised
-RAISED = ("raised", "thrown", "saved")  # the kinds of observations that an ending is concluded from
+ERROR = "error"  # the argument of `--explain` for the error
+RAISED = ("raised", "thrown", "saved")  # kinds of observations that an ending is concluded from
 
 
 def explain_error(trail: Trail, session: Session | None) -> Explanation:
-    """Explain what the expression raised. Raises PtexploreError (usage) where it raised nothing."""
+    """Explains what the expression raised. Raises PtexploreError (usage) if it raised nothing."""
     ending = trail.ending
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
@@ -101,14 +101,17 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
 
 
 def _with_line(left: LeftFunction) -> SourceRef:
-    """Where a function was left; of a file that no tree has the reason tells the line too."""
+    """Returns the place where an error propagated out of a function.
+
+    For a file in no tree, the reason includes the line.
+    """
     at = left.source
     is_outside = at.path is None and at.line is not None and isinstance(at.reason, OutsideTorch)
     return replace(at, reason=OutsideTorch(f"{at.outside}:{at.line}")) if is_outside else at
 
 
 def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
-    """Explain hop `number`. Raises PtexploreError (usage) where the trail has no such hop."""
+    """Explains hop `number`. Raises PtexploreError (usage) if the trace has no such hop."""
     hops = {hop.id: hop for hop in walk(trail.hops)}
     hop = hops.get(number)
     if hop is None:
@@ -148,12 +151,12 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
 
 
 def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
-    """A fact; of a set that lacks what arguments carry that were not read, with words that say so."""
+    """Returns the fact. If it is a key set without the keys of unread arguments, the value says so."""
     return (name, f"{value}, and what {', '.join(unread)} carries") if name in ("set", "raw") else (name, value)
 
 
 def explanation_to_json(explanation: Explanation) -> str:
-    """The hop as in a saved Trail, with the ids of its children, and its observations: as JSON text."""
+    """Returns JSON text: the hop as a saved trace has it, the ids of its children, and its observations."""
     hop = explanation.hop
     if hop is None:
         assert explanation.ending is not None
@@ -163,7 +166,7 @@ def explanation_to_json(explanation: Explanation) -> str:
 
 
 def _shortened(observation: SavedObservation) -> SavedObservation:
-    """An observation for people to read: of long tables, as the native pass has, only how long they are."""
+    """Shortens an observation of the native pass for people to read: each long table becomes its length."""
     data = {
         name: f"{len(value):,} entries" if isinstance(value, (list, tuple, dict)) and len(value) > MOST else value
         for name, value in observation.data.items()
@@ -172,7 +175,7 @@ def _shortened(observation: SavedObservation) -> SavedObservation:
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
-    """A native frame's instructions, and what the readable tree does with it and why."""
+    """Returns a native frame's instruction count, and how the readable tree treats the frame and why."""
     if hop.instructions is None:
         return []
     of_own = f", {hop.native.own:,} of its own" if hop.native is not None else ""
@@ -182,7 +185,7 @@ def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
 
 
 def _known(record: Any) -> list[tuple[str, str]]:
-    """What a record tells, but for what it leaves at its default."""
+    """Returns the fields of a record with their values, except fields that have their default value."""
     if record is None:
         return []
     values = ((known, getattr(record, known.name)) for known in fields(record))

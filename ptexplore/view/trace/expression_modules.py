@@ -1,4 +1,4 @@
-"""What stands around the parts of an expression: what was called, what the costs are of, what was stepped."""
+"""The text around the parts of an expression: the calls, what the costs measure, and what was stepped."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bound_names, how_stepped
 
-ROWS = 44  # of the table: with what stands around it, it fits a screen
+ROWS = 44  # with the text around it, the table fits a screen
 
 
 def expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
-    """The parts of an expression, and what is told of its run."""
+    """Returns the parts of an expression, with the facts about its run."""
     run = expression_run(trail, session)
     return modules_view(trail, options, run, lambda root: _around(trail, session, run, root))
 
@@ -51,7 +51,7 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
     yield from bound_names(trail)
     modules = Counter(hop.phase for hop in walk(trail.hops) if hop.module is not None)
     more = says.More(few=modules["backward"]) if modules["backward"] else None
-    # Python calls them, or nodes of backward, or TorchScript's interpreter.
+    # Called by Python, by nodes of backward or by TorchScript's interpreter.
     called = says.OperatorCallsBeside(
         count=run.whole.operators,
         at_least=_is_cut(session),
@@ -70,5 +70,5 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
 
 
 def _is_cut(session: Session | None) -> bool:
-    """Whether more ran than the recorder of operators tells."""
+    """Whether more ran than the recorder of operators reports."""
     return any(seen.kind == "cut" and seen.recorder == OPS for seen in (session.observations if session else ()))

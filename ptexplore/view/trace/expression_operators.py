@@ -1,4 +1,4 @@
-"""The operators of an expression, from its hops: each call counts, also one that another operator made."""
+"""The operators of an expression, from its hops. Every call counts, also a call that another operator made."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import bare, call_numbers, counted_parts, everything, facts, place_of, reads
 
 MOST = 22  # rows
-FUNCTIONS = 3  # of Python that are named for one operator
+FUNCTIONS = 3  # Python functions that are named for one operator
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One operator call, and the function of torch's Python nearest around it, with where that is defined."""
+    """One operator call, and the nearest function around it in torch's Python, with its place."""
 
     hop: Hop
     function: str
-    around: tuple[_Call, ...]  # the operator calls that it is inside of, the outermost first
-    key: tuple[str, tuple[str, ...], str]  # what calls that went the same way have in common
-    nodes: dict[str, Hop]  # those that it recorded, by name
+    around: tuple[_Call, ...]  # the operator calls around it, outermost first
+    key: tuple[str, tuple[str, ...], str]  # equal for calls with the same way through the dispatcher
+    nodes: dict[str, Hop]  # the nodes that it recorded, by name
 
 
 def expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    """The distinct operator calls of an expression.
+    """Lays out the distinct operator calls of an expression.
 
-    The cost is in instructions where the whole expression was stepped. Else it is the time of the calls: what was
-    stepped of some says nothing of the others.
+    If the whole expression was stepped, the cost is in instructions. Otherwise it is the time of the calls: the
+    instructions of some calls say nothing about other calls.
     """
     unit = unit_of(trail, session)
     numbers = call_numbers(trail)
@@ -87,7 +87,10 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
 
 
 def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
-    """One call, without the cost that a call around it has, which went the same way."""
+    """Returns one call as an OperatorWay.
+
+    Its cost is 0 if a call around it went the same way, which includes the cost.
+    """
     hop = call.hop
     around = [outer.hop for outer in call.around if outer.key == call.key]
     instructions = 0 if any(outer.instructions is not None for outer in around) else hop.instructions or 0
@@ -110,7 +113,7 @@ def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
 
 
 def _worded(way: OperatorWay, calls: Sequence[_Call], options: Options) -> OperatorWay:
-    """The calls with what is said of all of them: how the first one went, what they ran in libraries and recorded."""
+    """Adds the details: how the first call went, what the calls ran in libraries, launched and recorded."""
     kernel = kernel_of(calls[0].hop)
     told = way_of(calls[0].hop, kernel)
     if kernel is not None and kernel.status != "observed":
@@ -137,7 +140,7 @@ def _lines(way: OperatorWay, calls: Sequence[_Call]) -> Iterator[Line]:
 def _of_shares(
     trail: Trail, session: Session | None, unit: Unit, *, is_nested: bool, is_stepped: bool
 ) -> Iterator[TraceRemark]:
-    """What the shares are parts of."""
+    """Explains which calls are recorded, and the whole that shares are fractions of."""
     yield beside.CallsAreRecorded()
     nested = beside.CountedTwice() if is_nested else None
     if unit == "nanoseconds":
@@ -149,7 +152,7 @@ def _of_shares(
 
 
 def _calls(hops: Sequence[Hop]) -> Iterator[_Call]:
-    """Every operator call."""
+    """Yields every operator call."""
     pending: list[tuple[Hop, str, tuple[_Call, ...]]] = []
     pending += ((hop, "", ()) for hop in reversed(hops))
     while pending:
@@ -166,37 +169,37 @@ def _calls(hops: Sequence[Hop]) -> Iterator[_Call]:
 
 
 def _defined(hop: Hop) -> str:
-    """A function of torch's Python, and where it is defined; "" for what is none, and for your own."""
+    """Returns the name and place of a function in torch's Python; "" for a function of yours and for other hops."""
     if hop.kind != "python" or hop.source.layer is None or hop.source.line is None:
         return ""
     return f"{hop.name}() {PurePosixPath(hop.source.path or '').name}:{hop.source.line}"
 
 
 def _recorded(call: Hop) -> dict[str, Hop]:
-    """The nodes that an operator call recorded, by name."""
+    """Returns the nodes that an operator call recorded, by name."""
     nodes = [part for part in of_call(call) if part.kind == "node" and part.node is not None and part.node.recorded]
     return {bare(node.name).removesuffix("::apply"): node for node in nodes}
 
 
 def _in_libraries(way: OperatorWay) -> tuple[Detail, ...]:
-    """What the first call that ran something in a linked library ran there, and how many calls are unlike it."""
+    """Describes the first call that entered a linked library, and how many calls differ from it."""
     first, alike = next(((ran, calls) for ran, calls in way.libraries if ran), ((), 0))
     unlike = sum(calls for _, calls in way.libraries) - alike
     return (says.RanInLibrary(first=first[0], more=len(first) - 1, unlike=unlike),) if first else ()
 
 
 def _recorded_by(way: OperatorWay) -> Iterator[Detail]:
-    """The nodes that the calls recorded."""
+    """Yields the nodes that the calls recorded."""
     for name, count in way.recorded:
         if count == way.calls:
             yield says.Records(node=name)
-        else:  # of the others no node is left in the graph: a write in place may have taken its place
+        else:  # for the other calls no node is left in the graph: a write in place may have replaced it
             yield says.RecordsSometimes(node=name, seen=count, calls=way.calls)
 
 
 def _next_steps(
     trail: Trail, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
 ) -> tuple[NextStep, ...]:
-    """The costliest call opened, and everything."""
+    """Returns two commands: open the costliest call, and list everything."""
     first = (typed(options, beside.FirstRowOpened(), "--open", ordered[0].opens),) if ordered else ()
     return (*first, everything(trail, options, session))

@@ -1,8 +1,9 @@
-"""A traced expression as parts to read: its modules, what it calls itself, backward; each with what it cost.
+"""The parts of a traced expression with their costs: modules, the calls that it makes itself, and backward.
 
-The cost is in instructions where the whole expression was stepped; else in nanoseconds, those of operator calls and
-nodes alone; else none is known. A function of yours has parts as the expression has, also where torch calls it back
-(a closure). What torch's own Python calls belongs to the module, or the call, around it.
+If the whole expression was stepped, the cost is in instructions. Otherwise it is in nanoseconds, measured only at
+operator calls and nodes; without these measurements no cost is known. A function of yours has parts in the same way as
+the expression, also if torch calls it back (a closure). Calls inside torch's own Python belong to the module or call
+around them.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
 
-CALLS_MODULES = "torch/nn/modules/module.py"  # whose functions call a module's forward, and its hooks
+CALLS_MODULES = "torch/nn/modules/module.py"  # its functions call a module's forward and its hooks
 FORWARD = "forward"
-PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # how nn.Module calls forward: the same for every module
+PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # nn.Module calls forward through these, for every module
 
 
 def unit_of(trail: Trail, session: Session | None) -> Unit:
-    """In what the costs of a trail's parts are."""
+    """Returns the unit of the costs of a trace's parts."""
     if any(part != "operator" for part in counted_parts(session)):
         return "instructions"
     return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
 
 
 def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Iterator[TraceRemark]:
-    """What times of operator calls are of; `with_nodes`: those of nodes of backward, too."""
+    """Says how operator calls were timed. `with_nodes`: nodes of backward were timed too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
         inside = (inner for hop in outermost_timed(trail.hops) for inner in walk(hop.children))
         called = any(hop.kind == "python" for hop in inside)
@@ -53,23 +54,24 @@ def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Ite
 
 
 def modules_in(trail: Trail) -> int:
-    """How many calls of modules there were."""
+    """Returns the number of module calls."""
     return sum(1 for hop in walk(trail.hops) if hop.module is not None)
 
 
-# The part that a call recorded a node in, and of an operator its name and which call of that name in the part it is.
+# Where a node was recorded: the part, the operator's name, and the index of the call among the part's calls of that
+# operator. For a torch.autograd.Function the name is None.
 _Recorder = tuple[PartInMaking, str | None, int]
 
 
 def expression_run(trail: Trail, session: Session | None) -> Run:
-    """What an expression ran: its parts, in the order in which they were first called."""
+    """Returns what an expression ran as a tree of parts, in the order in which they were first called."""
     gathering = _Gathering(trail, session)
     whole = unrolled(gathering.finished(gathering.root))[0]
     return Run(whole, gathering.unit, _unweighed(session, whole.saved))
 
 
 def _unweighed(session: Session | None, saved: int) -> Unweighed:
-    """What is kept for backward beside the bytes that parts have."""
+    """Returns the memory saved for backward that no part has in its bytes."""
     observations = session.observations if session is not None else ()
     kept = max(saved, sum(each.bytes for each in records(observations, "kept", KeptForBackward)))
     through_views = any(node.name.endswith(COPY_SLICES) for node in records(observations, "graph", GraphNode))
@@ -85,32 +87,32 @@ class _Gathering:
         self.counted = counted_parts(session)
         self.root = PartInMaking("program", trail.expression, calls=1, first=0)
         self.signatures = Shapes()
-        self.met = 0  # parts and operator calls, in order
-        # By sequence number: the part that called what has it last, and which of its calls that is.
+        self.met = 0  # counts parts and operator calls, to keep their order
+        # By sequence number: the part whose call had this number last, and which of the part's calls it is.
         self.recorders: dict[int, _Recorder] = {}
         wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
         self.events = {e.observation: e for e in records((o for o in seen if o.id in wanted), "event", Event)}
-        # Functions that ran an operator in one call or another: each call of theirs counts.
+        # Functions that ran an operator in at least one call. All calls of these functions count.
         self.running: set[tuple[str, SourceRef | None]] = set()
         folded(trail.hops, self.note_running)
-        self.costs: dict[int, int] = {}  # by hop
+        self.costs: dict[int, int] = {}  # by hop id
         folded(trail.hops, self.note_cost)
-        self.called: dict[int, int] = {}  # by hop of a node: the operators that it called
+        self.called: dict[int, int] = {}  # by the hop id of a node: how many operators it called
         folded(trail.hops, self.note_called)
-        self.kept: dict[int, int] = {}  # by hop: the bytes that what it recorded, or what it called, keeps for backward
+        self.kept: dict[int, int] = {}  # by hop id: bytes kept for backward by everything inside
         folded(trail.hops, self.note_kept)
         with_python = {0, *(event.thread for event in records(seen, "event", Event) if event.type in OF_PYTHON)}
         for hop in trail.hops:
             if hop.kind == "op" and hop.thread not in with_python:
-                continue  # a kernel computes with threads of its own, and called it there: operators' own calls
+                continue  # the kernel called it in a thread of its own: it counts for the operator around it
             unrolled(self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False))
         if self.unit == "instructions":
             told = sum(n for part, n in self.counted.items() if part != "operator")
             self.root.cost = max(told, self.root.cost)
 
     def backward(self) -> PartInMaking:
-        """The part that is backward, made on first sight."""
+        """Returns the part for backward; makes it at the first call."""
         part = self.root.inside.get("backward")
         if part is None:
             part = self.root.inside["backward"] = PartInMaking(
@@ -121,11 +123,11 @@ class _Gathering:
         return part
 
     def cost(self, hop: Hop) -> int:
-        """What a hop cost, with all inside of it."""
+        """Returns the cost of a hop with everything inside it."""
         return self.costs[hop.id]
 
     def note_cost(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """Note what a hop cost: of what is inside of it the outermost that was measured counts."""
+        """Stores the cost of a hop: the measured cost if there is one, else the sum of the costs inside it."""
         measured = None
         if self.unit == "instructions":
             measured = hop.instructions
@@ -135,17 +137,20 @@ class _Gathering:
         return self.costs[hop.id]
 
     def note_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """Note how many outermost operator calls are inside of a hop."""
+        """Stores how many operator calls are inside a hop, without operators inside these.
+
+        Returns the count for the hop around it.
+        """
         self.called[hop.id] = sum(inside)
         return hop.calls if hop.kind == "op" else sum(inside)
 
     def note_kept(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """Note the bytes that are kept for backward."""
+        """Stores the bytes that a hop and everything inside it keep for backward."""
         self.kept[hop.id] = (hop.saved or 0) + sum(inside)
         return self.kept[hop.id]
 
     def note_running(self, hop: Hop, inside: tuple[bool, ...]) -> bool:
-        """Note what tells a hop from others in which an operator or a node ran."""
+        """Stores the identity of a function in which an operator or a node ran. Returns whether one ran."""
         if not (any(inside) or hop.kind in ("op", "node")):
             return False
         if hop.kind in CALLED:
@@ -153,9 +158,9 @@ class _Gathering:
         return True
 
     def take(self, hop: Hop, owner: PartInMaking, *, inside_of_torch: bool, by_module: bool = False) -> Unrolling[None]:
-        """Count a hop, and all inside of it, for its owner, or for the part that it is.
+        """Counts a hop and everything inside it: for `owner`, or for the part that the hop itself is.
 
-        `by_module`: what calls a module's forward called it, too: a hook.
+        `by_module`: the code that calls a module's forward made this call too, so it is a hook.
         """
         if owner.kind == "backward":
             yield self.of_backward(hop, owner)
@@ -179,7 +184,7 @@ class _Gathering:
         yield self.body(hop, owner, inside_of_torch=inside_of_torch)
 
     def body(self, hop: Hop, owner: PartInMaking, *, inside_of_torch: bool) -> Unrolling[None]:
-        """Count what a hop did itself, and all inside of it, for its owner."""
+        """Counts for `owner` the hop's own instructions and everything inside the hop."""
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:
@@ -187,7 +192,7 @@ class _Gathering:
             yield self.take(child, owner, inside_of_torch=inside_of_torch, by_module=is_hook)
 
     def call(self, hop: Hop, outer: PartInMaking) -> PartInMaking:
-        """The part of a call; what is inside of a call of the same function belongs to that one."""
+        """Returns the part of a call. A recursive call belongs to the outermost part of the same function."""
         meant = self.decorated(hop)
         name, source = _identity(meant)
         same = next(
@@ -198,9 +203,9 @@ class _Gathering:
         return part
 
     def decorated(self, hop: Hop) -> Hop:
-        """The function that a decorator's own one stands for: the only function of Python in it that ran an operator.
+        """Returns the function behind a decorator's wrapper: the only Python function inside it that ran an operator.
 
-        As of Optimizer.step, around which torch puts profile_hook_step's wrapper, and of what no_grad() decorates.
+        Examples: torch wraps Optimizer.step in the wrapper of profile_hook_step; no_grad() wraps what it decorates.
         """
         while hop.kind == "python" and hop.python is not None and MADE_INSIDE in (hop.python.qualname or ""):
             nearest = outermost(hop.children, lambda inner: inner.kind in CALLED)
@@ -213,7 +218,7 @@ class _Gathering:
     def part(
         self, outer: PartInMaking, kind: PartKind, name: str, type_: str | None, source: SourceRef | None, *more: object
     ) -> PartInMaking:
-        """The part of that name inside of another one, with one call more."""
+        """Returns the part of that name inside `outer`, and counts one more call of it."""
         key = (kind, name, type_, source, *more)
         part = outer.inside.get(key)
         if part is None:
@@ -223,7 +228,7 @@ class _Gathering:
         return part
 
     def module(self, hop: Hop, outer: PartInMaking) -> PartInMaking:
-        """The part of a module's call."""
+        """Returns the part of a module's call."""
         module = hop.module
         assert module is not None
         forward = next((h for h in walk(hop.children) if h.kind == "python" and h.name not in PLUMBING), None)
@@ -232,13 +237,16 @@ class _Gathering:
         return self.part(outer, "module", name, module.type, source, module.root, module.name)
 
     def add(self, owner: PartInMaking, cost: int) -> None:
-        """Count a cost for a part and those around it."""
+        """Adds a cost to a part and to all parts around it."""
         for part in owner.outwards():
-            # The instructions of the whole phase are counted already.
+            # `backward` already has the instructions of its whole phase.
             part.cost += 0 if part.kind == "backward" and self.unit == "instructions" else cost
 
     def operator(self, hop: Hop, owner: PartInMaking) -> None:
-        """Count a call of an operator, with all inside of it; a module in there (of a subclass, a mode) has no row."""
+        """Counts an operator call with everything inside it.
+
+        A module inside it (called by a subclass or a mode) has no row.
+        """
         cost = self.cost(hop)
         saved = self.kept[hop.id]
         self.met += 1
@@ -252,20 +260,29 @@ class _Gathering:
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
     def records(self, hop: Hop, owner: PartInMaking, name: str) -> None:
-        """Remember the numbers of what a call ran: nodes that these record are those of the last call of that name."""
+        """Remembers the sequence numbers of everything that a call ran.
+
+        Nodes with these numbers belong to the last call of that name.
+        """
         for inner in walk([hop]):
             if inner.kind in ("op", "native") and inner.sequence is not None:
                 self.recorders[inner.sequence] = owner, name, len(owner.own[name]) - 1
 
     def sizes(self, hop: Hop) -> object:
-        """The sizes of what an operator was given; what equals nothing else where they aren't known."""
+        """Returns the dtypes and sizes of an operator's inputs.
+
+        If they are not known, returns an object that equals no other.
+        """
         event = self.events.get(next(iter(hop.evidence), 0))
         if event is None:
             return object()
         return tuple(_sizes(value) for value in event.inputs)
 
     def of_backward(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
-        """Count what backward ran: nodes, each for the part whose call recorded it too, operators, your functions."""
+        """Counts what backward ran: nodes, operators and functions of yours.
+
+        A node also counts for the part whose call recorded it.
+        """
         for inner in outermost([hop], lambda inner: inner.kind in ("node", "op") or self.is_called_back(inner)):
             if inner.kind in ("node", "op"):
                 yield self.one_of_backward(inner, owner)
@@ -273,21 +290,24 @@ class _Gathering:
                 yield self.called_back(inner, owner)
 
     def is_called_back(self, hop: Hop) -> bool:
-        """Whether a call in backward has a row: of a module, or of a function of yours that ran an operator.
+        """Whether a call in backward has a row: a call of a module, or of a function of yours that ran an operator.
 
-        As a hook, the backward of a torch.autograd.Function, what a checkpoint computes again.
+        Examples: a hook, the backward of a torch.autograd.Function, code that a checkpoint runs again.
         """
         return hop.module is not None or (is_yours(hop) and _identity(hop) in self.running)
 
     def called_back(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
-        """Count a call of Python that backward made, with all inside of it."""
+        """Counts a Python call that backward made, with everything inside it."""
         is_module = hop.module is not None
         part = self.module(hop, owner) if is_module else self.call(hop, owner)
         yield self.body(hop, part, inside_of_torch=is_module)
 
     def one_of_backward(self, hop: Hop, owner: PartInMaking) -> Unrolling[None]:
-        """Count a node, or an operator beside nodes; what a node called back is counted for itself."""
-        # What an operator calls back (a subclass's Python, a mode's) is in that operator's own figures.
+        """Counts a node, or an operator that no node called.
+
+        Functions that the node called back are counted as parts of their own.
+        """
+        # An operator's own figures include Python that it calls back (of a subclass or a mode).
         inside = outermost(
             hop.children if hop.kind == "node" else (), lambda h: h.kind == "op" or self.is_called_back(h)
         )
@@ -302,7 +322,7 @@ class _Gathering:
         self.met += 1
         told = OwnOperators(name=name, calls=hop.calls, cost=own_cost, operators=called, saved=saved, first=self.met)
         owner.own.setdefault(name, []).append(told)
-        if owner.kind != "backward":  # with create_graph, what nodes call is recorded as well
+        if owner.kind != "backward":  # with create_graph, autograd also records the operators that nodes call
             self.records(hop, owner, name)
         self.add(owner, own_cost)
         owner.add(told)
@@ -317,10 +337,10 @@ class _Gathering:
             yield self.called_back(inner, owner)
 
     def recorder(self, hop: Hop) -> _Recorder | None:
-        """The call that recorded a node; None where no call has its number.
+        """Returns which call recorded a node, or None if no call has the node's sequence number.
 
-        What was written to in place through a view has a node CopySlices around that of the call
-        (torch/csrc/autograd/functions/tensor.cpp). It has a number of its own, which no call has.
+        A write in place through a view puts a node CopySlices around the node of the call
+        (torch/csrc/autograd/functions/tensor.cpp). CopySlices has a sequence number that no call has.
         """
         if hop.kind != "node":
             return None
@@ -331,7 +351,7 @@ class _Gathering:
         return recorder
 
     def finished(self, part: PartInMaking) -> Unrolling[Finished]:
-        """A part with its parts, alike ones joined; and its signature."""
+        """Returns a part with the parts inside it, alike ones joined, and its signature."""
         inside = yield each(self.finished(inner) for inner in part.inside.values())
         return finished(part, inside, tuple(part.ran), self.signatures)
 
@@ -347,31 +367,31 @@ def _node(hop: Hop) -> str:
 
 
 def _called(hop: Hop) -> str:
-    """How a call of the expression is named: a function of Python by its qualified name, else as Python calls it."""
-    if hop.kind == "node":  # its `op` is the operator that recorded it
+    """Returns the name of a call: the qualified name of a Python function, else the name that Python calls it by."""
+    if hop.kind == "node":  # a node's `op` is the operator that recorded it
         return _node(hop)
     if hop.kind in ("python", "binding"):
         return native.called_in_python(hop) or bare(hop.name)
     return hop.op or hop.name
 
 
-OF_PYTHON = ("frame", "builtin", "sets")  # the types of events that Python alone makes
-CALLED = ("python", "binding", "op", "node")  # the kinds of what an expression calls itself
+OF_PYTHON = ("frame", "builtin", "sets")  # the types of events that only Python makes
+CALLED = ("python", "binding", "op", "node")  # the kinds of hops that can be parts
 
 
 def _identity(hop: Hop) -> tuple[str, SourceRef | None]:
-    """What tells one function, operator or node from others."""
+    """Returns the name and the place that identify a function, operator or node."""
     return _called(hop), place_of(hop)
 
 
 def is_timed(hop: Hop) -> bool:
     """Whether a hop is an operator call or a node that was timed.
 
-    A range that is marked for the profiler is neither: a torch.autograd.Function's forward is Python.
+    A profiler range is neither: the forward of a torch.autograd.Function is Python code.
     """
     return hop.time is not None and hop.kind in ("op", "node")
 
 
 def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """The operator calls and nodes that were timed, without those inside of one that was."""
+    """Yields the operator calls and nodes that were timed, except those inside another timed one."""
     return outermost(hops, is_timed)

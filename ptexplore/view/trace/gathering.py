@@ -1,6 +1,6 @@
-"""How a tree of parts (`model/run.py`) is gathered call by call, and finished: parts that are alike become one.
+"""Builds a tree of parts (`model/run.py`) call by call, and finishes it: alike parts become one.
 
-Parts that ran the same operators on the same sizes side by side are one part with several names.
+Neighbouring parts that ran the same operators on the same sizes become one part with several names.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
 from ptexplore.view.trace.alike import Shapes
 
-_MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member of a list of modules: `layers.0`
-Signature = int  # the shape of parts that ran the same operators on the same sizes
+_MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member in a list of modules: `layers.0`
+Signature = int  # the number of a shape: equal for parts that ran the same operators on the same sizes
 
 
 @dataclass(eq=False)
 class PartInMaking:
-    """A part while it is gathered; `inside`: its parts by what tells them apart, in the order of their first calls.
+    """A part while it is gathered. `inside` has its parts by identity, in the order of their first calls.
 
-    Its weights are those of the operators that it called itself, but for `cost`, which has all.
+    Its weights count only the operators that it called itself, except `cost`, which counts everything.
     """
 
     kind: PartKind
@@ -38,21 +38,21 @@ class PartInMaking:
     operators: int = 0
     saved: int = 0
     device: int = 0
-    first: int | None = None  # the place of the first of its calls; None where it made none
+    first: int | None = None  # the position of its first call; None if it made no call
     inside: dict[object, Self] = field(default_factory=dict)
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
-    ran: list[object] = field(default_factory=list)  # operators with the sizes that they were given
+    ran: list[object] = field(default_factory=list)  # operators with their input sizes
     at_least: bool = False
 
     def outwards(self) -> Iterator[Self]:
-        """The part and those around it."""
+        """Yields the part and the parts around it."""
         part: Self | None = self
         while part is not None:
             yield part
             part = part.outer
 
     def add(self, told: Weighed) -> None:
-        """Count what ran in it itself, but for what is measured of the part."""
+        """Adds something that ran in the part itself. Weights that are measured for a part as a whole are not added."""
         for weight in SUMMED:
             setattr(self, weight, getattr(self, weight) + getattr(told, weight))
 
@@ -61,9 +61,9 @@ Finished = tuple[Part, Signature]
 
 
 def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, ...], signatures: Shapes) -> Finished:
-    """A part with what is inside of it, alike ones joined, its costliest operators first; and its signature.
+    """Returns a part with its parts, alike ones joined, and with its costliest operators first; and its signature.
 
-    `ran` says which operators it ran itself, and on what; `signatures` has those that were met.
+    `ran` says which operators the part ran itself, and on which sizes. `signatures` keeps the known signatures.
     """
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
     alike = (*same, part.calls, ran, tuple(signature for _, signature in inside))
@@ -84,9 +84,9 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
 
 
 def _joined(parts: Iterable[Finished]) -> Iterator[Part]:
-    """The parts in the order of their first calls; those that are alike as one, where the first of them stands.
+    """Yields the parts in the order of their first calls. Alike parts become one, at the position of the first.
 
-    Modules are joined if they stand side by side, or if they are members of one list: their names end with a number.
+    Modules are joined if they are neighbours, or if they are members of one list: their names end with a number.
     """
     alike: list[tuple[Signature, list[Part]]] = []
     for part, signature in parts:
@@ -108,7 +108,7 @@ def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature,
 
 
 def _as_one(parts: Sequence[Part], *, named: bool = True) -> Unrolling[Part]:
-    """Parts of the same structure as one: sums, and the names of all, or those of the first."""
+    """Joins parts of the same structure into one: the sums, with all names or only the names of the first part."""
     first = parts[0]
     names = tuple(name for part in parts for name in part.names or (part.name,))
     within = yield each(_as_one(inner, named=False) for inner in zip(*(part.parts for part in parts), strict=False))
@@ -122,7 +122,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Unrolling[Part]:
 
 
 def sum_of_own(given: Iterable[Iterable[OwnOperators]]) -> Iterator[OwnOperators]:
-    """The calls of each operator as one."""
+    """Yields the sum of all calls for each operator."""
     by_name: dict[str, list[OwnOperators]] = {}
     for operators in given:
         for own in operators:

@@ -1,4 +1,4 @@
-"""What every sign and every word of a view means: `--explain legend`."""
+"""The meaning of every sign and word in a view: `--explain legend`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ptexplore.view.words.legend import (
 
 
 def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
-    """The signs and words of this view, each with what it means; of a tree those of its rows."""
+    """Returns the signs and words of this view with their meanings. For a tree, also those of its rows."""
     return tuple(_signs(page))
 
 
 def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
-    """The figures of an expression's modules."""
+    """Yields the figures in the view `modules` of an expression."""
     if any(row.share is not None for row in page.table):
         yield _sign("share-of-whole", SHARES["time" if "time" in page.columns else "instructions"])
     yield from ((name, OF_EXPRESSIONS[name]) for name in page.columns)
@@ -38,7 +38,7 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
-    """The figures of a path, or of operators."""
+    """Yields the figures in the views `path` and `operators`."""
     if any(row.share is not None for row in page.table):
         yield _sign("share", SHARES["time of calls" if "time" in page.columns else "instructions of steps"])
     if "time" in page.columns:
@@ -85,6 +85,6 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _sign(code: str, of: str) -> tuple[str, str]:
-    """A sign whose meaning names something."""
+    """Returns a sign whose meaning contains a name: `of` is put in for it."""
     sign, means = SIGNS[code]
     return sign, means.format(of)

@@ -1,4 +1,4 @@
-"""The lines under a row: why a key was chosen, where things stand in source, and what is only declared there."""
+"""The lines below a row: why a dispatch key was chosen, where the code is, and which places only declare a function."""
 
 from __future__ import annotations
 
@@ -13,31 +13,34 @@ from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
-LONG_FORMULA = 100  # characters of a formula that are worth their room; its line has the rest
+LONG_FORMULA = 100  # characters; a longer formula is cut, since its line in derivatives.yaml has all of it
 
 
 def formulas_of(hop: Hop) -> str:
-    """The formulas by which a node differentiates, as derivatives.yaml has them: "self = grad; other = grad * 2".
+    """Returns the derivative formulas of a node as derivatives.yaml has them: "self = grad; other = grad * 2".
 
-    An input that is known to need no gradient has none.
+    Leaves out inputs that are known to need no gradient. Cuts a text of more than LONG_FORMULA characters.
     """
     text = "; ".join(f"{f.inputs} = {f.text}" for f in run_formulas(hop) if f.text)
     return text if len(text) <= LONG_FORMULA else f"{text[: LONG_FORMULA - 1].rstrip()}…"
 
 
 def run_formulas(hop: Hop) -> tuple[FormulaRef, ...]:
-    """The formulas of a node that run backward: not those of inputs that are known to need no gradient."""
+    """Returns the backward formulas of a node, without those for inputs that are known to need no gradient."""
     known = hop.derivative.formulas if hop.derivative is not None else ()
     return tuple(f for f in known if f.mode == "backward" and f.needed is not False)
 
 
 def short(name: str) -> str:
-    """A C++ name without the long namespaces that every generated node and formula function shares."""
+    """Removes the long namespaces that all generated nodes and formula functions share."""
     return name.removeprefix("torch::autograd::generated::details::").removeprefix("torch::autograd::generated::")
 
 
 def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
-    """All lines of one hop; with `full` also every reason that they do not tell already."""
+    """Returns the lines of one hop.
+
+    With `full`, also adds each reason that the lines do not contain yet, and the calls not taken.
+    """
     lines: list[Line] = []
     if hop.kind == "key":
         lines += reasoning(hop)
@@ -53,26 +56,30 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
 
 
 def caught(hop: Hop) -> Iterator[Line]:
-    """What an operator's error says that was caught, and the line of C++ that made it."""
+    """Yields a line with the message of an operator's error that was caught, and the C++ line that raised it."""
     if hop.caught is not None and hop.caught.message:
         yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
 
 
 def told_of_launch(hop: Hop) -> tuple[Launched, OnDevice]:
-    """How long a device took for what it was given."""
+    """Returns the details of a launch: that it was launched, and how long the device took."""
     took = hop.launch.took if hop.launch is not None else None
     return Launched(), OnDevice(took=seconds(took) if took is not None else "")
 
 
 def _not_taken(call: CallNotTaken) -> Line:
-    """A call that the text allows and this run did not make: where it stands, and what it hangs on."""
+    """Returns the line of a call that the source contains and this run did not make: its place and its condition."""
     through = f" through {', '.join(call.through)}" if call.through else ""
     line = Line("place", f"not taken here: {call.stub}{through}, at", call.called_at)
     return replace(line, also=Line("place", "under the condition at", call.condition)) if call.condition else line
 
 
 def reasoning(hop: Hop) -> list[Line]:
-    """Why this key: the sets by argument at a call's first key, what was passed over, what the table says."""
+    """Returns the lines that explain why this key was chosen.
+
+    At the first key of a call: the key set of each argument and the thread-local sets. Then: how an earlier kernel
+    redispatched, which keys were skipped, and the entry in the dispatch table.
+    """
     dispatch = hop.dispatch or Dispatch("", "", "", ())
     lines = []
     if dispatch.arguments is not None:
@@ -103,18 +110,21 @@ def reasoning(hop: Hop) -> list[Line]:
 
 
 def left_out(dispatch: Dispatch) -> tuple[str, ...]:
-    """The arguments whose keys are not in the set that is told: not read, and no register had the whole set."""
+    """Returns the unread arguments, whose keys are missing from the printed set.
+
+    If the native pass read the whole set from a register, no keys are missing.
+    """
     return dispatch.unread if dispatch.observed_raw is None else ()
 
 
 def _transform(layer: TransformLayer) -> Line:
-    """A transform that is on, with the dimensions that it maps over."""
+    """Returns the line of an active function transform, with the dimensions that it maps over."""
     dims = ", ".join(f"{name} over dimension {dim}" for name, dim in layer.dims.items())
     return Line("reason", f"inside {layer.kind.lower()}, level {layer.level}{f': {dims}' if dims else ''}")
 
 
 def _fold(keys: str) -> str:
-    """The sixteen autocast keys that are always excluded say no more than one."""
+    """Shortens more than two Autocast keys to their number: all sixteen are always excluded, so names add nothing."""
     names = keys.split(", ")
     autocast = [n for n in names if n.startswith("Autocast")]
     others = [n for n in names if not n.startswith("Autocast")]
@@ -122,12 +132,18 @@ def _fold(keys: str) -> str:
 
 
 def places(hop: Hop) -> list[Line]:
-    """Where a hop is: the YAML entry and entry point of an operator, body and registration of a kernel, formulas."""
+    """Returns the lines with the places of a hop. Neighbouring places in the same file share a line.
+
+    An operator has its YAML entry and its entry point, a kernel its body and its registration, a node its formulas.
+    """
     return _together(_places(hop))
 
 
 def brief_places(hop: Hop) -> list[Line]:
-    """The one place that says most about a hop; all of those of a node, whose formulas are what it is."""
+    """Returns the one place that says most about a hop.
+
+    A node keeps all its places, since its formulas are its content.
+    """
     if hop.kind == "node":
         return places(hop)
     known = (hop.source, hop.declaration, hop.registration)
@@ -135,7 +151,7 @@ def brief_places(hop: Hop) -> list[Line]:
 
 
 def _together(lines: list[Line]) -> list[Line]:
-    """Two places in the same file, one after the other, on one line."""
+    """Puts two neighbouring places in the same file on one line."""
     together: list[Line] = []
     for line in lines:
         if together and together[-1].also is None and _same_file(together[-1].ref, line.ref):
@@ -185,14 +201,15 @@ def _places(hop: Hop) -> list[Line]:
 
 
 def leads_somewhere(ref: SourceRef) -> bool:
-    """Whether a reference leads anywhere: to a line, or to several that it can be."""
+    """Whether a reference has a line, or several candidate lines."""
     return ref.line is not None or bool(ref.candidates)
 
 
 def impl_lines(hop: Hop, label: str = "") -> list[Line]:
-    """A hand-written function's place: its body where a tree has it, else its declaration, said to be that.
+    """Returns the place of a hand-written function: its body if a tree has it, else its declaration ("declared at").
 
-    A body of another version stands beside the declaration, which is the running version's own.
+    If the body is from another version, the declaration is shown too, since the declaration is from the running
+    version.
     """
     body = Line("place", label, hop.source)
     if hop.declaration is None or (leads_somewhere(hop.source) and hop.source.precision != "version-skew"):

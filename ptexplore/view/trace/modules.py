@@ -1,4 +1,4 @@
-"""The view `modules`: the parts of what ran, with their time, what they saved, and their backward."""
+"""The view `modules`: the parts of what ran, with their time, saved bytes and backward."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, 
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import all_in_words, worded
 
-NODES = 4  # of backward, those that took longest
-FEW, LISTED = 8, 24  # rows: of fewer than the first, operators have rows too, as long as all are not more than these
-NOTICED = 0.2  # the share of what a part did itself from which on Python is named beside the operators
-NOTHING = 0.001  # the share from which on a part that called no operator is shown
-LEAST_NAMED = 0.01  # the share of an operator that is named there
-COSTLIEST = 4  # operators that the line about them names
-LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # shares below which parts are left out, in turn
-OWN_ROW = 0.005  # the share from which on an operator that a part of a program called itself has a row
+NODES = 4  # nodes of backward that have rows: the costliest
+FEW, LISTED = 8, 24  # rows: with at most FEW, operators get rows too if all fit into LISTED
+NOTICED = 0.2  # of a part's own work: from this share on, Python is named beside the operators
+NOTHING = 0.001  # from this share on, a part that called no operator is shown
+LEAST_NAMED = 0.01  # from this share on, the line about the costliest operators names one
+COSTLIEST = 4  # at most so many operators are named in that line
+LEAST = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # the least share of a part with a row; tried in turn
+OWN_ROW = 0.005  # from this share on, an operator that a program's part called itself has a row
 AT_LEAST = "≥"
-TELLS_NO_SAVED = (2, 6)  # the newest release that was seen not to tell what a node saved without unpacking it
+TELLS_NO_SAVED = (2, 6)  # the newest release known not to say what a node saved without unpacking it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AroundParts:
-    """What stands around the rows of one kind of trace; `most`: so many rows fit, with all that."""
+    """The text around the rows for one kind of trace. `most`: so many rows fit a screen together with that text."""
 
     most: int
     facts: tuple[TraceRemark, ...]
     findings: tuple[TraceRemark, ...]
-    measured: tuple[TraceRemark, ...]  # what the costs are of
+    measured: tuple[TraceRemark, ...]  # what the costs measure
     further: tuple[TraceRemark, ...] = ()
     told: str = WHAT_IT_IS
 
@@ -49,10 +49,10 @@ class AroundParts:
 def modules_view(
     trail: Trail, options: Options, run: Run, around_of: Callable[[Part], AroundParts]
 ) -> TrailView | None:
-    """The parts of what ran, as many as fit. `around_of` says what stands around those of one part.
+    """Returns the parts of what ran, as many as fit. `around_of` returns the text around the rows of one part.
 
-    What `options.opened` names may be no part, but an operator: None then, unless this view was asked for by name,
-    which raises PtexploreError (usage).
+    `options.opened` may name an operator and no part. The result is then None. If this view was asked for by name,
+    PtexploreError (usage) is raised instead.
     """
     root = run.whole if options.opened is None else _part(run.whole, options.opened)
     if root is None:
@@ -101,7 +101,7 @@ def _hidden_parts(hidden: int, root: Part) -> Iterator[TraceRemark]:
 
 
 def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[TraceRemark]:
-    """In which order rows stand, what the last one of those inside a row can be, and what a sign at figures says."""
+    """Explains the order of the rows, the last row inside a row, and the sign beside figures."""
     if any(row.level for row in rows):
         has_threads = any(part.kind == "thread" for part in root.walk())
         yield beside.RowsOrdered(rest=any(row.is_rest for row in rows), threads=has_threads)
@@ -110,7 +110,10 @@ def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[TraceRemark]:
 
 
 def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:
-    """The columns in which some row says something, and the rows with these alone; without calls if each is one."""
+    """Returns the columns that say something in some row, and the rows with only these columns.
+
+    The column of calls is left out if every row is called once.
+    """
     nothing = {"calls": ("", "1")}
     used = [n for n, name in enumerate(columns)
             if any(row.cells[n] not in nothing.get(name, ("",)) for row in rows if n < len(row.cells))]  # fmt: skip
@@ -119,7 +122,7 @@ def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[
 
 
 def _part(whole: Part, name: str) -> Part | None:
-    """The part of that name, or whose name ends with it; None where there is none."""
+    """Returns the part with that name, or whose name ends with it; None if there is none."""
     parts = [(part, (part.name, *part.names, part.type, row)) for part, row in _with_row_names(whole)]
     part_named = next((part for part, names in parts if name in names), None)
     ends = (part for part, names in parts if any((known or "").endswith(f".{name}") for known in names))
@@ -127,7 +130,7 @@ def _part(whole: Part, name: str) -> Part | None:
 
 
 def _with_row_names(whole: Part) -> Iterator[tuple[Part, str]]:
-    """A part and all inside of it, each with the name that its row has."""
+    """Yields a part and all parts inside, each with the name in its row."""
     pending = [(whole, "")]
     while pending:
         part, module = pending.pop()
@@ -143,10 +146,10 @@ def _no_part(whole: Part, name: str) -> PtexploreError:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is the same for all rows of a table of parts: the run, the columns, the least share that has a row.
+    """What all rows of a table of parts have in common: the run, the columns, the least share that has a row.
 
-    `opened`: every operator has a row. `each_call`: each call that ran is known, so that operators are named, and how
-    often they were called stands at their names.
+    `opened`: every operator has a row. `each_call`: every call is known. Operators are then named, with the number of
+    their calls beside the name.
     """
 
     run: Run
@@ -154,30 +157,33 @@ class Shown:
     least: float = 0.0
     opened: bool = False
     each_call: bool = False
-    lists: bool = False  # each operator that an innermost part called has a row, if these are more than its row names
-    deepest: int | None = None  # the last level that has rows, where no cost tells which parts to leave out
+    lists: bool = False  # operators of an innermost part have rows, if a line cannot name them all
+    deepest: int | None = None  # the last level with rows, if no cost says which parts to leave out
 
     @property
     def wall(self) -> int:
-        """The cost of the whole, of which shares are."""
+        """The cost of the whole, which shares are fractions of."""
         return max(self.run.whole.cost, 1)
 
     def has(self, part: Part) -> bool:
-        """Whether a part has a row: it took enough time, and called an operator or took more than nothing."""
+        """Whether a part has a row: its share is large enough, and it called an operator or took noticeable time."""
         share = part.cost / self.wall
         return share >= self.least and (part.operators > 0 or share >= NOTHING)
 
     def goes_below(self, level: int) -> bool:
-        """Whether what is inside of a part on this level may have rows."""
+        """Whether parts inside a part on this level may have rows."""
         return self.deepest is None or level < self.deepest
 
     def share(self, cost: int) -> float | None:
-        """The share of the whole; None where nothing was measured, as of what ran in another thread or behind a cut."""
+        """Returns the share of the whole.
+
+        None if nothing was measured, for example in another thread or after a cut.
+        """
         return cost / self.wall if not self.each_call or (cost and self.wall > 1) else None
 
 
 def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:
-    """The rows of a part and all inside of it, and how many parts are left out, those of the least time first."""
+    """Returns the rows of a part and of all parts inside, and how many parts are left out, the cheapest first."""
     rows: tuple[ScreenRow, ...] = ()
     for less in _ever_less(root, shown):
         shown = less
@@ -189,7 +195,7 @@ def fitting(root: Part, shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...],
 
 
 def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
-    """Ways to show ever less of a part: without what cost least; where no cost is known, without what is deepest."""
+    """Yields ways to show less of a part: without the cheapest parts, or, if no cost is known, without the deepest."""
     if root.cost:
         yield from (replace(shown, least=least) for least in LEAST)
         return
@@ -199,14 +205,14 @@ def _ever_less(root: Part, shown: Shown) -> Iterator[Shown]:
 
 
 def _rows(parts: Iterable[Part], shown: Shown) -> list[ScreenRow]:
-    """The rows of parts and all inside of them."""
+    """Returns the rows of parts and of all parts inside."""
     rows: list[ScreenRow] = []
     unrolled(each(_add_rows(rows, part, "", shown, 0) for part in parts))
     return rows
 
 
 def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, level: int) -> Unrolling[None]:
-    """Add the rows of a part and all inside of it. `module` is the name of the innermost module around it."""
+    """Adds the rows of a part and of all parts inside. `module` is the name of the innermost module around it."""
     inside = [inner for inner in part.parts if inner.kind != "imports"] if shown.goes_below(level) else []
     own = _with_rows(part, shown) if shown.goes_below(level) else {}
     told = shown.each_call and not (inside or own or shown.opened or part.kind == "backward")
@@ -234,9 +240,9 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
 
 
 def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
-    """The operators and nodes that a part called itself, between its parts, as far as they have rows.
+    """Returns the operators and nodes that a part called itself and that have rows between the rows of its parts.
 
-    None of little cost has one; of backward's those that took longest have.
+    Cheap ones have none. In backward, only the costliest nodes have rows.
     """
     if shown.opened or part.kind == "backward":
         own = part.own if shown.opened else part.own[:NODES]
@@ -254,14 +260,14 @@ def _with_rows(part: Part, shown: Shown) -> dict[str, OwnOperators]:
 
 
 def _overlap(part: Part) -> bool:
-    """Whether the times of a part's own operators add up to more than its own: one called another by way of Python."""
+    """Whether a part's own operators took more time than the part itself: one called another through Python."""
     return total(part.own).cost > part.cost
 
 
 def _rest_of_backward(
     part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int
 ) -> Iterator[ScreenRow]:
-    """What backward did beside the nodes that have rows, and the parts inside of it."""
+    """Yields rows for the rest of backward: the other nodes, then the time outside all nodes and parts."""
     rest = [own for own in part.own if own.name not in shown_own]
     if rest:
         told = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
@@ -275,12 +281,15 @@ def _rest_of_backward(
 
 
 def _without_calls(shown: Shown) -> tuple[str, ...]:
-    """What a row of operators does not tell: of an expression how often it was called stands at its name."""
+    """Returns the weights that a row of operators leaves out.
+
+    In an expression, the number of calls is beside the name.
+    """
     return ("calls",) if shown.each_call else ()
 
 
 def _hidden(part: Part, shown: Shown) -> int:
-    """How many parts inside of a part have no row."""
+    """Returns how many parts inside a part have no row."""
 
     def goes_in(inner: Part, level: int) -> bool:
         return shown.has(inner) and shown.goes_below(level)
@@ -290,8 +299,8 @@ def _hidden(part: Part, shown: Shown) -> int:
 
 
 def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, level: int) -> Iterator[ScreenRow]:
-    """What a part did and no row inside of it: the operators that it called itself and have no row, and Python."""
-    inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is no part of its
+    """Yields the row for the rest of a part: its own operators without rows, and Python."""
+    inside = [inner for inner in part.parts if inner.kind not in ("imports", "thread")]  # their time is apart
     own = [own for own in part.own if own.name not in shown_own]
     with_rows = total(inside).cost + total(shown_own.values()).cost
     time = max(part.cost - with_rows, 0 if _overlap(part) else total(own).cost)
@@ -300,32 +309,32 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     told = cells(shown.columns, replace(total(own), cost=time), *(_without_calls(shown) if own else ("calls",)))
     python = time - total(own).cost
     names = [described((_operators(own),))] if own else []
-    if python > time * NOTICED or not names:  # it is named where it took most, or much
+    if python > time * NOTICED or not names:  # named if it took most of the time, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
     name = worded(beside.RestIs(names=tuple(names)))
     yield ScreenRow(name=name, level=level, share=shown.share(time), cells=told, opens=part.name, is_rest=True)
 
 
 def _operators(given: Sequence[OwnOperators | Part]) -> says.Names:
-    """The names of the operators that a part called itself, the costliest first; or of the parts in it."""
+    """Returns the names of a part's own operators, the costliest first; or the names of its parts."""
     return says.Names(names=tuple(own.name for own in given[: NODES - 1]), more=len(given) >= NODES)
 
 
 def _says_more(part: Part) -> bool:
-    """Whether the operators that a part called say more than its class's name does."""
+    """Whether the names of a part's operators say more than the name of its class."""
     names = [own.name.replace("_", "") for own in part.own]
     return names != [(part.type or "").rpartition(".")[2].lower()]
 
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
     told = cells(shown.columns, own, *_without_calls(shown))
-    share = shown.share(own.cost) if own.cost else None  # else its time is in that of what is around it
+    share = shown.share(own.cost) if own.cost else None  # otherwise its time is in the time of the row around it
     times = own.calls if shown.each_call else 1
     return ScreenRow(own.name, level, share=share, cells=told, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
-    """The name of a part within the module around it; of several that are alike, the first and the last."""
+    """Returns the name of a part within the module around it; for alike parts, the first and the last name."""
     names = [name.removeprefix(f"{module}.") if part.kind == "module" else name for name in part.names or (part.name,)]
     if part.kind == "imports":
         return f"imports  {worded(beside.Modules(count=part.calls))}"
@@ -336,12 +345,12 @@ def _names(part: Part, module: str) -> str:
 
 
 def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[TraceRemark]:
-    """The operators, and nodes of backward, that took longest, or most of what else is counted, as one line."""
+    """Yields one line with the costliest operators and nodes of backward."""
     costs: dict[str, int] = {}
     for part in root.walk():
         for own in part.own:
             costs[own.name] = costs.get(own.name, 0) + own.cost
-    within = [item for item in costs.items() if item[1] <= root.cost]  # else runs of it were inside of one another
+    within = [item for item in costs.items() if item[1] <= root.cost]  # a larger cost means that its runs were nested
     first = sorted(within, key=lambda item: -item[1])[:COSTLIEST]
     named = [(name, cost) for name, cost in first if cost >= LEAST_NAMED * max(root.cost, 1)]
     shares = tuple(beside.ShareOf(name=name, share=f"{cost / root.cost:.0%}") for name, cost in named)
@@ -350,18 +359,18 @@ def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[TraceRemark]
 
 
 def runs_nodes_itself(trail: Trail) -> bool:
-    """Whether an expression ran nodes of backward itself, as torch.autograd.grad() in it does."""
+    """Whether an expression ran nodes of backward itself, for example with torch.autograd.grad()."""
     nodes = (hop for hop in walk(trail.hops) if hop.kind == "node" and hop.phase == "forward")
     return trail.traced.each_call and any(hop.node is None or not hop.node.recorded for hop in nodes)
 
 
 def has_nodes(trail: Trail, root: Part) -> bool:
-    """Whether nodes of backward are among what the rows tell of."""
+    """Whether the rows include nodes of backward."""
     return runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
 
 
 def backward_and_saved(trail: Trail, root: Part) -> Iterator[TraceRemark]:
-    """What these two columns mean, where they have figures."""
+    """Explains the columns `backward` and `saved`, if they have figures."""
     backward = any(part.backward for part in root.walk())
     if backward:
         yield beside.BackwardMeans(own=runs_nodes_itself(trail))
@@ -372,7 +381,7 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[TraceRemark]:
 
 
 def uncounted(run: Run) -> Iterator[TraceRemark]:
-    """What was saved for backward, and no row has."""
+    """Yields remarks on memory that was saved for backward and is in no row."""
     held = run.unweighed
     if held.backwards is not None:
         yield beside.SavedInFirst(backwards=_first_backwards(held.backwards))
@@ -393,7 +402,7 @@ def _first_backwards(counts: tuple[int, int]) -> beside.FirstBackwards:
 
 
 def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
-    """How much is kept, for the facts above a table; None for nothing."""
+    """Returns how much is kept for backward, for the facts above a table; None if nothing is kept."""
     told, held = run.whole.saved + run.unweighed.elsewhere, run.unweighed
     partly = _first_backwards(held.backwards) if held.backwards else None
     kept = beside.SavedForBackward(size=size(told), at_least=held.is_unknown, backwards=partly)
@@ -401,7 +410,10 @@ def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
 
 
 def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
-    """The part that did most itself, opened; of an expression only modules can be."""
+    """Yields two commands: open the part that did most itself, and the view of operators.
+
+    In an expression, only modules open.
+    """
     may_open = ("module",) if each_call else ("user", "module", "backward", "optimizer", "data", "thread")
     parts = [part for part in root.walk() if part.own and part.kind in may_open and part is not root]
     times = Counter(part.name for part in parts)

@@ -1,4 +1,4 @@
-"""The readable tree of native frames: a Trail's hops with the rules applied, and how many frames that left out."""
+"""The readable tree of native frames: applies the rules to a trace's hops, and counts the frames left out."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rul
 from ptexplore.view.words.reasons import sentence
 
 _MARKS_RANGE = MarksRange()
-QUERY = "only asks for a workspace's size"  # a call of LAPACK with a size of -1, before the one that computes
+QUERY = "only asks for a workspace's size"  # LAPACK's call with a size of -1, before the call that computes
 GEMM = ("transa", "transb", "m", "n", "k")
-NAMED = 3  # names of --setup that are listed
-NEAR = 3  # names that are told where nothing has the name that was asked for
-_NAMES = re.compile(r" {2,}| → ")  # what is between the names of a row that is several steps: a key and its kernel
-_TIMES = re.compile(r"(?: ×[\d,]+| and \d+ more)$")  # of a row that is several calls, behind its name
-_EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # what no qualified name of Python's has
+NAMED = 3  # names from --setup that are listed
+NEAR = 3  # similar names that are suggested if the name is unknown
+_NAMES = re.compile(r" {2,}| → ")  # separates the names in a row that joins several hops: a key and its kernel
+_TIMES = re.compile(r"(?: ×[\d,]+| and \d+ more)$")  # at the end of a row that joins several calls
+_EXPRESSION = re.compile(r"[^\w.<>]|<(?!\w+>)")  # characters that no qualified Python name has
 _ROOT = Hop(0, "native", "", "observed", SourceRef(None, None, None, "unknown", reason=NotLookedUp()))
 
 
 def governed(hop: Hop) -> bool:
-    """Whether the rules decide about a hop: a frame that ran and is no operator, kernel, node or Python function."""
+    """Whether the rules apply to a hop: a C++ frame that ran, and no operator, kernel, node or Python function."""
     return hop.kind in ("native", "closed") and hop.status == "observed"
 
 
 def rule_of(hop: Hop) -> Rule | None:
-    """The rule that decides about a hop; None where none does."""
+    """Returns the rule that applies to a hop, or None."""
     if governed(hop):
         if hop.native is not None and hop.native.folded:
             return FOLDED
@@ -47,7 +47,10 @@ def rule_of(hop: Hop) -> Rule | None:
 
 
 def action(hop: Hop) -> Action:
-    """What is done with a hop: what its rule says; a function of a library that no rule knows is folded, else shown."""
+    """Returns what happens to a hop: what its rule says.
+
+    Without a rule, a library function is folded and others are shown.
+    """
     rule = rule_of(hop)
     if rule is not None:
         return "show" if rule.action == "close" and _calls_more(hop) else rule.action
@@ -55,16 +58,16 @@ def action(hop: Hop) -> Action:
 
 
 def _calls_more(hop: Hop) -> bool:
-    """Whether an operator that no rule closes, or a Python function, ran in a hop.
+    """Whether a Python function ran in a hop, or an operator that no rule closes.
 
-    Where algorithms are deterministic, aten::empty fills what it allocates; a subclass runs what it likes.
+    Examples: with deterministic algorithms, aten::empty fills its memory; a tensor subclass may run any code.
     """
     inside = (part for part in walk(hop.children) if part.kind in ("op", "python"))
     return any(part.kind == "python" or rule_for_operator(part.op or "") is None for part in inside)
 
 
 def in_the_tree(trail: Trail, hop: Hop) -> str:
-    """What the readable tree does with a hop, and why; "" for what no rule decides about."""
+    """Returns how the readable tree treats a hop, and why; "" if no rule applies."""
     if not governed(hop) and rule_of(hop) is None:
         return ""
     inside = _folded_by(trail, hop)
@@ -79,7 +82,7 @@ def _reasoned(hop: Hop) -> str:
 
 
 def _folded_by(trail: Trail, hop: Hop) -> Hop | None:
-    """The innermost caller whose inside is left out, and this hop with it; None where there is none."""
+    """Returns the innermost caller that leaves out its inside, and this hop with it, or None."""
     callers = {id(child): caller for caller in walk(trail.hops) for child in caller.children}
     strict: Hop | None = None
     is_chain = governed(hop) and action(hop) != "keep"
@@ -96,17 +99,20 @@ def _folded_by(trail: Trail, hop: Hop) -> Hop | None:
 
 @dataclass(slots=True)
 class _Node:
-    """A hop on its way through the rules; `strict` inside of what is folded or hidden, where landmarks alone stay."""
+    """A hop while the rules are applied.
+
+    `strict`: inside of a folded or hidden frame, where only landmarks are kept.
+    """
 
     hop: Hop
     caller: _Node | None
     strict: bool
     action: Action = "show"
-    shown: list[Hop] = field(default_factory=list)  # of what it called, the last first
-    hidden: int = 0  # frames below that are not shown, and belong to no shown one below
+    shown: list[Hop] = field(default_factory=list)  # shown hops among its callees, last first
+    hidden: int = 0  # hidden frames below that no shown hop below has counted
 
     def leave(self, hidden: dict[int, int]) -> None:
-        """Hand to the caller what stands for this hop there, the last first, once that of all it called is known."""
+        """Adds this hop to the caller's shown hops, or its shown callees instead. Handle all callees before."""
         assert self.caller is not None
         inside_folded = self.strict and self.action != "keep"
         left_out = governed(self.hop) and (inside_folded or self.action in ("hoist", "hide"))
@@ -119,7 +125,7 @@ class _Node:
 
 
 def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
-    """The hops without what the rules leave out, and for each how many frames were left out directly below it.
+    """Returns the hops without frames that the rules leave out, and, by hop id, how many were left out directly below.
 
     Not recursive, since stacks can be deep.
     """
@@ -142,7 +148,7 @@ def condense(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
 
 
 def _is_range(node: _Node) -> bool:
-    """Whether it is what a kernel marks for the profiler, where the frames themselves are known."""
+    """Whether a hop is a profiler range of a kernel whose frames are known anyway."""
     if node.hop.instructions is not None or not governed(node.hop):
         return False
     caller = node.caller
@@ -152,11 +158,11 @@ def _is_range(node: _Node) -> bool:
 
 
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
-    """The hops whose name holds `wanted`, whole, inside the landmarks that lead to them; and which hops those are.
+    """Returns the hops whose name contains `wanted`, complete, inside the landmarks that lead to them; and their ids.
 
-    A name may be written as the row of any view has it. "add.Tensor#2" is the second call of an operator, counted as
-    `--native-op` counts them: in the order of entry.
-    Raises PtexploreError (usage) where no name holds it, and where there are not so many calls.
+    A name may be written as a row of any view shows it. "add.Tensor#2" is the operator's second call; `--native-op`
+    counts in the same way, in the order of entry. Raises PtexploreError (usage) if no name matches, or if there are
+    fewer calls.
     """
     call = _numbered(trail, wanted)
     modules = modules_called(trail, wanted) if call is None else frozenset()
@@ -185,10 +191,10 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
 
 
 def _holds(hop: Hop, wanted: str) -> bool:
-    """Whether a name of a hop holds a text.
+    """Whether a name of a hop contains a text.
 
-    Several names, as a row has them that is several steps (a key and its kernel), are those of a step and of what is
-    inside it; what the operators called in turn is not.
+    A row that joins several hops has several names (a key and its kernel). They must match the hop and hops inside it,
+    but not hops inside the operators that it calls.
     """
     first, *further = _NAMES.split(_TIMES.sub("", wanted))
     if _has(hop, wanted) or not further:
@@ -210,9 +216,9 @@ def _has(hop: Hop, wanted: str) -> bool:
 
 
 def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
-    """The calls of the modules that are called just that, or whose qualified names end with it.
+    """Returns the ids of calls of modules with exactly that name, or whose qualified names end with it.
 
-    What a module's row has behind the name, its type and its forward, may stand behind it.
+    `wanted` may also be the text of a module's row, with type and forward after the name.
     """
     wanted = name_in_row(wanted)
     named = {hop.id: hop.module for hop in walk(trail.hops) if hop.module is not None}
@@ -222,17 +228,17 @@ def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
 
 
 def name_in_row(wanted: str) -> str:
-    """The name with which a row begins."""
+    """Returns the name at the start of a row."""
     return _NAMES.split(_TIMES.sub("", wanted))[0]
 
 
 def operator_name(hop: Hop) -> str:
-    """An operator's name as `--open` and `--native-op` take it: with the overload, without the namespace aten."""
+    """Returns an operator's name as `--open` and `--native-op` accept it: with its overload, without `aten::`."""
     return (hop.op or hop.name).removeprefix("aten::")
 
 
 def _numbered(trail: Trail, wanted: str) -> int | None:
-    """The hop that "add.Tensor#2" means; None where no call of an operator is asked for."""
+    """Returns the id of the hop that "add.Tensor#2" means, or None if the text names no call of an operator."""
     name, mark, number = wanted.rpartition("#")
     if not mark or not (number.isascii() and number.isdigit()):
         return None
@@ -249,13 +255,13 @@ def _numbered(trail: Trail, wanted: str) -> int | None:
 
 
 def _is_operator(hop: Hop, name: str) -> bool:
-    """Whether a hop is a call of the operator of that name, with or without its namespace and its overload."""
+    """Whether a hop calls the operator of that name, with or without namespace and overload."""
     full = operator_name(hop)
     return name.removeprefix("aten::") in (full, full.partition(".")[0])
 
 
 def names_of(hop: Hop) -> tuple[str, ...]:
-    """Every name that a hop is known by: those that rows have, of whatever view, and the full ones."""
+    """Returns every name of a hop: the names in the rows of all views, and the full names."""
     names = [hop.name, hop.op, called_in_python(hop)]
     if hop.kind == "python":
         names.append(as_called(hop.name))
@@ -286,7 +292,7 @@ def _not_there(trail: Trail, wanted: str) -> PtexploreError:
 
 
 def _near(wanted: str, names: Iterable[str]) -> list[str]:
-    """The names that are nearest to one: as a whole, else by their last parts."""
+    """Returns the most similar names: first compared as a whole, then by their last parts."""
     whole = {name.lower(): name for name in sorted(names)}
     last = {re.split(r"::|\.", name.removesuffix("()"))[-1]: name for name in whole.values()}
     lowered = {part.lower(): part for part in last}
@@ -302,19 +308,19 @@ def is_trampoline(hop: Hop) -> bool:
 
 
 def as_called(name: str) -> str:
-    """A function of Python's with brackets; an expression, which stands where no function is known, as it is."""
+    """Returns a Python function's name with brackets. An expression, shown if no function is known, stays as it is."""
     return name if _EXPRESSION.search(name) else f"{name}()"
 
 
 def called_in_python(hop: Hop) -> str:
-    """The name by which Python calls what a hop is, a function of Python with brackets; "" if none is known."""
+    """Returns the name that Python calls a hop by; a Python function gets brackets. Returns "" if no name is known."""
     if hop.kind == "python" and not is_range(hop):
         return as_called(hop.python.qualname if hop.python is not None and hop.python.qualname else hop.name)
     return hop.binding.python if hop.binding is not None else ""
 
 
 def shown_name(hop: Hop) -> str:
-    """A frame's name to show."""
+    """Returns the name to show for a frame."""
     symbol = hop.native.symbol if hop.native is not None else ""
     shown = display(symbol) if symbol else hop.name
     if hop.native is not None and hop.native.alike:
@@ -325,7 +331,7 @@ def shown_name(hop: Hop) -> str:
 
 
 def facts(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
-    """What the native pass did, and how; what ran besides and is not opened; why it did not run."""
+    """Yields what the native pass did and how, which library code it only counted, and why there is no native pass."""
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:
@@ -348,7 +354,7 @@ def facts(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
 
 
 def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[TraceRemark]:
-    """Libraries of torch's own whose functions have no names, and why."""
+    """Yields torch's own libraries that ran and whose functions have no names, and why."""
     ran = {library for part in parts for library, *_ in part.functions if library not in part.closed}
     for unreadable in records(observations, "unreadable", UnreadableLibraries):
         for library, why in unreadable.libraries.items():
@@ -357,13 +363,13 @@ def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]
 
 
 def library_of(hop: Hop) -> str:
-    """The library whose code a frame is."""
+    """Returns the library that a frame's code belongs to."""
     native = hop.native
     return (native.third_party or native.library if native is not None else "") or "unknown"
 
 
 def library_call(hop: Hop) -> str:
-    """What a call into a linked library is named by: what the library calls it; else its function, if that is sure."""
+    """Names a call into a linked library: the library's own name for it, else the function if it is certain."""
     if hop.library is not None:
         return f"{hop.library.library} {hop.library.what}"
     is_sure = hop.native is None or not hop.native.alike
@@ -371,7 +377,10 @@ def library_call(hop: Hop) -> str:
 
 
 def told_of_call(hop: Hop) -> Detail:
-    """What a linked library said of a call, or whose code it is; of a function that is not sure, how many it can be."""
+    """Returns what a linked library reported about a call, else the library's name.
+
+    If several functions share the code, says how many.
+    """
     told = hop.library
     if told is not None and told.query:
         return AsksWorkspace(library=told.library)
@@ -382,7 +391,10 @@ def told_of_call(hop: Hop) -> Detail:
 
 
 def problem(entry: LibraryEntry) -> str:
-    """What a library was given, each figure of a matrix product with its name: MKL tells them in this order."""
+    """Returns the sizes that a library was given.
+
+    MKL reports those of a matrix product in a fixed order, so each gets its name.
+    """
     told = entry.problem.split(",")
     if entry.library != "MKL" or not entry.what.endswith("GEMM") or len(told) != len(GEMM):
         return entry.problem
@@ -390,12 +402,12 @@ def problem(entry: LibraryEntry) -> str:
 
 
 def is_range(hop: Hop) -> bool:
-    """Whether a step is a range that code marks for the profiler, and no call of a function."""
+    """Whether a hop is a range that code marks for the profiler, rather than a function call."""
     return hop.native is None and _MARKS_RANGE in hop.why
 
 
 def entered(hop: Hop) -> str:
-    """The library whose code a frame enters, and what it said of this call."""
+    """Names the library that a frame enters, with what the library reported about this call."""
     entry = hop.library
     if entry is None:
         return library_of(hop)
@@ -406,7 +418,7 @@ def entered(hop: Hop) -> str:
 
 
 def _which_call(captured: Captured) -> Iterator[TraceRemark]:
-    """Which run is shown, where the first one imports modules, or could not be repeated."""
+    """Yields a remark on the run that is shown, if the first run imports modules or could not be repeated."""
     first = captured.first
     count = first.imported if first is not None else captured.warm
     shown = says.FirstShown(why=first.why) if first is not None else says.LaterShown()
@@ -418,7 +430,7 @@ def _which_call(captured: Captured) -> Iterator[TraceRemark]:
 
 
 def begins_with(captured: Captured) -> Iterator[TraceRemark]:
-    """What the run that is shown found of what --setup made, where an earlier run in its process had changed that."""
+    """Yields what the shown run started with, if an earlier run in its process had changed objects of --setup."""
     named, more = captured.put_back[:NAMED], len(captured.put_back) - NAMED
     if captured.anew:
         yield says.SetupRunsAnew()
@@ -429,8 +441,8 @@ def begins_with(captured: Captured) -> Iterator[TraceRemark]:
 
 
 def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> TraceRemark:
-    """How much was stepped; `asked`: one call alone was asked for."""
-    if any(part.event is not None for part in parts):  # of a program
+    """Says how much was stepped. `asked`: the user asked for one call only."""
+    if any(part.event is not None for part in parts):  # a program
         calls = says.OneCall() if len(parts) == 1 else says.CallsOfKinds(few=len(parts))
         return says.NativePassOfProgram(instructions=sum(part.instructions for part in parts), calls=calls)
     told = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
@@ -453,15 +465,15 @@ def _part_stepped(part: SteppedCalls, *, first: bool, asked: bool) -> says.PartS
 
 
 def which_call(part: SteppedCalls) -> TraceRemark:
-    """Which call of its operator was stepped."""
+    """Says which call of its operator was stepped."""
     return says.CallNumber(ordinal=part.number) if part.number else says.OneCall()
 
 
 def beyond(part: SteppedCalls) -> TraceRemark | None:
-    """The limit that the whole run is beyond; None if it was not stepped for another reason."""
+    """Returns the limit that the whole run exceeds, or None if one call was stepped for another reason."""
     return says.BeyondLimit(count=part.beyond.count, singly=part.beyond.singly) if part.beyond is not None else None
 
 
 def frames(hops: Iterable[Hop]) -> int:
-    """How many frames were seen to run, in these hops and below."""
+    """Returns how many frames were stepped, in these hops and below."""
     return sum(hop.instructions is not None for hop in walk(hops))

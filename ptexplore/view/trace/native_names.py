@@ -1,7 +1,8 @@
-"""C++ functions' names as people say them: short but true, from the demangled name of the symbol.
+"""Short names of C++ functions, made from the demangled symbol.
 
-Left out are parameters, return types, template arguments (but one short one), anonymous namespaces and what the
-compiler added. A trampoline, whose own name says nothing, is told with the function that it is made for.
+A short name has no parameters, no return type, no anonymous namespaces and nothing that the compiler added. Template
+arguments are left out, except a single short one. A trampoline's own name says little, so it is shown with the function
+that it calls.
 """
 
 from __future__ import annotations
@@ -13,27 +14,27 @@ from ptexplore.cpp.symbol_names import ANONYMOUS, Name, NamePart, parse, split, 
 from ptexplore.model.trace import is_move
 from ptexplore.resolve.native.call_tree import landmark
 
-SHORT = 14  # characters of template arguments that are worth their room
+SHORT = 14  # characters; longer template arguments are left out
 TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
-"""Templates that are told with their first argument, since that alone says whose code runs in them."""
+"""Templates that are shown with their first argument, since only that argument says whose code runs in them."""
 
-KERNEL = 32  # characters of a kernel's template arguments; a name without any may have twice as many
+KERNEL = 32  # characters of a kernel's template arguments; a name without arguments may have twice as many
 _SPACES = re.compile(r"(?:\b\w+::|\(anonymous namespace\)::)+")
-_LENGTH = re.compile(r"[1-9][0-9]{0,8}")  # of a name that is spelled out
-_TYPES = r"\([\w:, ]{1,16}\)"  # of a lambda's parameters: they tell the type that was dispatched to
+_LENGTH = re.compile(r"[1-9][0-9]{0,8}")  # the length of an identifier in a mangled name
+_TYPES = r"\([\w:, ]{1,16}\)"  # parameter types of a lambda: they show the dispatched dtype
 _TYPED_LAMBDA = re.compile(rf"\{{lambda({_TYPES})#\w+\}}$")
 _CHAIN = re.compile(r"(?:\{lambda#\w+\}::)+\{lambda(\([^{}]*\))?#\w+\}")
 
 
 @lru_cache(maxsize=65536)
 def plain(symbol: str) -> str:
-    """The qualified name without parameters, templates, return type and anonymous namespaces: what rules match."""
+    """Returns the qualified name that rules match: no parameters, templates, return type or anonymous namespaces."""
     return parse(symbol).qualified
 
 
 @lru_cache(maxsize=65536)
 def display(symbol: str) -> str:
-    """The name to show for a demangled symbol; a C function's name is shown as it is."""
+    """Returns the name to show for a demangled symbol. A C function's name stays as it is."""
     if symbol.startswith("_Z"):
         return _spelled(symbol)
     name = parse(without_suffix(symbol))
@@ -43,9 +44,9 @@ def display(symbol: str) -> str:
 
 @lru_cache(maxsize=65536)
 def kernel_name(symbol: str) -> str:
-    """The name to show for a device's kernel, or for a copy: what it computes often stands in its template's arguments.
+    """Returns the name to show for a device's kernel or copy.
 
-    They are told without namespaces, as many as there is room for.
+    Template arguments often say what the kernel computes. They are shown without namespaces, as many as fit.
     """
     name = parse(symbol)
     if not name.parts or is_move(symbol):
@@ -66,7 +67,7 @@ def kernel_name(symbol: str) -> str:
 
 
 def _joined(name: Name) -> str:
-    """The parts of a name, each with what is worth showing of its template arguments."""
+    """Joins the parts of a name, each with the template arguments to show."""
     out: list[str] = []
     for part in name.parts:
         if part.name == "operator()" and out and out[-1].startswith("{lambda"):
@@ -81,7 +82,7 @@ def _joined(name: Name) -> str:
 
 
 def _template(part: NamePart, around: list[str]) -> str:
-    """What is shown of a template's arguments."""
+    """Returns the template arguments to show for one part of a name."""
     if part.arguments is None:
         return ""
     if part.name in TOLD_BY_ARGUMENT:
@@ -91,7 +92,7 @@ def _template(part: NamePart, around: list[str]) -> str:
 
 
 def _relative(name: str, around: list[str]) -> str:
-    """A template argument's name without the namespaces that the template's own name has said."""
+    """Removes from a template argument's name the namespaces that the template's own name already has."""
     if "<" in name.partition("{")[0]:
         return name
     parts = name.split("::")
@@ -101,7 +102,7 @@ def _relative(name: str, around: list[str]) -> str:
 
 
 def _trampoline(name: Name) -> str | None:
-    """A trampoline's name with that of the function it is made for; None for any other function."""
+    """Returns a trampoline's name with the function that it calls, or None for any other function."""
     part = landmark(name)
     if part.kernel is not None and part.kind in ("boundary", "carrier"):
         owner = "callback_fn" if part.kind == "carrier" else name.parts[-2].name
@@ -116,13 +117,13 @@ def _trampoline(name: Name) -> str | None:
 
 
 def _chained(lambdas: re.Match[str]) -> str:
-    """Lambdas inside of each other as one: "{lambda(float, float)#1.7.1}"."""
+    """Joins nested lambdas into one: "{lambda(float, float)#1.7.1}"."""
     numbers = ".".join(re.findall(r"#(\w+)", lambdas[0]))
     return f"{{lambda{lambdas[1] or ''}#{numbers}}}"
 
 
 def _spelled(mangled: str) -> str:
-    """What can be said of a name that the demangler does not know: the identifiers that are spelled out in it."""
+    """Returns what can be read from a name that the demangler does not know: the identifiers inside it."""
     names: list[str] = []
     at = 2
     while at < len(mangled):

@@ -1,7 +1,7 @@
-"""What the readable tree does with each native frame: rules as data, in order, the first that fits decides.
+"""What the readable tree does with each native frame: rules as data, in order. The first rule that fits decides.
 
-A rule names functions by their plain qualified names (`native_names.plain`) and says why. What no rule names is shown:
-a frame is left out because somebody gave a reason, never because nobody thought of it.
+A rule matches functions by their plain qualified names (`native_names.plain`) and says why. A frame without a rule is
+shown: a frame is left out only for a stated reason.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ ACTIONS: dict[Action, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: a name fits when it is one of `exact`, begins with a `prefix`, ends with a `suffix` or holds a `part`.
+    """One rule. A name fits if it is in `exact`, begins with a `prefix`, ends with a `suffix` or contains a `part`.
 
-    `namespace` fits the functions that stand directly in it, `library` all functions of a library by the beginning of
-    its file name (or a part that begins with a dot), and `operator` the calls of an operator, by its base name.
+    `namespace` fits the functions directly in that namespace. `library` fits all functions of a library, by the
+    beginning of its file name (or, if it begins with a dot, by a part of it). `operator` fits the calls of an operator,
+    by its base name.
     """
 
     action: Action
     why: str
-    role: str = ""  # what the function does, in so few words that a row has room for them
+    role: str = ""  # what the function does, short enough for a row
     chooses: bool = False  # it decides which backend computes
     exact: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
@@ -45,7 +46,7 @@ class Rule:
     operator: tuple[str, ...] = ()
 
     def fits(self, name: str, library: str) -> bool:
-        """Whether this rule speaks for a function."""
+        """Whether this rule applies to a function."""
         return (
             name in self.exact
             or bool(self.prefix and name.startswith(self.prefix))
@@ -397,11 +398,11 @@ RULES = (*_CLOSED, *_DISPATCH, *_MEMORY, *_ITERATOR, *_AUTOGRAD, *_LIBRARIES, *_
 
 @lru_cache(maxsize=65536)
 def rule_for(name: str, library: str) -> Rule | None:
-    """The rule that decides for a function, by its plain name and its library's file name; None where none fits."""
+    """Returns the first rule that fits a function, by its plain name and its library's file name; None if none fits."""
     return next((rule for rule in RULES if rule.fits(name, library)), None)
 
 
 def rule_for_operator(op: str) -> Rule | None:
-    """The rule for the calls of an operator ("aten::empty.memory_format"); None where none fits."""
+    """Returns the rule for the calls of an operator ("aten::empty.memory_format"); None if none fits."""
     base = op.partition("::")[2].partition(".")[0]
     return next((rule for rule in RULES if base in rule.operator), None)

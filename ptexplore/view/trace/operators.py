@@ -1,4 +1,4 @@
-"""The view `operators`: the operator calls of a trace by the ways that they went, the costliest first."""
+"""The view `operators`: the operator calls of a trace, grouped by their way through the dispatcher."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from ptexplore.view.words.trace_remarks import all_in_words
 
 INSTRUCTIONS = Column("instructions", "instr", "{:,}".format)
 _Key = TypeVar("_Key", bound=Hashable)
-Counts = tuple[tuple[_Key, int], ...]  # how often, or how long, each
+Counts = tuple[tuple[_Key, int], ...]  # pairs of a key and its number: how many times, or how many nanoseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorWay(Weighed):
-    """Calls of one operator that went one way, through the same keys to the same kernel; or runs of one node."""
+    """Calls of one operator through the same dispatch keys to the same kernel; or the runs of one autograd node."""
 
     name: str
-    details: tuple[Detail, ...] = ()  # its way: the keys and the kernel, of a node its formulas; and what it did more
+    details: tuple[Detail, ...] = ()  # its keys and its kernel (a node: its formulas), then further remarks
     place: SourceRef | None = None
     status: Status = "observed"
-    hop: int | None = None  # the first step that shows it
+    hop: int | None = None  # the first hop that shows this way
     opens: str = ""
     instructions: int = 0  # of the calls that were stepped
-    stepped: int = 0  # how many were
-    launched: Counts[str] = ()  # what devices were given to do, with how long that took
-    callers: Counts[str] = ()  # who called it
-    libraries: Counts[tuple[str, ...]] = ()  # what its calls ran in linked libraries
-    recorded: Counts[str] = ()  # the nodes that its calls recorded
+    stepped: int = 0  # the number of stepped calls
+    launched: Counts[str] = ()  # kernels and copies launched on a device, with nanoseconds
+    callers: Counts[str] = ()  # the callers, with the number of calls
+    libraries: Counts[tuple[str, ...]] = ()  # entries into linked libraries, with the number of calls
+    recorded: Counts[str] = ()  # the nodes that its calls recorded, with the number of calls
     lines: tuple[Line, ...] = ()
 
 
 def gathered(calls: Iterable[tuple[_Key, OperatorWay]]) -> dict[_Key, OperatorWay]:
-    """Calls that went the same way as one, where the first of them stood."""
+    """Groups calls by their key. Each group becomes one OperatorWay, in the order of the first calls."""
     alike: dict[_Key, list[OperatorWay]] = {}
     for key, way in calls:
         alike.setdefault(key, []).append(way)
@@ -56,7 +56,7 @@ def gathered(calls: Iterable[tuple[_Key, OperatorWay]]) -> dict[_Key, OperatorWa
 
 
 def by_cost(ways: Iterable[OperatorWay]) -> list[OperatorWay]:
-    """The costliest first; of those that cost the same, or whose cost is not known, the most often called."""
+    """Sorts by cost, the costliest first. Equal or unknown costs are sorted by the number of calls."""
     return sorted(ways, key=lambda way: (-way.cost, -way.calls))
 
 
@@ -82,7 +82,7 @@ def _added(held: Iterable[Counts[_Key]]) -> Counts[_Key]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operators:
-    """The operators of a trace, and what stands around their rows. `whole` is the cost that shares are parts of."""
+    """The rows of the view and everything around them. Shares are fractions of `whole`, which is a cost."""
 
     ways: Sequence[OperatorWay]
     whole: int
@@ -91,12 +91,12 @@ class Operators:
     left_out: tuple[TraceRemark, ...]
     next_steps: tuple[NextStep, ...]
     read: tuple[str, ...] = ()
-    most: int  # rows: the rest is one row
-    is_by_cost: bool = True  # else by how often they were called, as no cost is known
+    most: int  # at most so many rows; one more row sums up the rest
+    is_by_cost: bool = True  # False: sorted by the number of calls, since no cost is known
 
 
 def operators_view(trail: Trail, told: Operators) -> TrailView:
-    """One row for each operator and each way its calls went, by cost; by count where none is known."""
+    """Lays out one row for each operator and each way of its calls: by cost, or by count if no cost is known."""
     rows = [_row(way, told) for way in told.ways[: told.most]]
     rest = told.ways[told.most :]
     if rest:
@@ -121,7 +121,7 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
 
 
 def _row(way: OperatorWay, told: Operators) -> ScreenRow:
-    """One operator: its way, what it launched, what else is said of it."""
+    """Returns the row of one OperatorWay."""
     stepped = f" ({way.stepped} stepped)" if 0 < way.stepped < way.calls else ""
     figures = zip(told.columns, cells(told.columns, way), strict=True)
     return ScreenRow(
@@ -139,7 +139,7 @@ def _row(way: OperatorWay, told: Operators) -> ScreenRow:
 
 
 def kernel_of(call: Hop) -> Hop | None:
-    """The last kernel that an operator call reached: its hand-written body where that is known."""
+    """Returns the last kernel that an operator call reached: the hand-written body if it is known."""
     last: Hop | None = None
     for part in of_call(call):
         if part.kind == "kernel" or (part.kind == "impl" and not part.name.startswith("at::meta::")):
@@ -148,7 +148,7 @@ def kernel_of(call: Hop) -> Hop | None:
 
 
 def of_launches(launched: Counts[str]) -> tuple[Detail, ...]:
-    """What an operator gave a device to do: what took longest there, and how many more; () for none."""
+    """Returns the launch that took longest on the device, and the number of others. Returns () for no launch."""
     if not launched:
         return ()
     longest, _ = max(launched, key=lambda launch: launch[1])
@@ -156,7 +156,7 @@ def of_launches(launched: Counts[str]) -> tuple[Detail, ...]:
 
 
 def way_of(call: Hop | None, kernel: Hop | None) -> tuple[Detail, ...]:
-    """The way of a call: its keys, and the kernel behind them; () where neither is known."""
+    """Returns the way of a call: its dispatch keys, and the kernel that they led to. Returns () if neither is known."""
     keys = keys_of(call) if call is not None else ()
     way = says.WayOfCall(keys=keys, kernel=bare(kernel.name) if kernel is not None else "")
     return (way,) if way != says.WayOfCall() else ()

@@ -1,7 +1,7 @@
-"""What every renderer draws of one trace: the view that was asked for, its rows, what stands above and below them.
+"""Everything that a renderer draws of one trace: the chosen view with its rows, and the text above and below them.
 
-Two forms of rows: a tree of `TraceRow`s (the view `tree`), and the table of `ScreenRow`s of the views that fit a
-screen (`path`, `modules`, `operators`).
+Rows have two forms: a tree of `TraceRow`s (the view `tree`), and a table of `ScreenRow`s in the views that fit a screen
+(`path`, `modules`, `operators`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from ptexplore.view.words.details import described
 
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
-Mark = Literal["", "~", "?"]  # of a place: certain; of another version's text; one of several, or not known
+Mark = Literal["", "~", "?"]  # of a place: certain; in another version's text; one of several, or not known
 WHAT_IT_IS = "what it is, or why"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the reader asked for: every hop, at most so deep, only hops whose name or path holds a text.
+    """What the reader asked for: `full` (every hop), `depth` (levels), `only` (hops whose name or path has this text).
 
-    `opened` opens the hops whose name holds it: everything below them, and what leads to them. `view` is None where
-    the reader left the choice to us. `verbose` adds key sets, tables of arguments, numbers of hops, words of precision.
+    `opened`: opens the hops whose name contains this text. They appear with all rows below them, and with the rows that
+    lead to them. `view`: None if the reader did not choose a view. `verbose`: also key sets, tables of arguments, hop
+    numbers, and words for the precision.
     """
 
     full: bool = False
@@ -44,31 +45,31 @@ class Options:
     opened: str | None = None
     view: ViewName | None = None
     verbose: bool = False
-    command: tuple[str, ...] = ("ptexplore", "trace")  # what was typed, for the next ones; () where Python asked
+    command: tuple[str, ...] = ("ptexplore", "trace")  # the typed command line, for next commands; () in Python
 
     @property
     def of_the_tree(self) -> bool:
-        """Whether something was asked that only the tree can show."""
+        """Whether an option was given that only the view `tree` can follow."""
         return self.full or self.depth is not None or self.only is not None or self.opened is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewRow:
-    """What a row of any view has. Rows that are alike are shown as one, with their sums."""
+    """The fields of a row in any view. Rows that are alike are shown as one row, with their sums."""
 
-    APART: ClassVar[frozenset[str]]  # in what rows that are alike may differ
-    SUMS: ClassVar[tuple[str, ...]]  # what is added up of them
+    APART: ClassVar[frozenset[str]]  # fields in which alike rows may differ
+    SUMS: ClassVar[tuple[str, ...]]  # fields that are added when alike rows become one
 
-    times: int = 1  # so many rows that are alike are shown as this one
-    instructions: int | None = None  # from entry to exit, of all of them
-    lines: tuple[Line, ...] = ()  # what stands below its first line
+    times: int = 1  # the number of alike rows that this row stands for
+    instructions: int | None = None  # from entry to exit, for all of these rows
+    lines: tuple[Line, ...] = ()  # the lines below the first line
 
     def alike(self) -> tuple[object, ...]:
-        """What the row has in common with those that are alike."""
+        """Returns everything that the row has in common with alike rows."""
         return _common_of(type(self))(self)  # type: ignore[arg-type]  # a class can be hashed: mypy asks its objects
 
     def plus(self, other: Self) -> Self:
-        """The row with the sums of both; all else is that of this one."""
+        """Returns this row with the sums of both rows. All other fields are this row's."""
         both = {name: (getattr(self, name), getattr(other, name)) for name in self.SUMS}
         sums: dict[str, Any] = {name: a if a is None else a + (b or 0) for name, (a, b) in both.items()}
         return replace(self, **sums)
@@ -81,10 +82,9 @@ def _common_of(kind: type[ViewRow]) -> Callable[[ViewRow], tuple[object, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class TraceRowFacts(ViewRow):
-    """One shown hop: title, what it is, how it is known.
+    """One shown hop: its title, kind and status.
 
-    `inside` counts the frames below a row without children that are not shown, `frames` those that the row itself
-    stands for.
+    `inside` counts the hidden frames below a row without children. `frames` counts the frames that the row stands for.
     """
 
     hop: int
@@ -96,9 +96,9 @@ class TraceRowFacts(ViewRow):
     frames: int = 1
 
     def heading(self, *, counted: bool) -> tuple[Span, ...]:
-        """Its first line: name, what it is, how it is known, its number, its instructions, what is not shown of it.
+        """Returns the first line: title, kind, status, hop number, instructions, and counts of hidden frames and rows.
 
-        Among counted frames, which are many, nothing is said of a native frame that was seen but its name.
+        If `counted`, there are many frames: native ones show no kind, and no observed row shows its status.
         """
         frame = counted and self.kind == "native"
         spans = [Span(self.title, "" if frame else "title")]
@@ -123,30 +123,32 @@ class TraceRow(TraceRowFacts):
     """One shown hop, with the rows inside it."""
 
     APART: ClassVar = frozenset(("hop", "times", "instructions", "inside", "children", "shape"))
-    SUMS: ClassVar = ("instructions", "inside")  # what is inside of it is counted in each of them
+    SUMS: ClassVar = ("instructions", "inside")  # the sum of a row already includes the rows inside
 
     children: tuple[TraceRow, ...] = ()
-    shape: int = -1  # the same number as that of rows which are alike
+    shape: int = -1  # alike rows have the same number
 
     @property
     def beside(self) -> Line | None:
-        """The place that stands beside its first line, where there is room."""
+        """The place to put beside the first line, if there is room."""
         return self.lines[0] if self.lines and self.lines[0].ref is not None else None
 
     @property
     def further(self) -> tuple[Line, ...]:
-        """The lines that never stand beside the first."""
+        """The lines that are never put beside the first line."""
         return self.lines[1:] if self.beside is not None else self.lines
 
     @property
     def candidates(self) -> tuple[SourceRef, ...]:
-        """The places that the one beside its first line can be, where there are several."""
+        """The candidates for the place beside the first line, if there are several."""
         return self.beside.ref.candidates if self.beside is not None and self.beside.ref is not None else ()
 
     def brief(self, *, skew: bool) -> TraceRow:
-        """The row, not those below it, without reasons that nobody needs beside so many: --explain gives them for one.
+        """Returns the row with fewer reasons; `--explain` shows all reasons of a hop. Rows below it do not change.
 
-        With `skew` also without that for a place in a tree of another version, which is the same in all.
+        A native frame loses a reason that names a function, if its place is ambiguous or unknown: a tree has many such
+        frames. With `skew`, a row also loses the reason for a place in a tree of another version, which is the same in
+        all rows.
         """
         dropped = ("ambiguous", "unknown", *(("version-skew",) if skew else ()))
         lines = tuple(self._without_reason(line, dropped) for line in self.lines)
@@ -161,7 +163,7 @@ class TraceRow(TraceRowFacts):
 
 
 def _names_function(reason: Reason) -> bool:
-    """Whether a reason has a function's name in it, or the sentence of an older trace has."""
+    """Whether a reason contains the name of a function. In an older trace, the sentence is searched for one."""
     held = tuple(within(reason))
     names = [each.name for each in held if isinstance(each, OfNamed)]
     return any("::" in text for text in (*names, *(each.sentence for each in held if isinstance(each, Said))))
@@ -169,10 +171,10 @@ def _names_function(reason: Reason) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ScreenRow(ViewRow):
-    """One row of a view that fits a screen: a step of the path, an operator, a module; or the heading of a section.
+    """One row of a view that fits a screen: a row of the path, an operator, a module, or the heading of a section.
 
-    `level` says how far it is inside of what stands above it. `share` is a part of the whole, 0 to 1, None where
-    nothing was counted. `cells` stand under the headings of `TrailView.columns`. `opens` is what `--open` takes.
+    `level` is the depth of the row. `share` is a fraction of the whole, 0 to 1; None if nothing was counted. `cells`
+    are in the columns of `TrailView.columns`. `opens` is the argument of `--open`.
     """
 
     APART: ClassVar = frozenset(("hop", "opens", "lines", "times", "share", "instructions"))
@@ -181,21 +183,21 @@ class ScreenRow(ViewRow):
     name: str
     level: int = 0
     share: float | None = None
-    own: float | None = None  # the part of its share that no row inside of it has; None where rows do not tell it
+    own: float | None = None  # the part of its share that no row inside has; None if the rows do not say
     cells: tuple[str, ...] = ()
-    details: tuple[AnyDetail, ...] = ()  # what it is, or why it was chosen
-    what: str = ""  # the same in words, once the row is part of a view
+    details: tuple[AnyDetail, ...] = ()  # the kind of row, or why it was chosen
+    what: str = ""  # `details` in words; set when the row becomes part of a view
     place: SourceRef | None = None
     status: Status = "observed"
     hop: int | None = None
     opens: str = ""
     heading: bool = False
-    is_rest: bool = False  # what the row around it did, and no other row in that
-    is_closed: bool = False  # what is inside it is not shown: its place gives way where there is no room for both
+    is_rest: bool = False  # the work of the row around it that no other row inside has
+    is_closed: bool = False  # rows inside are not shown; a place that does not fit is dropped
 
     @property
     def mark(self) -> Mark:
-        """How certain its place is, as a sign; nothing for a place that is certain."""
+        """A sign for the certainty of its place; empty for a certain place."""
         return mark_of(self.place)
 
     @property
@@ -205,25 +207,25 @@ class ScreenRow(ViewRow):
 
     @property
     def known(self) -> Status | None:
-        """How its step is known, where its words begin with that."""
+        """The status of its hop, if the details begin with it."""
         first = next(iter(self.details), None)
         return first.status if isinstance(first, KnownAs) and not first.of_key else None
 
 
 def in_words(rows: Iterable[ScreenRow]) -> tuple[ScreenRow, ...]:
-    """The rows with what they say in words."""
+    """Returns the rows with their details in words."""
     return tuple(replace(row, what=described(row.details)) for row in rows)
 
 
 def mark_of(ref: SourceRef | None) -> Mark:
-    """How certain a place is, as a sign; nothing for a place that is certain, and where no place is named."""
+    """Returns a sign for the certainty of a place; empty for a certain place, or for no place."""
     if ref is None or ref.precision in ("registered", "located", "consistent"):
         return ""
     return "~" if ref.precision == "version-skew" else "?"
 
 
 def percent(share: float | None) -> str:
-    """A share in words: "43%"; never 0% for something, never 100% for less than all."""
+    """Returns a share in words: "43%". It is never 0% for something, and never 100% for less than all."""
     if share is None:
         return ""
     whole = round(share * 100)
@@ -234,7 +236,7 @@ def percent(share: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A command worth typing, and what it shows; or, of a Trail in Python, what is worth calling."""
+    """A command worth typing, and what it shows. For a trace in Python, a call worth making."""
 
     command: str
     shows: str = ""
@@ -243,9 +245,9 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class TrailViewFacts:
-    """Everything a renderer needs of one view of a trace, but for the rows of a tree.
+    """Everything that a renderer needs of one view of a trace, except the rows of a tree.
 
-    `counted` tells whether rows have instructions. The view `tree` has `rows`, each other one has `table`.
+    `counted`: rows have instructions. The view `tree` has `rows`; every other view has `table`.
     """
 
     title: str
@@ -255,33 +257,33 @@ class TrailViewFacts:
     counted: bool = False
     next_steps: tuple[NextStep, ...] = field(default=())
     read: tuple[str, ...] = field(default=())  # commands that show the stops about these hops
-    ending: tuple[Line, ...] = field(default=())  # what the expression raised, where and why
+    ending: tuple[Line, ...] = field(default=())  # the lines about the error, if there was one
     view: ViewName = "tree"
     traced: TracedName = "expression"
     table: tuple[ScreenRow, ...] = ()
     columns: tuple[str, ...] = ()  # headings of the rows' cells
-    name: str = "what ran"  # the heading of the rows' names
-    told: str = WHAT_IT_IS  # the heading of what rows say of themselves
-    legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses: each with what it says
+    name: str = "what ran"  # the heading of the column of names
+    told: str = WHAT_IT_IS  # the heading of the column of details
+    legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses, each with its meaning
 
 
 @dataclass(frozen=True, slots=True)
 class TrailView(TrailViewFacts):
-    """One view of a trace; the rows of a tree are within one another."""
+    """One view of a trace, with nested rows for a tree."""
 
     rows: tuple[TraceRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LeveledRow(TraceRowFacts):
-    """One shown hop; `level` says how far it is inside of what stands above it."""
+    """One shown hop. `level` is its depth."""
 
     level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LeveledView(TrailViewFacts):
-    """One view of a trace without nesting, since no reader of JSON goes as deep as code may call itself."""
+    """One view of a trace without nesting: readers of JSON have a limit of depth, and recursive code does not."""
 
     rows: tuple[LeveledRow, ...] = ()
 
@@ -290,12 +292,12 @@ class LeveledView(TrailViewFacts):
 class SavedView:
     """A view as `--view NAME --json` prints it."""
 
-    format: int = field(default=2, kw_only=True)  # in 1 the rows of a tree were within one another
+    format: int = field(default=2, kw_only=True)  # in format 1 the rows of a tree were nested
     view: LeveledView
 
 
 def leveled(view: TrailView) -> LeveledView:
-    """The view with its tree's rows in reading order, each with its level."""
+    """Returns the view with the rows of its tree in reading order, each with its level."""
     rows = (
         LeveledRow(**{fact: getattr(row, fact) for fact in _ROW_FACTS}, level=level)
         for row, level in with_levels(view.rows)

@@ -1,6 +1,7 @@
-"""The view `path`: from Python to where the work is, a row a step, each with why it was taken and what it cost.
+"""The view `path`: the way from Python to the computation, one row for each hop, with the reason and the cost.
 
-A Trail has every step; this view has those that fit a screen. What cost most is opened first, as far as there is room.
+A trace has every hop; this view shows the hops that fit a screen. The costliest ones are opened first, as far as there
+is room.
 """
 
 from __future__ import annotations
@@ -53,26 +54,26 @@ from ptexplore.view.trace.screen import (
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import all_in_words
 
-ALONE = 9  # rows of an expression that calls one operator
-FEWER = 24  # rows beside what is told of an error
-MOST = 37  # rows of any other: with what stands above and below, it fits a screen
-OUTLINE = 0.7  # of the rows: what the order of the calls may take before the costliest is opened
-LINE = 46  # characters of what a row says, so that it stays on one line
-FEW = 8  # rows: where there is room for no more, a step with many inside stays closed
-SETS_UP = "_functional::set_output_"  # in what makes a new result (torchgen/dest/register_dispatch_key.py)
-REASONS = 2  # why keys are not known: sentences below the rows
-SMALL = 0.02  # of the whole: what cost less has no row
-SMALL_OF_ONE = 0.05  # the same, where one operator call is all
-_ENGINE = "torch::autograd::Engine::"  # the loop over the graph: the nodes that it runs are rows
+ALONE = 9  # rows for an expression that calls one operator
+FEWER = 24  # rows beside the text about an error
+MOST = 37  # rows otherwise: with the text above and below, they fit a screen
+OUTLINE = 0.7  # of the rows: so much may show the order of the calls before the costliest rows are opened
+LINE = 46  # characters of a row's text, so that it stays on one line
+FEW = 8  # rows: with no more room than this, a row with many rows inside stays closed
+SETS_UP = "_functional::set_output_"  # of a function that makes a new result (torchgen/dest/register_dispatch_key.py)
+REASONS = 2  # at most so many sentences below the rows say why keys are not known
+SMALL = 0.02  # of the whole: anything cheaper has no row
+SMALL_OF_ONE = 0.05  # the same if the expression is a single operator call
+_ENGINE = "torch::autograd::Engine::"  # the loop over the graph; the nodes that it runs have rows
 # Why the engine reaches a node and does not run it (evaluate_function of engine.cpp: captures_, needed_).
 _TAKEN, _LEADS_NOWHERE, _ERROR = says.GradientTaken(), says.LeadsNowhere(), says.ErrorFirst()
 _LEAF = "AccumulateGrad"
-_CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # what runs next is the kernel behind the stub
-_COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of what copies arguments
+_CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # it returns the kernel behind the stub, which runs next
+_COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of functions that copy arguments
 _CHOICE = re.compile(r"select_\w*backend")
 _ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
-_UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a file's copy, compiled for that alone
+_UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a copy compiled only for this capability
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 
 Details = tuple[Detail, ...]
@@ -80,57 +81,60 @@ Details = tuple[Detail, ...]
 
 @dataclass(slots=True)
 class _Step:
-    """A row that may be shown, with the steps inside it."""
+    """A row that may be shown, with the rows inside it."""
 
     row: ScreenRow
     cost: int  # instructions
-    weight: float  # by which it is chosen to be opened
+    weight: float  # decides how early it is opened
     children: list[_Step] = field(default_factory=list)
-    is_call: bool = False  # of an operator, by the user's own Python: shown however little it cost
-    is_outline: bool = False  # functions of Python or nodes are inside: the order of what ran, before what each did
-    is_work: bool = False  # the elements are computed there, or in a step inside
-    is_kernel: bool = False  # it is the kernel behind a dispatch stub
-    is_library: bool = False  # it is a call into a linked library, which named what it did
-    is_loop: bool = False  # it is the loop over the elements
-    key: str = ""  # of a dispatch key its name
-    op: str = ""  # of an operator its name
-    unsaid: KeyNotKnown | None = None  # why no key, or no further one, is named
-    unsaid_inside: tuple[str, KeyNotKnown] | None = None  # while it is closed: the call whose keys end openly, and why
-    only_asks: bool = False  # an operator that another one asked for a number: it has no row where nothing was counted
-    is_choice: bool = False  # it decides what computes: shown however little it cost
-    is_unseen: bool = False  # a call of Python's whose function no recorder saw: what it did itself was not counted
-    has_yours: bool = False  # a step in torch's C++ that holds a function of Python of your own
+    is_call: bool = False  # called by the user's own Python: shown at any cost
+    is_outline: bool = False  # contains Python functions or nodes, which show the order of what ran before any detail
+    is_work: bool = False  # the elements are computed there, or in a row inside
+    is_kernel: bool = False  # the kernel behind a dispatch stub
+    is_library: bool = False  # a call into a linked library that reported what it did
+    is_loop: bool = False  # the loop over the elements
+    key: str = ""  # a dispatch key: its name
+    op: str = ""  # an operator: its name
+    unsaid: KeyNotKnown | None = None  # why its key, or its next key, is not named
+    unsaid_inside: tuple[str, KeyNotKnown] | None = None  # while closed: the call whose keys are incomplete, and why
+    only_asks: bool = False  # an operator that another one called to ask for a number: no row if nothing was stepped
+    is_choice: bool = False  # it chooses what computes: shown at any cost
+    is_unseen: bool = False  # a Python call whose function no recorder saw: its own instructions were not counted
+    has_yours: bool = False  # in torch's C++, and a Python function of yours ran inside
     is_called_back: bool = False  # a function of yours that torch called
-    called_back: int = 0  # how many of those are inside of it, the outermost ones alone
-    is_left: bool = False  # the error that ended the run left it
+    called_back: int = 0  # the number of such functions inside, only the outermost ones
+    is_left: bool = False  # the error that ended the run propagated out of it
     is_open: bool = False
-    is_uncounted: bool = False  # an operator call whose instructions were not counted, beside others whose were
-    opened: Details | None = None  # what the row says in place of its details while the steps inside it are shown
-    kernels: tuple[str, ...] = ()  # of a kernel: those of stubs that ran in it
-    shape: int = -1  # equal steps have the same number
+    is_uncounted: bool = False  # an operator call without an instruction count, beside calls that have one
+    opened: Details | None = None  # the row's details while the rows inside it are shown
+    kernels: tuple[str, ...] = ()  # a kernel: the stub kernels that ran inside
+    shape: int = -1  # equal rows have the same number
     hops: list[int] = field(
         default_factory=list
-    )  # the hops that its row is for; of a row "… more" those that it counts
-    named: list[int] = field(default_factory=list)  # the operator calls that its row names while it is closed
+    )  # the hops that the row stands for; a row "… more": the hops that it counts
+    named: list[int] = field(default_factory=list)  # the operator calls that the row names while it is closed
 
     @property
     def is_key(self) -> bool:
-        """Whether it is a dispatch key with its kernel."""
+        """Whether the row is a dispatch key with its kernel."""
         return bool(self.key)
 
     @property
     def leads_to_key(self) -> bool:
-        """Whether a further key of the same call is inside of it."""
+        """Whether another key of the same call is inside."""
         return self.is_key and any(inner.is_key for inner in self.children)
 
     @property
     def is_kept(self) -> bool:
-        """Whether it has a row however little it cost."""
+        """Whether the row is shown at any cost."""
         return self.is_call or self.is_key or self.is_work or self.is_choice
 
 
 def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
-    """The rows from Python to where the work is, as many as fit a screen; of a module that is opened its rows alone."""
+    """Lays out the rows from Python to the computation, as many as fit a screen.
+
+    If a module is opened, shows only the rows of its calls.
+    """
     modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
     hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
     single = sum(1 for _ in outermost_operators(hops)) == 1
@@ -167,7 +171,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
 
 
 def _unsaid(steps: Iterable[_Step]) -> Iterator[TraceRemark]:
-    """Why no key is named, or no further one, of calls that have rows: each reason once, with the first operators."""
+    """Yields why a call's key, or its next key, is not named: each reason once, with its first operators."""
     operators: dict[KeyNotKnown, dict[str, None]] = {}
     around: list[tuple[int, str]] = []
     for row, step in _flat(steps):
@@ -185,7 +189,10 @@ def _unsaid(steps: Iterable[_Step]) -> Iterator[TraceRemark]:
 
 
 def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[TraceRemark]) -> tuple[TraceRemark, ...]:
-    """What the shares are parts of, and what is in none of them; without shares only which operators have no row."""
+    """Explains the shares, and names everything that no share includes.
+
+    Without shares, says only which operators have no row.
+    """
     if not any(row.own is not None and row.level for row in rows):
         return tuple(without_rows)
     phases = [row.name for row in rows if row.heading or says.EvaluatesExpression() in row.details]
@@ -200,10 +207,10 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[T
 
 
 def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[ScreenRow]:
-    """The rows, each with the share that no row inside of it has; None where what is inside was not counted."""
+    """Yields the rows with their own shares: the part that no row inside has. None if a row inside was not counted."""
     rows = [row for row, _ in given]
-    inside = [0] * len(rows)  # instructions of the outermost rows in it that have some
-    uncounted = set[int]()  # rows that hold one which called something, with nothing counted in it
+    inside = [0] * len(rows)  # instructions of the outermost counted rows inside
+    uncounted = set[int]()  # rows with a row inside that called something and was not counted
     outer: list[int] = []
     for number, (row, step) in enumerate(given):
         while outer and rows[outer[-1]].level >= row.level:
@@ -221,13 +228,13 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
 
 
 def _holds_counted(rows: Sequence[ScreenRow], number: int) -> bool:
-    """Whether a row inside of this one was counted."""
+    """Whether a row inside this one was counted."""
     inner = takewhile(lambda row: row.level > rows[number].level, rows[number + 1 :])
     return any(row.instructions is not None for row in inner)
 
 
 def outermost_operators(hops: Iterable[Hop]) -> Iterator[Hop]:
-    """The operator calls that no operator made, backward's too."""
+    """Yields the operator calls that no operator made, those in backward too."""
     return outermost(hops, lambda hop: hop.kind == "op")
 
 
@@ -238,7 +245,7 @@ def _takes_tensors(call: Hop | None) -> bool:
 
 
 def _is_through(hop: Hop) -> bool:
-    """Whether a step stands in nobody's way: what it called stands in its place."""
+    """Whether a hop has no row: the rows of its callees replace it."""
     if hop.kind == "python":
         return hop.name in PLUMBING
     if hop.kind == "stub":
@@ -249,12 +256,12 @@ def _is_through(hop: Hop) -> bool:
 
 
 def _open(steps: list[_Step], most: int, enough: int | None) -> None:
-    """Open steps, the costliest first, while all rows are no more than `most`.
+    """Opens rows, the costliest first, while all rows together are no more than `most`.
 
-    Where `enough` rows are open, only what leads to the loop over the elements, to a function of yours, to where an
-    error came from, or to the next key of an open call is opened further. Of steps of the same weight the one that ran
-    first is opened first. Functions of yours that torch called have rows as long as these have room: then without what
-    torch has around them.
+    Equal weights are opened in the order in which they ran. Once `enough` rows are shown, only four kinds are opened
+    further: those that lead to the loop over the elements, to a function of yours, to the origin of an error, or to the
+    next key of an open call. Functions of yours that torch called have rows as long as there is room. If there is
+    little room, torch's rows around them are left out.
     """
     for step in steps:
         step.children = _folded(step.children, most - 1)
@@ -266,8 +273,8 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         for inner in step.children
     ]
     heapq.heapify(pending)
-    kept = sum(inner.called_back for *_, inner in pending)  # rows that closed steps hold of functions torch called
-    waited: set[int] = set()  # an outline waits once: where the work is inside of it, it weighs more than 1 without
+    kept = sum(inner.called_back for *_, inner in pending)  # rows for functions that torch called, inside closed rows
+    waited: set[int] = set()  # outlines that waited: once is enough, as computation inside weighs over 1
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
         is_further = step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
@@ -276,7 +283,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         may_wait = step.is_outline and not step.called_back
         if may_wait and room < most * (1 - OUTLINE) and weight < -1 and id(step) not in waited:
             waited.add(id(step))
-            heapq.heappush(pending, (-step.weight, first, next(order), step))  # what each step did needs room, too
+            heapq.heappush(pending, (-step.weight, first, next(order), step))  # leave room for the details of each row
             continue
         others = kept - step.called_back
         free = room - others if kept <= room else room
@@ -294,23 +301,23 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
         room -= added
         kept = others + sum(inner.called_back for inner in inside)
         for inner in step.children:
-            # A call's keys come before whatever else: they say what became of it.
+            # A call's keys come before anything else: they say what happened to the call.
             weight = min(-inner.weight - inner.is_outline, weight * inner.is_key)
             heapq.heappush(pending, (weight, _first(inner), next(order), inner))
 
 
 def _called_back(steps: Sequence[_Step]) -> list[_Step]:
-    """The outermost functions of yours in these steps that torch called; what is around each is left out."""
+    """Returns the outermost functions of yours in these rows that torch called, without the rows around them."""
     return list(outermost(steps, lambda step: step.is_called_back))
 
 
 def _first(step: _Step) -> int:
-    """The number of the first hop that a step is for: by it steps are in the order in which they ran."""
+    """Returns the number of a row's first hop, which gives the order of running."""
     return step.hops[0] if step.hops else 0
 
 
 def _flat(steps: Iterable[_Step]) -> Iterator[tuple[ScreenRow, _Step]]:
-    """The rows of steps, and of those in open ones, each with its step."""
+    """Yields rows and the rows inside open ones, each with its _Step."""
     for step, level in with_levels(steps, lambda step, _: step.is_open):
         told = step.opened if step.is_open and step.children and step.opened is not None else step.row.details
         within = list(dict.fromkeys((*_kernels(step.children), *step.kernels)))
@@ -328,12 +335,15 @@ def _flat(steps: Iterable[_Step]) -> Iterator[tuple[ScreenRow, _Step]]:
 
 
 def _named(step: _Step) -> Sequence[int]:
-    """The operator calls that a row names itself: none while what is inside of it is shown."""
+    """Returns the operator calls that a row names itself: none while the rows inside it are shown."""
     return () if step.is_open and step.children else step.named
 
 
 def _and_begins(told: Details, begins: Details) -> Details:
-    """What a closed row says, with what comes first inside of it; that it calls other operators is said by that."""
+    """Returns a closed row's details with what comes first inside it.
+
+    These replace the remark that it calls other operators.
+    """
     last = told[-1] if begins and told else None
     if isinstance(last, says.KnownAs) and last.told[-1:] == (says.CallsOthers(),):
         return (*told[:-1], structs.replace(last, told=(*last.told[:-1], *begins)))
@@ -341,9 +351,9 @@ def _and_begins(told: Details, begins: Details) -> Details:
 
 
 def _begins_inside(step: _Step) -> Details:
-    """What a closed row says of the steps inside it: the keys that follow, else operators, else a function.
+    """Returns what a closed row says about the rows inside: the keys that follow, else operators, else a function.
 
-    A function that was stepped is not named: where its share is large, it has a row.
+    A stepped function is not named: if its share is large, it has a row.
     """
     keys, inside = [], step
     while following := next((inner for inner in inside.children if inner.is_key), None):
@@ -356,14 +366,14 @@ def _begins_inside(step: _Step) -> Details:
         return (says.CallsFirst(name=called[0].op, more=len(called) > 1),)
     if step.row.instructions is not None:
         return ()
-    first = step.children[0].row  # what is only predicted is said to be
+    first = step.children[0].row  # a predicted row says that it is predicted
     told = says.CallsFirst(name=first.name, more=len(step.children) > 1 or first.times > 1)
     is_known = first.status in (step.row.status, "observed")
     return (told if is_known else says.KnownAs(status=first.status, told=(told,)),)
 
 
 def _running(details: Details, kernels: Sequence[str]) -> Details:
-    """What a closed row says of the kernels that ran in it: their names, as many as fit, but the first one always."""
+    """Adds to a closed row the kernels that ran in it: as many names as fit, at least the first."""
     for count in range(len(kernels), 0, -1):
         told = (*details, says.Runs(kernels=tuple(kernels[:count]), more=len(kernels) - count))
         if len(described(told)) <= LINE:
@@ -372,18 +382,18 @@ def _running(details: Details, kernels: Sequence[str]) -> Details:
 
 
 def _highest(dispatch: Dispatch) -> Detail:
-    """Why a call's first key is taken, by the set that it is the highest of."""
+    """Returns why a call's first key was taken: the key set in which it is the highest."""
     if left_out(dispatch):
         return says.HighestOfUnread(arguments=left_out(dispatch), set=dispatch.set)
     if ", " in dispatch.set:
         return says.HighestOfSet(set=dispatch.set)
     if dispatch.tls_exclude:
         return says.AutogradExcluded() if "Autograd" in dispatch.tls_exclude else says.OnlyKey()
-    return says.OnlyKeyLeft()  # what the thread's own sets left out is not known: that is the set that was seen
+    return says.OnlyKeyLeft()  # the seen set no longer has the keys that the thread-local sets excluded
 
 
 def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
-    """The names of the kernels that these steps were seen to run, and of what linked libraries did in them."""
+    """Yields the names of kernels seen to run in these rows, and the names of calls into linked libraries."""
     for step in outermost(steps, lambda step: step.is_kernel or step.is_library):
         if not step.is_kernel:
             yield step.row.name
@@ -394,12 +404,15 @@ def _kernels(steps: Iterable[_Step]) -> Iterator[str]:
 
 
 def _holds_library(step: _Step) -> bool:
-    """Whether a step is a call into a library that named what it did, or holds one."""
+    """Whether a row is, or contains, a call into a library that reported what it did."""
     return any(inner.is_library for inner in walk([step]))
 
 
 def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
-    """The kernels that dispatch stubs chose: of ATen's functions the next one, once its arguments are copied."""
+    """Yields the ids of kernels that dispatch stubs chose.
+
+    The kernel is the next ATen function after the choice; copies of arguments come in between.
+    """
     for hop in walk(hops):
         chosen = False
         for child in hop.children:
@@ -411,38 +424,38 @@ def _behind_stubs(hops: Iterable[Hop]) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What a step is inside of: the key before it in the same call, the Python call, the operator."""
+    """The surroundings of a row: the key before it in the same call, the Python call, the operator."""
 
     key: str = ""
     binding: Hop | None = None
     op: Hop | None = None
-    engine: bool = False  # the engine that runs the graph
-    node: bool = False  # a node that the engine runs
-    recording: bool = True  # whether a graph may be recorded: not in backward, of which no graph was asked for
-    depth: int = 0  # how many operators that is inside of
-    thread: int = 0  # the thread that runs it: 0 is the expression's
-    foreign: bool = False  # the expression's own call of what no recorder saw: Python's len(), a class of yours
+    engine: bool = False  # inside the engine that runs the graph
+    node: bool = False  # inside a node that the engine runs
+    recording: bool = True  # whether a graph may be recorded: not in backward without create_graph
+    depth: int = 0  # the number of operators around it
+    thread: int = 0  # the thread that runs it; 0 is the expression's thread
+    foreign: bool = False  # the expression called something that no recorder saw: Python's len(), a class of yours
 
     @property
     def is_torchs(self) -> bool:
-        """Whether torch's own C++ is around it: what it called of yours there (a kernel, a hook, a backward)."""
+        """Whether torch's own C++ is around it. It calls functions of yours: a kernel, a hook, a backward."""
         return self.op is not None or self.binding is not None or self.node or self.engine
 
 
 @dataclass(frozen=True, slots=True)
 class _Inside:
-    """What is inside a hop, found once for all: a row asks on each level, however deep that is."""
+    """Facts about everything inside a hop. They are computed once, since each level asks for them at any depth."""
 
-    operators: int  # how many operators are called
+    operators: int  # the number of operator calls
     call: Hop | None  # the first of the outermost operator calls
-    count: int  # how many outermost operator calls there are
-    is_busy: bool  # an operator or node ran, or something was launched
-    has_yours: bool  # a function of Python of your own ran
-    has_library: bool  # a linked library told of a call
+    count: int  # the number of outermost operator calls
+    is_busy: bool  # an operator or a node ran, or something was launched
+    has_yours: bool  # a Python function of yours ran
+    has_library: bool  # a linked library reported a call
 
 
 class _Steps:
-    """Makes the steps of one trail."""
+    """Makes the rows of one trace."""
 
     def __init__(self, trail: Trail, options: Options, session: Session | None, least: float) -> None:
         self.trail = trail
@@ -452,7 +465,7 @@ class _Steps:
         self.least = least * self.whole
         self.parts = counted_parts(session)
         self.has_cut = has_cut(session)
-        # Of one stepped call among many, shares would read as those of the whole.
+        # If one call of many was stepped, its shares would look like shares of the whole.
         self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
         calls = records(session.observations if session else (), "call", UserCall)
         self.calls = {call.observation: call for call in calls}
@@ -460,22 +473,24 @@ class _Steps:
         self.left = frozenset(left_by_error(trail))
         self.top = frozenset(hop.id for hop in trail.hops)
         self.numbers = call_numbers(trail)
-        # Of a function of Python what it called in C, Python's own helpers too: the loop that runs it counts for none.
+        # By the id of a Python function or binding: the instructions of its C calls, Python's own helpers included. The
+        # interpreter's loop counts for no function.
         self.called: dict[int, int] = {}
         folded(trail.hops if self.whole else (), self._count_called)
         self.kernels = frozenset(_behind_stubs(trail.hops))
-        # Below a kernel the frames that tell whether it recorded a node are plumbing, so the whole Trail is asked.
+        # The frames that show whether a kernel recorded a node are plumbing, which the rules leave out. So these come
+        # from the whole trace.
         self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
         self.inside: dict[int, _Inside] = {}
         self.shapes = Shapes()
-        self.levels: dict[int, int] = {}  # by hop, how many levels of a function that calls itself it stands for
-        self.hops: tuple[Hop, ...] = ()  # all that the steps are of, with those that no step is made of
+        self.levels: dict[int, int] = {}  # by hop id: how many levels of a recursive function it stands for
+        self.hops: tuple[Hop, ...] = ()  # all hops that the rows are made from, also hops without a row
         folded(trail.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
-        """What a hop is for those around it; `inside` has what is in it."""
+        """Stores the facts about everything inside a hop. Returns them with the hop itself added."""
         call = next((part.call for part in inside if part.call is not None), None)
         count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
         has_yours = any(part.has_yours for part in inside)
@@ -489,18 +504,19 @@ class _Steps:
         return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
 
     def _count_called(self, hop: Hop, inside: tuple[int, ...]) -> int:
-        """The instructions of a hop that were counted, of its outermost counted parts if its own were not.
+        """Returns a hop's instructions, or the sum of its outermost counted parts if the hop was not counted.
 
-        `called` has those of Python's functions, and of bindings that no frame of the machine's stack is named by.
+        `called` keeps that sum for Python functions and for bindings: a binding may have no native frame of its own.
         """
         if hop.kind in ("python", "binding"):
             self.called[hop.id] = sum(inside)
         return hop.instructions if hop.instructions is not None else sum(inside)
 
     def _count_held(self, hop: Hop, inside: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-        """How many operators are called, and nodes run, in a hop, itself included; `held` has each Python function's.
+        """Counts the operators called and the nodes run in a hop, itself included.
 
-        What an operator calls in turn is not counted, as in the number above the rows.
+        `held` keeps the counts of Python functions. Calls that operators make do not count, like in the number above
+        the rows.
         """
         within, run = sum(operators for operators, _ in inside), sum(nodes for _, nodes in inside)
         if hop.kind == "python":
@@ -509,9 +525,9 @@ class _Steps:
         return hop.calls if hop.kind == "op" else within, run + (hop.calls if runs else 0)
 
     def without_rows(self, steps: Iterable[_Step]) -> tuple[TraceRemark, ...]:
-        """How many calls of operators have no row, and what share of all they are; () if all have one.
+        """Returns how many operator calls have no row, and their share of the whole; () if all calls have a row.
 
-        A call inside of another one that has no row is part of that one's share; one that has a row is not.
+        The share of a call without a row includes calls inside it, except calls that have a row.
         """
         listed = {number for _, step in _flat(steps) for number in (*step.hops, *_named(step))}
         calls = left = cost = 0
@@ -532,7 +548,7 @@ class _Steps:
         return (beside.CallsWithoutRow(left=left, calls=calls, share=share),)
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
-        """The steps of the calls of a module."""
+        """Returns the rows of a module's calls."""
         self.hops = tuple(hops)
         hops, _ = native.condense(self.hops)
         hops, self.levels = levels_folded(hops)
@@ -543,7 +559,10 @@ class _Steps:
         return steps
 
     def phases(self) -> list[_Step]:
-        """The steps of forward, and of backward where it ran, each under a heading of its own then."""
+        """Returns the rows of forward and backward, each under a heading.
+
+        Without backward, there is one row for Python.
+        """
         hops = self.hops = self.trail.hops
         if native.frames(hops):
             hops, _ = native.condense(hops)
@@ -559,7 +578,7 @@ class _Steps:
         return out
 
     def _python(self, inner: list[_Step]) -> _Step:
-        """The row of the expression itself, which Python evaluates."""
+        """Returns the row of the expression itself, which Python evaluates."""
         cost = self.parts.get("forward", 0)
         row = ScreenRow("Python", details=(says.EvaluatesExpression(),), share=self._share(cost or None))
         return _Step(replace(row, instructions=cost or None), cost, 3.0, inner, is_open=True)
@@ -576,10 +595,10 @@ class _Steps:
         return instructions / self.whole if told and instructions is not None else None
 
     def _is_idle(self, hop: Hop, around: _Around) -> bool:
-        """Whether a function of Python ran no operator or node, launched nothing, and no error left it: a helper.
+        """Whether a hop is a helper: it ran no operator or node, launched nothing, and is not on the error's path.
 
-        A function of yours is none if torch called it (a kernel, a hook, `__torch_function__`), or the expression, also
-        by way of a function that no recorder saw (`len(x)`).
+        A function of yours is no helper if torch called it (a kernel, a hook, `__torch_function__`), or if the
+        expression called it, directly or through a function that no recorder saw (`len(x)`).
         """
         is_of_expression = (hop.id in self.top and hop.kind == "python") or around.foreign
         if is_of_expression and (is_yours(hop) or self.inside[hop.id].has_yours):
@@ -591,10 +610,10 @@ class _Steps:
         return is_python and not self.inside[hop.id].is_busy
 
     def _idle(self, hops: Iterable[Hop], around: _Around) -> Unrolling[dict[int, list[_Step]]]:
-        """By number the helpers among several hops, each with its steps: none, but for the costliest of them.
+        """Returns, by hop id, the rows of the helpers among these hops: none, except perhaps for the costliest.
 
-        That has a row, which stands for all of them, if they cost enough together. Inside of an operator each has its
-        own, if it was counted.
+        Its row stands for all helpers, if they cost enough together. Inside an operator of a stepped trace returns {}:
+        there, each counted helper has its own row.
         """
         if not self.busy or (around.op is not None and self.whole):
             return {}
@@ -616,7 +635,7 @@ class _Steps:
         return steps
 
     def _all(self, hops: Sequence[Hop], around: _Around) -> Unrolling[list[_Step]]:
-        """The steps of several hops; equal ones, one after the other, as one."""
+        """Returns the rows of several hops. Equal neighbours become one row."""
         idle = yield self._idle(hops, around)
         held: list[_Step] = []
         for hop in hops:
@@ -624,7 +643,7 @@ class _Steps:
         for step in held:
             step.shape = self.shapes.number(step.row.alike(), tuple(inner.shape for inner in step.children))
         out = list(joined(held, attrgetter("shape"), lambda first, equal: unrolled(_sum(first, equal))))
-        # Of calls that were not counted none is known to be small: all of them have rows, or none has.
+        # No uncounted call is known to be cheap: if one has a row, all of them have rows.
         uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (
             [] if step.only_asks
@@ -632,10 +651,10 @@ class _Steps:
             else [inner for inner in step.children if inner.is_call]
             for step in out
         )  # fmt: skip
-        return [step for steps in listed for step in steps]  # calls have rows where what is around them has none
+        return [step for steps in listed for step in steps]  # calls have rows even if the row around them is left out
 
     def _of(self, hop: Hop, around: _Around) -> Unrolling[list[_Step]]:
-        """The steps that a hop stands for: itself, or in its place those that it called."""
+        """Returns the rows for a hop: its own row, or the rows of its callees."""
         within = replace(around, thread=hop.thread or around.thread)
         is_away = hop.thread and not around.thread
         if hop.module is not None:
@@ -648,14 +667,14 @@ class _Steps:
         if hop.kind == "key":
             return [(yield self._key(hop, around))]
         if hop.kind == "closed" and hop.library is None and (hop.native is None or not hop.native.third_party):
-            return (yield from self._all(hop.children, within))  # what it launched is no function of its library
+            return (yield from self._all(hop.children, within))  # a launch inside is no function of this library
         step = yield self._step_of(hop, within)
         if is_away:
             return [_with(step, says.InOtherThread())]
         return [_with(step, says.OrderUnknown()) if hop.unknown_order else step]
 
     def _step_of(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """The step that is a hop."""
+        """Returns the row of a hop."""
         made: _Step
         if hop.kind == "op":
             return (yield from self._operator(hop, around))
@@ -681,7 +700,7 @@ class _Steps:
             name = _CAPABILITY.sub("", bare(native.shown_name(inner)).partition("<")[0])
             row = self._row(replace(inner, instructions=hop.instructions), name, (says.LoopOverElements(),))
             in_libraries: list[_Step] = []
-            if self.inside[inner.id].has_library:  # LAPACK's call for each matrix of a batch, say
+            if self.inside[inner.id].has_library:  # for example LAPACK's call for each matrix of a batch
                 in_libraries = [step for step in (yield self._all(inner.children, around)) if _holds_library(step)]
             made = self._made(row, hop, in_libraries, around)
             made.is_loop = True
@@ -699,7 +718,7 @@ class _Steps:
         made.is_choice = asked is not None
         if hop.kind == "native" and around.op is None:
             self._tell_called(made, hop, "")
-        if made.is_kernel:  # its helpers are its own work; what the linked libraries and the loop do in it is more
+        if made.is_kernel:  # its helpers are its own work; only linked libraries and the loop have rows inside
             made.kernels = tuple(dict.fromkeys(_kernels(made.children)))
             made.children = [
                 step for step in made.children if step.is_work and (step.cost >= self.least or step.is_loop)
@@ -707,7 +726,7 @@ class _Steps:
         return made
 
     def _asked(self, hop: Hop) -> Detail | None:
-        """Of a function that chooses which backend computes: what it asked, in order; None for any other."""
+        """Returns what a function that chooses the computing backend asked, in order; None for any other function."""
         rule = native.rule_of(hop)
         if rule is None or not rule.chooses:
             return None
@@ -723,7 +742,7 @@ class _Steps:
         return says.ChoosesBackend(asked=tuple(told.values())) if told else says.ChoosesBackendUnseen()
 
     def _module(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """The row of a module's call, by its name: its forward, in whose place it stands."""
+        """Returns the row of a module's call, with the module's name. It replaces the row of forward."""
         module = hop.module
         assert module is not None
         inside = hop
@@ -740,10 +759,11 @@ class _Steps:
         return made
 
     def _engine(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """The row of the engine, which goes from node to node, with the nodes in it."""
+        """Returns the row of the autograd engine, with the nodes that it runs."""
         within = replace(around, engine=True, recording=hop.phase != "backward")
         reached = hop.node.reached if hop.node is not None else None
-        # The root is asked for even if no input that was asked for is behind it; a leaf has nothing behind it.
+        # The engine also visits a root that leads to no wanted input, so both reasons are possible. A leaf leads to no
+        # further node: its gradient was taken.
         ended = _TAKEN if reached is None or bare(reached) == _LEAF else _LEADS_NOWHERE
         reasons = (_ERROR, ended) if hop.node is not None and hop.node.failed else dict.fromkeys((_TAKEN, ended))
         does = says.NodeNotRun(node=bare(reached), reasons=tuple(reasons)) if reached else says.EngineRuns()
@@ -753,7 +773,7 @@ class _Steps:
         return made
 
     def _binding(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """The row of a binding; closed, it says which operator it calls and the keys that went through."""
+        """Returns the row of a binding. While closed, it names the operator that it calls and the keys of the call."""
         python = native.called_in_python(hop) or bare(hop.name)
         kind: Details = (says.BindingLeft() if hop.caught is not None else says.CalledBinding(),)
         made: _Step = yield self._step(hop, python, kind, replace(around, binding=hop))
@@ -762,24 +782,24 @@ class _Steps:
         return made
 
     def _ends_unknown(self, call: Hop) -> bool:
-        """Whether a call made an error, and which keys it went through behind those that are known is not known."""
+        """Whether a call raised an error, and its keys after the known ones are unknown."""
         return call.caught is not None and not self.whole
 
     def _keys(self, call: Hop) -> Details:
-        """What a row says of the keys that an operator call went through; () where none is known."""
+        """Returns the detail with the keys that an operator call went through; () if no key is known."""
         keys = keys_of(call)
         kind = says.KeysNextUnknown if self._ends_unknown(call) else says.ThroughKeys
         return (kind(keys=keys),) if keys else ()
 
     def _tell_called(self, made: _Step, hop: Hop, python: str) -> None:
-        """Have a row say, while it is closed, which operator is called in it, and the keys that went through.
+        """Adds to a closed row the operator that is called inside, and the keys of the call.
 
-        `python` is the name by which Python called it: an operator of that name is not named again.
+        `python` is the name by which Python called it: an operator of the same name is not named again.
         """
         call, count = self.inside[hop.id].call, self.inside[hop.id].count
         if call is None:
             return
-        name, told = call.op or call.name, self._keys(call)  # none where they are not known
+        name, told = call.op or call.name, self._keys(call)  # () if the keys are not known
         if count > 1:
             told = (says.CallsSeveral(operator=name),)
         else:
@@ -792,7 +812,7 @@ class _Steps:
         made.row = replace(made.row, details=(*made.row.details, *told))
 
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """The row of an operator call, with a row a key inside it; closed, it says which keys it went through."""
+        """Returns the row of an operator call, with a row for each key inside. While closed, it lists the keys."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         unsaid = unknown_key(hop)
         kind: Details = (_operators_kind(hop), *((says.KeysUnknown(),) if unsaid is not None else ()))
@@ -812,7 +832,10 @@ class _Steps:
         return made
 
     def _key(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
-        """A key with the kernel behind it; inside of it what the kernel called, the next key where it redispatched."""
+        """Returns the row of a key with its kernel.
+
+        Inside are the kernel's calls, and the next key if it redispatched.
+        """
         kernel = next((child for child in hop.children if child.kind == "kernel"), None)
         row = self._row(hop, hop.key or hop.name, self._why(hop, kernel, around))
         cost = next((part.instructions for part in (hop, kernel) if part and part.instructions is not None), None)
@@ -825,9 +848,9 @@ class _Steps:
             of_body = self._row(body, "", ())
             told = _known(kernel) if kernel.status != hop.status and body is kernel else ()
             why = row.details
-            if body.status == "observed":  # as C++'s stack has it where an error was thrown
+            if body.status == "observed":  # the C++ stack of a thrown error has the kernel
                 why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.KnownAs) else d for d in why)
-            lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # which has its record
+            lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # the body has the places
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
             row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why))
         within = replace(around, key=hop.key or hop.name)
@@ -843,20 +866,20 @@ class _Steps:
 
     def _node(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         formulas = formulas_of(hop)
-        shown = (says.Formulas(formulas=formulas),) if formulas and len(formulas) <= LINE - 6 else ()  # -v has it
+        shown = (says.Formulas(formulas=formulas),) if formulas and len(formulas) <= LINE - 6 else ()  # -v shows all
         kind = says.RecordedNode() if _is_recorded(hop) else says.RunNode()
         within = replace(around, node=True)
         return (yield from self._step(hop, bare(hop.name).removesuffix("::apply"), (kind, *shown), within))
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
-        """The row of what a device was given to do; its cost is that of the function that launched it."""
+        """Returns the row of a launch on a device. The cost is the cost of the function that launched it."""
         row = self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop))
         made = self._made(row, hop, [], around)
         made.is_kernel = True
         return made
 
     def _why(self, hop: Hop, kernel: Hop | None, around: _Around) -> Details:
-        """On one line, why this key is taken, and what its kernel does by its kind."""
+        """Returns the reason why this key is taken, and the work of its kernel, on one line."""
         dispatch = hop.dispatch
         if dispatch is None:
             return _known(hop)
@@ -864,13 +887,13 @@ class _Steps:
         told = self._kernel_of_key(hop, dispatch, kernel, around)
         if told is None:
             return _known(hop, why)
-        is_first = not isinstance(why, says.NextKey | says.AutogradExcluded)  # else its place in the tree says so
+        is_first = not isinstance(why, says.NextKey | says.AutogradExcluded)  # else the row's place in the tree says so
         return _known(hop, told, *((why,) if is_first and len(described((told, why))) <= LINE else ()))
 
     def _kernel_of_key(self, hop: Hop, dispatch: Dispatch, kernel: Hop | None, around: _Around) -> Detail | None:
-        """What the kernel of a key does, by the key and by what the table says of its entry; None where neither says.
+        """Says what a key's kernel does, by the key and the table's reason for its entry; None if neither says.
 
-        Of a kernel of autograd it says what that recorded, where this is known.
+        For an autograd kernel, says what it recorded, if that is known.
         """
         if dispatch.entry == "autograd kernel" and kernel is not None:
             return self._recorded(kernel, around)
@@ -882,16 +905,16 @@ class _Steps:
         return kernel_does(hop.key or hop.name, dispatch.entry, frozenset(name for name in holds if holds[name]))
 
     def _recorded(self, kernel: Hop, around: _Around) -> Detail | None:
-        """Whether an autograd kernel recorded a node; None where neither is certain."""
+        """Returns whether an autograd kernel recorded a node; None if that is not certain."""
         whole = self.whole_hops.get(kernel.id, kernel)
         nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
         if nodes:
             return says.RecordsNodes(nodes=tuple(bare(node.name).removesuffix("::apply") for node in nodes))
-        is_left = kernel.id in self.left  # before it could record anything
+        is_left = kernel.id in self.left  # the error came before it could record
         if kernel.instructions is None or is_left:
             return None
         if any(child.name in _RECORDS for child in of_call(whole)):
-            return says.RecordsNode()  # which the result does not lead to
+            return says.RecordsNode()  # a node that the result does not lead to
         given = [self.calls[number] for number in (around.binding.evidence if around.binding else ())
                  if number in self.calls]  # fmt: skip
         arguments = [argument for call in given for argument in call.arguments]
@@ -901,7 +924,7 @@ class _Steps:
         return says.RecordsNothingNeeded() if needs and not any(needs) else says.RecordsNothing()
 
     def _what(self, hop: Hop) -> Details:
-        """What a function of C++ does, where the data tell it."""
+        """Returns what a C++ function does, if the data say so."""
         is_kernel = hop.stub_kernel is not None or hop.id in self.kernels
         told = self._capability(hop) if is_kernel else ""
         if hop.stub_kernel is not None:
@@ -912,7 +935,7 @@ class _Steps:
             return (_kernel(told) if told else says.KernelBehindStub(),)
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             whole = self.whole_hops.get(hop.id, hop)
-            is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the result was given
+            is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the caller passed the result in
             return _known(hop, says.SetsUpResult() if is_new else says.WorksOutShapes())
         if hop.kind == "impl" and hop.name.startswith("at::native::structured_") and hop.name.endswith("::impl"):
             return _known(hop, says.Computes())
@@ -922,9 +945,9 @@ class _Steps:
         return _known(hop, *((says.Role(role=role),) if role else ()))
 
     def _capability(self, kernel: Hop) -> str:
-        """What the processor must have for a kernel's own code, as a symbol's namespace or file says; "" for none.
+        """Returns the CPU capability that a kernel's own code was compiled for; "" if the symbol and file do not say.
 
-        What the operators that it calls run is compiled by itself, and so is what another stub chose in it.
+        Operators that the kernel calls are compiled separately, and so are kernels that another stub chose inside it.
         """
         for part in self._own_code(kernel):
             symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
@@ -934,7 +957,10 @@ class _Steps:
         return ""
 
     def _own_code(self, kernel: Hop) -> Iterator[Hop]:
-        """A kernel and the functions in it, callers first: without operators, and what further stubs chose."""
+        """Yields a kernel and the functions in it, callers first.
+
+        Leaves out operators, and kernels that further stubs chose.
+        """
         yield kernel
         yield from without(
             kernel.children, lambda c: c.kind == "op" or c.stub_kernel is not None or c.id in self.kernels
@@ -951,7 +977,7 @@ class _Steps:
         return made
 
     def _show_yours(self, made: _Step, hop: Hop, around: _Around) -> None:
-        """Have a step a row, and be opened early, if it is a function of yours that torch called, or holds one."""
+        """Gives a row to a function of yours that torch called, and to a hop that contains one; opens it early."""
         inside = around.is_torchs or hop.kind in ("op", "node")
         made.has_yours = inside and self.inside[hop.id].has_yours
         made.is_called_back = inside and is_yours(hop)
@@ -971,8 +997,8 @@ class _Steps:
         made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
-        # What leads to the loop over the elements comes before what prepares it, and what Python called before what
-        # that called in turn.
+        # The way to the loop over the elements comes before its preparation. Calls from Python come before calls inside
+        # operators.
         is_nested = hop.kind == "op" and around.depth > 1
         made.weight += (made.is_work and not is_nested) * max(0.0, 0.6 - 0.2 * around.depth)
         return made
@@ -988,12 +1014,12 @@ class _Steps:
 
 
 def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> float:
-    """The weight by which a step is opened where nothing was counted: from outside in, below 0.02.
+    """Returns the weight of a row in a trace that was not stepped: below 0.02, larger for outer rows.
 
-    Each level weighs half of the one around it: what Python and nodes call comes before what operators call in turn.
-    Nodes are one level later, and what starts backward is two. On one level a step comes the earlier the more operators
-    are in it, 1,000 at most, and one that holds none comes last; with the next level where it is `beside` others that
-    one binding calls.
+    Each level weighs half of the level around it, so calls from Python and nodes come before calls inside operators.
+    Nodes are one level later, the start of backward two levels. On one level, rows with more operators inside come
+    first, counting 1,000 at most; a row without operators comes last. If it is `beside` others that one binding calls,
+    it comes with the next level.
     """
     level = around.depth if hop.kind == "op" or not around.depth else around.depth - 1
     level += 0 if hop.phase == "forward" else 1 if around.node or hop.kind == "node" else 2
@@ -1003,7 +1029,7 @@ def _outside_in(hop: Hop, around: _Around, operators: int, *, beside: bool) -> f
 
 
 def _kind_of_function(hop: Hop) -> Detail:
-    """What a row says that a function of Python is."""
+    """Returns what a row says about a Python function."""
     known = hop.python
     if known is not None and not (known.called and known.entered):
         return says.NotEntered() if known.called else says.CannotBeCalled()
@@ -1013,7 +1039,7 @@ def _kind_of_function(hop: Hop) -> Detail:
 
 
 def _several(hops: Iterable[Hop]) -> Detail:
-    """What a row says that stands for several functions of Python and bindings."""
+    """Returns the detail of a row that stands for several Python functions and bindings."""
     kinds = {hop.kind == "binding" for hop in hops}
     if len(kinds) > 1:
         return says.FunctionsAndBindings()
@@ -1021,7 +1047,7 @@ def _several(hops: Iterable[Hop]) -> Detail:
 
 
 def _holding(operators: int, nodes: int) -> Details:
-    """What a closed row says is inside: how many operators are called in it, and nodes run."""
+    """Returns the detail of a closed row: how many operators are called inside, and how many nodes run."""
     if operators and nodes:
         return (says.HoldsBoth(operators=operators, nodes=nodes),)
     if operators:
@@ -1030,17 +1056,17 @@ def _holding(operators: int, nodes: int) -> Details:
 
 
 def _kernel(capability: str) -> Detail:
-    """What a row says of the kernel behind a stub, by what the processor must have for it."""
+    """Returns the detail of a kernel behind a stub: the CPU capability it needs."""
     return says.KernelForAny() if capability == "DEFAULT" else says.KernelFor(capability=capability)
 
 
 def _operators_kind(hop: Hop) -> Detail:
-    """What an operator call's row says it is; of one that made an error which was caught, the error's words."""
+    """Returns the detail of an operator call's row; if it raised a caught error, the error's message."""
     return says.OperatorFailed(message=hop.caught.message) if hop.caught is not None else says.CalledOperator()
 
 
 def _with(step: _Step, told: Detail) -> _Step:
-    """The step, whose row says this beside its kind."""
+    """Adds a detail to a row, after its kind."""
     kind, more = step.row.details[:1], step.row.details[1:]
     step.row = replace(step.row, details=(*kind, told, *more))
     step.opened = (*step.opened[:1], told, *step.opened[1:]) if step.opened is not None else None
@@ -1048,17 +1074,17 @@ def _with(step: _Step, told: Detail) -> _Step:
 
 
 def _is_recorded(hop: Hop) -> bool:
-    """Whether a node stands where it was recorded, and not where it ran."""
+    """Whether a node is shown where it was recorded, rather than where it ran."""
     return hop.node is not None and hop.node.recorded
 
 
 def unknown_key(hop: Hop) -> KeyNotKnown | None:
-    """Why the call that a hop is, or its kernel, goes to a key that is not known; None where it does not."""
+    """Returns why a call or its kernel goes to a key that is not known; None if that is not the case."""
     return next((reason for reason in hop.why if isinstance(reason, KeyNotKnown)), None)
 
 
 def keys_of(call: Hop) -> tuple[str, ...]:
-    """The dispatch keys that a call of an operator went through, in order; "?" behind them where more are not known."""
+    """Returns the dispatch keys of an operator call, in order; "?" at the end if further keys are not known."""
     parts = list(of_call(call))
     keys = list(dict.fromkeys(key.key or key.name for key in parts if key.kind == "key"))
     is_open = any(unknown_key(part) is not None for part in parts)
@@ -1066,18 +1092,18 @@ def keys_of(call: Hop) -> tuple[str, ...]:
 
 
 def _ends_openly(call: Hop) -> tuple[str, KeyNotKnown] | None:
-    """The name of a call whose keys are told and end openly, with why that is so; None of any other."""
+    """Returns the name of a call whose known keys are incomplete, and the reason; None for any other call."""
     why = next(filter(None, (unknown_key(part) for part in (call, *of_call(call)))), None)
     return (call.op or call.name, why) if why is not None and keys_of(call) else None
 
 
 def _is_body_alone(kernel: Hop) -> bool:
-    """Whether a generated kernel was compiled into its caller, and all that it does is to call one function."""
+    """Whether a generated kernel was inlined into its caller and only calls one function."""
     return kernel.status == "inlined" and [child.kind for child in kernel.children] == ["impl"]
 
 
 def is_work(hop: Hop) -> bool:
-    """Whether the elements are computed there: by the kernel behind a stub, a loop, a linked library, on a device."""
+    """Whether the elements are computed there: in a stub's kernel, a loop, a linked library, or on a device."""
     if hop.kind == "launch":
         return True
     if hop.instructions is None or (hop.library is not None and hop.library.query):
@@ -1087,17 +1113,17 @@ def is_work(hop: Hop) -> bool:
 
 
 def of_call(hop: Hop) -> Iterator[Hop]:
-    """What a call of an operator did itself, callers first: nothing of the operators that it called in turn."""
+    """Yields what an operator call did itself, callers first, without the operators that it called."""
     return without(hop.children, lambda child: child.kind == "op")
 
 
 def _known(hop: Hop, *told: Detail) -> Details:
-    """What a row says of a step, behind how the step is known; an observed one needs no word for that."""
+    """Returns the details of a hop. Unless the hop is observed, they begin with how it is known."""
     return told if hop.status == "observed" else (says.KnownAs(status=hop.status, told=told),)
 
 
 def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
-    """Two equal steps as one; the first one's number stands for both."""
+    """Adds two equal rows. The sum keeps the number of the first."""
     inner = list((yield each(_sum(*pair) for pair in zip(first.children, equal.children, strict=True))))
     weight = first.weight + equal.weight if first.cost or equal.cost else max(first.weight, equal.weight)
     first.hops.extend(equal.hops)
@@ -1106,7 +1132,7 @@ def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
 
 
 def _folded(steps: list[_Step], room: int) -> list[_Step]:
-    """At most `room` of these steps: those of most weight, in their order, and one row for all others."""
+    """Keeps at most `room` of these rows: the heaviest, in their order, and one row for all others."""
     if len(steps) <= room:
         return steps
     kept = {id(step) for step in heapq.nlargest(max(room - 1, 1), steps, key=lambda step: step.weight)}
@@ -1127,7 +1153,7 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
 
 
 def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:
-    """The two commands most worth typing next."""
+    """Returns the two commands most worth typing next."""
     whole = everything(trail, options, session)
     if options.opened is not None:
         return (typed(options, beside.EverythingInIt(), "--open", options.opened, "--view", "tree"), whole)

@@ -1,4 +1,4 @@
-"""What stands around the parts of a recorded program: how its run went, what its times are of, what was stepped."""
+"""The text around the parts of a recorded program: how the run went, what its times measure, and what was stepped."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, program_run, times_elsewhere
 
-ROWS = 84  # of the table: a program's first screen has a hundred, with what stands around it
-TWICE = "twice"  # the kind of finding that tells that a second run did the same
-WAITED = 0.2  # the share of a run from which on it is said how long it waited
-KERNELS = 3  # of a device that the line about them names
+ROWS = 84  # a program's first screen has a hundred lines, with the text around the table
+TWICE = "twice"  # the kind of finding which says that a second run did the same
+WAITED = 0.2  # from this share of a run on, the waiting time is shown
+KERNELS = 3  # kernels that the line about a device names
 MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 
 
 def program_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
-    """The parts of a program, and what is told of its run."""
+    """Returns the parts of a program, with the facts about its run."""
     program = trail.recorded
     run = program_run(trail, session)
     around = AroundParts(
@@ -78,7 +78,7 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
 
 
 def on_device(program: Program) -> Iterator[TraceRemark]:
-    """What was launched on devices, in one line, and what its times mean."""
+    """Yields one line about everything launched on devices, and an explanation of its times."""
     told = kernels(program)
     whole = sum(time for _, _, time in told)
     if told:
@@ -95,9 +95,9 @@ def on_device(program: Program) -> Iterator[TraceRemark]:
 
 
 def _findings(trail: Trail, options: Options) -> tuple[TraceRemark, ...]:
-    """What must be known beside the rows; what was not stepped, or not to its end, only in a verbose view.
+    """Returns what a reader must know beside the rows. Remarks on incomplete stepping are only in a verbose view.
 
-    No figure of these rows is of a stepped call.
+    The figures of these rows do not come from stepped calls.
     """
     beside = (f for f in trail.findings if f.kind != TWICE)
     told = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
@@ -105,7 +105,7 @@ def _findings(trail: Trail, options: Options) -> tuple[TraceRemark, ...]:
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[TraceRemark]:
-    """How much of the program was stepped, in one line."""
+    """Says in one line how much of the program was stepped."""
     for finding in trail.findings:
         if isinstance(finding.told, KindsStepped) and not options.verbose:
             reasons = Counter(route.unstepped for route in trail.recorded.routes if route.unstepped is not None)

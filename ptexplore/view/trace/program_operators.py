@@ -1,4 +1,4 @@
-"""The operators of a recorded program: how often, how long, which keys, which kernel, from which lines."""
+"""The operators of a recorded program: count, time, dispatch keys, kernel, and the lines that call them."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from ptexplore.view.trace.program_parts import (
 )
 from ptexplore.view.trace.screen import place_of
 
-ROWS = 30  # of operators: those that took longest
-PLACES = 2  # of yours that a row names
+ROWS = 30  # of operators: the costliest
+PLACES = 2  # places in your code that a row names
 SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 
 
 def program_operators(trail: Trail, options: Options, _session: Session | None) -> TrailView:
-    """The operators of a program, and the nodes of backward that ran."""
+    """Lays out the operators of a program, and the nodes of backward that ran."""
     program = trail.recorded
     ways = by_cost(_worded(way) for way in gathered(_ways(trail, program)).values())
     run = program_run(trail, None)
@@ -66,9 +66,9 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
 
 
 def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]]:
-    """Calls of each route, and of the operators that have rows inside of it, by what tells one row from others."""
+    """Yields the calls of each route, and of the operators inside it that have rows, each with the key of its row."""
     hops = {hop.id: hop for hop in trail.hops}
-    known: dict[tuple[int, int], tuple[object, OperatorWay]] = {}  # by the numbers of a route and a kind
+    known: dict[tuple[int, int], tuple[object, OperatorWay]] = {}  # by the numbers of route and kind
     for calls in program.calls:
         route, place = program.routes[calls.route], _users_place(program, calls)
         for number, told in own_operators(program, calls):
@@ -92,19 +92,19 @@ def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]
 
 
 def _worded(way: OperatorWay) -> OperatorWay:
-    """The calls with what is said of all of them: what they launched, and the places of yours that came to them."""
+    """Adds the details: what the calls launched, and the places in your code that called them."""
     places = [place for place, _ in sorted(way.callers, key=lambda caller: -caller[1])]
     told = (says.CalledFrom(places=tuple(places[:PLACES]), more=max(len(places) - PLACES, 0)),) if places else ()
     return replace(way, details=(*way.details, *of_launches(way.launched), *told))
 
 
 def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:
-    """The calls of an operator among hops and all inside of them."""
+    """Returns the calls of an operator among these hops and all hops inside."""
     return [hop for hop in walk(hops) if hop.kind == "op" and (hop.op or hop.name).partition(".")[0] == kind.name]
 
 
 def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> OperatorWay:
-    """An operator as the hops of one of its routes show it: its way through the dispatcher; of a node its formulas."""
+    """Returns an operator as the hops of one route show it: its way through the dispatcher. A node has its formulas."""
     name, first = operator_name(kind), hops[0].id if hops else None
     way: tuple[Detail, ...] = ()
     place = None
@@ -125,15 +125,16 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> OperatorWay:
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
-    """The operator with its overload, as the hops of its route name it."""
+    """Returns the operator's name with its overload, as the hops of its route name it."""
     call = next((hop for hop in walk(hops) if hop.kind == "op" and hop.op), None)
     return call.op.removeprefix("aten::") if call is not None and call.op else None
 
 
 def _users_place(program: Program, calls: OperatorCalls) -> str | None:
-    """The innermost place of the user's own that came to a call: a line, or the function where that is not known.
+    """Returns the innermost place in the user's code that led to a call: a line, or the function if no line is known.
 
-    Of an operator by syntax Python tells the function alone; what a package called has a line of the package's.
+    For operator syntax (`a + b`), Python reports only the function. A line inside a package is skipped: the line in the
+    user's code that called the package counts.
     """
     at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
     line: int | None = None  # where the path below was called
@@ -147,6 +148,6 @@ def _users_place(program: Program, calls: OperatorCalls) -> str | None:
 
 
 def _formulas(node: Hop) -> tuple[Detail, ...]:
-    """Which inputs of the operator that recorded a node have a formula."""
+    """Names the inputs that have a formula in the operator that recorded a node."""
     inputs = tuple(f.inputs for f in run_formulas(node) if f.text.strip() != "non_differentiable")
     return (says.FormulaFor(inputs=inputs),) if inputs else ()

@@ -1,6 +1,6 @@
-"""A recorded program as parts to read: its modules, your functions, backward, the optimizer, what loads data, imports.
+"""A recorded program as parts: modules, your functions, backward, the optimizer, data loading and imports.
 
-Torch's own functions are folded into the part that called them. Costs are nanoseconds, from entry to exit.
+torch's own functions are folded into the part that called them. Costs are nanoseconds from entry to exit.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.native_names import kernel_name
 
-LAUNCH = "launch"  # the type of what a device was given to do
+LAUNCH = "launch"  # the type of kernels and copies on a device
 TORCH = "/torch/"
 ENGINE = "autograd::engine::evaluate_function: "
 
 
 @dataclass(eq=False)
 class _PathsPart(PartInMaking):
-    """A part while it is gathered, with the first path that it is the end of."""
+    """A part while it is gathered, with the first path that ends at it."""
 
     path: CallPath = field(kw_only=True)
-    recording: int = 0  # what was taken off its cost
+    recording: int = 0  # what was subtracted from its cost
 
 
 def program_run(trail: Trail, _session: Session | None) -> Run:
-    """What a recorded program ran."""
+    """Returns the parts of a recorded program."""
     return run_of(trail.recorded, title_of(trail))
 
 
 def run_of(program: Program, script: str) -> Run:
-    """What a program ran, the program itself as its outermost part; `script` is its name.
+    """Returns what a program ran; the outermost part is the program itself. `script` is its name.
 
-    What was imported is one part, and its time is taken out of all others'. What was seen was folded while no part ran.
+    All imports are one part; their time is subtracted from all other parts. Folding of recorded calls took place while
+    no part ran.
     """
     root = _PathsPart("program", script, path=program.paths[0], calls=1, cost=program.wall - program.folding)
     owners = [root]
@@ -53,7 +54,7 @@ def run_of(program: Program, script: str) -> Run:
                 part.cost -= path.time
             outer = root
         owners.append(_owner(path, outer))
-    backward = Counter[int]()  # by number of calls: what the nodes that they recorded took
+    backward = Counter[int]()  # by number of calls: the time of the nodes that these calls recorded
     for calls in program.calls:
         if calls.recorded is not None and calls.recorded < len(program.calls):
             backward[calls.recorded] += calls.time
@@ -77,28 +78,28 @@ def _unweighed(program: Program) -> Unweighed:
 
 
 def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
-    """Take out of each part's time what recording took in it, and in what is inside of it; never more than it has."""
+    """Subtracts from each part's time what recording took in it and inside it; never more than the part's time."""
     recording = Counter[int]()  # by the id of the part
     for path, owner in zip(program.paths, owners, strict=True):
         recording[id(owner)] += path.recording
-    # A part comes after the one around it, so that going back each knows all that is inside of it.
+    # A part comes after the part around it: in reverse order, everything inside a part is known first.
     for part in reversed(list({id(owner): owner for owner in owners}.values())):
         if recording[id(part)]:
             taken = min(recording[id(part)], part.cost)
             part.cost, part.recording = part.cost - taken, part.recording + taken
-            if part.outer is not None and part.kind not in ("imports", "thread"):  # their time is in no other's
+            if part.outer is not None and part.kind not in ("imports", "thread"):  # no other part has their time
                 recording[id(part.outer)] += recording[id(part)]
 
 
 def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls, backward: int) -> None:
-    """Count some calls for the part that made them. `first`: their place among all, which ascends."""
+    """Counts calls for the part that made them. `first`: their place in the order of all calls; it ascends."""
     for kind, told in own_operators(program, calls, first=first, backward=backward):
         if has_row(program, program.kinds[kind]):
             owner.own.setdefault(told.name, []).append(told)
         owner.add(told)
     owner.ran.append((calls.route, calls.shape, calls.calls))
     for part in owner.outwards():
-        if part.first is not None:  # so have all around it
+        if part.first is not None:  # then all parts around it have one too
             break
         part.first = first
 
@@ -106,9 +107,10 @@ def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls
 def own_operators(
     program: Program, calls: OperatorCalls, *, first: int = 0, backward: int = 0
 ) -> Iterator[tuple[int, OwnOperators]]:
-    """What some calls of a route are, and the operators beside it that they called: each with the number of its kind.
+    """Yields the calls of a route, and the operators called beside them; each with the number of its kind.
 
-    What is beside it has rows of its own; its time is in that of what is around it.
+    Operators beside a route (called by an engine step or by TorchScript) have rows of their own; their time is in the
+    route's time.
     """
     number = program.routes[calls.route].kind
     by_it, beside = unrolled(_called(program, program.kinds[number]))
@@ -130,17 +132,17 @@ def own_operators(
 
 
 def time_without_python(calls: OperatorCalls) -> int:
-    """How long calls took, with what they called, but without Python: what that called is told for itself."""
+    """Returns the nanoseconds of calls and what they called, without Python, which has parts of its own."""
     return max(calls.time - calls.python, 0)
 
 
 def calls_python(program: Program) -> bool:
-    """Whether an operator, or a node, called Python."""
+    """Whether an operator or a node called Python."""
     return any(calls.python for calls in program.calls)
 
 
 def times_elsewhere(program: Program) -> Iterator[TraceRemark]:
-    """Whose times a program has, where they are not its own, in lines."""
+    """Says whose times a program has, if they are from another run."""
     told = program.elsewhere
     if told is None:
         return
@@ -154,30 +156,33 @@ def times_elsewhere(program: Program) -> Iterator[TraceRemark]:
 
 
 def operator_name(kind: OperatorKind) -> str:
-    """The name of an operator without `aten::`, of a node without what stands around it, of a kernel in short."""
+    """Returns a short name: an operator without `aten::`, a node without the engine's prefix, a kernel shortened."""
     if kind.type == LAUNCH:
         return kernel_name(kind.name)
     return kind.name.removeprefix(ENGINE).removeprefix("aten::").rpartition("::")[2]
 
 
 def is_operator(kind: OperatorKind) -> bool:
-    """Whether it is an operator: of what else the profiler records so, no name has a namespace."""
+    """Whether a kind is an operator.
+
+    The profiler also records other things as operators, whose names have no namespace.
+    """
     return kind.type == "op" and "::" in kind.name
 
 
 def is_function(kind: OperatorKind) -> bool:
-    """Whether it is a torch.autograd.Function, which the profiler records by its class's name, with a number.
+    """Whether a kind is a torch.autograd.Function: the profiler records it by its class name, with a sequence number.
 
-    A range that torch's own Python marks for the profiler (torch._dynamo does) has no sequence number.
+    A profiler range in torch's own Python (torch._dynamo has some) has no sequence number.
     """
     return kind.type == "op" and "::" not in kind.name and kind.counted
 
 
 def has_row(program: Program, kind: OperatorKind) -> bool:
-    """Whether it is an operator, a torch.autograd.Function, a node that ran, or what was launched by none of these.
+    """Whether a kind is an operator, a torch.autograd.Function, a node that ran, or a launch outside all of these.
 
-    Ranges and calls of TorchScript are around operators. A node that the engine reached for its gradient alone did not
-    run.
+    Ranges and TorchScript calls have no row: they only contain operators. A node that the engine reached only for its
+    gradient did not run.
     """
     if kind.type == "engine":
         return any(program.kinds[number].type == "node" for number, _ in kind.inside if number >= 0)
@@ -185,7 +190,7 @@ def has_row(program: Program, kind: OperatorKind) -> bool:
 
 
 def operator_kinds(program: Program) -> frozenset[int]:
-    """The kinds of the operators that Python called, and of those that nodes, the engine and TorchScript called."""
+    """Returns the kinds of all operators that Python, nodes, the engine or TorchScript called."""
     kinds: set[int] = set()
     pending = [route.kind for route in program.routes]
     while pending:
@@ -198,10 +203,11 @@ def operator_kinds(program: Program) -> frozenset[int]:
 
 
 def _called(program: Program, kind: OperatorKind) -> Unrolling[tuple[int, Counter[int]]]:
-    """How many operator calls a row counts for itself, and of what is beside it, by kind. Not what operators call.
+    """Returns how many operator calls a row counts itself, and the calls beside it, by kind.
 
-    What a node calls is counted for the node. What the engine calls around a node, to add gradients up
-    (Engine::evaluate_function of torch/csrc/autograd/engine.cpp), and what TorchScript calls, have rows of their own.
+    Calls that operators make do not count. A node's calls count for the node. The engine's calls around a node, which
+    add gradients (Engine::evaluate_function of torch/csrc/autograd/engine.cpp), and TorchScript's calls have rows of
+    their own.
     """
     if is_operator(kind):
         return 1, Counter()
@@ -221,12 +227,12 @@ def _called(program: Program, kind: OperatorKind) -> Unrolling[tuple[int, Counte
 
 
 def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:
-    """The part that a path's end is, or belongs to; made on first sight."""
+    """Returns the part that a path ends at or belongs to; makes the part at the first path."""
     kind = _kind(path)
     if kind is None or (path.kind == "user" and _is_forward(path, outer)):
         return outer
     if kind == outer.kind and kind != "module" and (outer.name, outer.path.file) == (_name(path), path.file):
-        outer.calls += path.calls  # it called itself: its time is in that of the outer call
+        outer.calls += path.calls  # recursion: the outer call's time includes it
         outer.at_least |= path.at_least
         return outer
     around = _in_turn(path, outer) if kind == "user" else None
@@ -235,7 +241,7 @@ def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:
     if kind == outer.kind == "backward":
         return outer
     if kind == outer.kind == "optimizer" and outer.name.endswith(".__init__"):
-        return outer  # its classes' own, one in the other
+        return outer  # the constructors of its base classes
     if outer.kind == "program" and path.name == "<module>":
         outer.source = path.source
         return outer
@@ -250,9 +256,10 @@ def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:
 
 
 def _in_turn(path: CallPath, outer: _PathsPart) -> _PathsPart | None:
-    """The part of the same function, if functions of the user's between it and the path led back to it; else None.
+    """Returns the part of the same function around a path, if functions of yours in between led back to it; else None.
 
-    What the path did counts for that part alone, so that rows still add up: it is taken off the parts between.
+    What the path did counts only for that part, so its time is subtracted from the parts in between. The rows then
+    still add up.
     """
     between: list[_PathsPart] = []
     part: _PathsPart | None = outer
@@ -269,7 +276,7 @@ def _in_turn(path: CallPath, outer: _PathsPart) -> _PathsPart | None:
 
 
 def _kind(path: CallPath) -> PartKind | None:
-    """What part a path's end is; None for what is folded into the part that called it."""
+    """Returns the kind of part that a path ends at, or None if the path is folded into the part that called it."""
     if path.kind in ("thread", "imports", "user", "module"):
         return path.kind
     if path.kind != "torch":
@@ -287,35 +294,35 @@ def _kind(path: CallPath) -> PartKind | None:
 def _name(path: CallPath) -> str:
     if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
         return f"torch.autograd.{path.name}"
-    if _kind(path) == "optimizer" and path.type is not None:  # its class may have the method from another one
+    if _kind(path) == "optimizer" and path.type is not None:  # the class may have the method from a base class
         return f"{path.type}.{path.name.rpartition('.')[2]}"
     return path.name
 
 
 def _is_forward(path: CallPath, outer: _PathsPart) -> bool:
-    """Whether a function of the user's is the forward of the module around it: it is the module's part."""
+    """Whether a function of yours is the forward of the module around it. It then belongs to the module's part."""
     return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
 
 
 def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
-    """A part with its parts, alike ones joined; and its signature."""
+    """Returns a part with the parts inside it, alike ones joined, and its signature."""
     inside = list((yield each(_finished(inner, signatures) for inner in part.inside.values())))
     own_cost = sum(own.cost for operators in part.own.values() for own in operators)
-    if part.kind == "thread":  # nothing tells when it began
+    if part.kind == "thread":  # its start time is not known
         part.calls, part.cost = 1, own_cost + sum(inner.cost for inner, _ in inside)
     first = -1
-    for number, (inner, signature) in enumerate(inside):  # what called no operator stands behind what came before it
+    for number, (inner, signature) in enumerate(inside):  # without operators, its place is after the part before it
         first = inner.first if inner.operators else first
         inside[number] = replace(inner, first=first), signature
-    beside = ("imports", "thread")  # their time is in no other's
+    beside = ("imports", "thread")  # their time is in no other part's time
     least = own_cost + sum(inner.cost for inner, _ in inside if inner.kind not in beside)
-    if part.kind not in beside:  # what recording took is sampled, and can be too much for a part that took little
+    if part.kind not in beside:  # recording time is estimated from samples, and can exceed a short part
         part.cost = max(part.cost, min(least, part.cost + part.recording))
     return finished(part, inside, (frozenset(Counter(part.ran).items()),), signatures)
 
 
 def kernels(program: Program) -> list[tuple[str, int, int]]:
-    """What devices were given to do, each kernel or copy once: its name, how often, nanoseconds; the longest first."""
+    """Returns the kernels and copies of devices, each once: name, count, nanoseconds. The longest comes first."""
     counts, times = Counter[str](), Counter[str]()
     for calls in program.calls:
         for name, time in zip(launches(program, program.routes[calls.route].kind), calls.device, strict=False):
@@ -325,7 +332,7 @@ def kernels(program: Program) -> list[tuple[str, int, int]]:
 
 
 def launches(program: Program, kind: int) -> Iterator[str]:
-    """The names of what one call of a kind launched, in order, without what Python launched in it."""
+    """Yields the names of what one call of a kind launched, in order, except what Python launched inside it."""
     pending = [kind]
     while pending:
         known = program.kinds[pending.pop()]

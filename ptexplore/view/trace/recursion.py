@@ -1,4 +1,4 @@
-"""Functions of Python that call themselves, as one row: how many levels there are, and what all of them called."""
+"""Recursive Python functions as one hop, with the number of levels and the calls of all levels."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Hop
 from ptexplore.view.trace.native import is_range
 
-FEWEST = 4  # rounds: fewer are read as they are
+FEWEST = 4  # rounds: fewer are shown unfolded
 LONGEST = 4  # functions that call one another in turn
 
 
 def levels_folded(hops: Iterable[Hop]) -> tuple[tuple[Hop, ...], dict[int, int]]:
-    """The hops, with one in place of the levels of a function that calls itself; and how many it stands for.
+    """Returns the hops with one hop in place of all levels of a recursive function; and the levels, by hop id.
 
-    What a level called before it called the next one stands before what the innermost one called, the rest behind.
+    The order is: calls that a level made before it called the next level, then the calls of the innermost level, then
+    the calls after it.
     """
     levels: dict[int, int] = {}
     return unrolled(each(_folded(hop, levels) for hop in hops)), levels
@@ -30,7 +31,7 @@ def _folded(hop: Hop, levels: dict[int, int]) -> Unrolling[Hop]:
     if not chain:
         children = yield each(_folded(child, levels) for child in hop.children)
         return hop if all(map(is_, children, hop.children)) else replace(hop, children=children)
-    # Of each function in turn, what its levels called before and after they called the next one.
+    # For each function of a round: what its levels called before and after the call of the next level.
     before: list[list[Hop]] = [[] for _ in range(period)]
     after: list[list[Hop]] = [[] for _ in range(period)]
     for number, (caller, called) in enumerate(pairwise(chain)):
@@ -47,7 +48,10 @@ def _folded(hop: Hop, levels: dict[int, int]) -> Unrolling[Hop]:
 
 
 def _chain(hop: Hop) -> tuple[list[Hop], int]:
-    """A hop and the levels below it, whole rounds of them, and how many functions make a round; [] for no chain."""
+    """Returns a chain of recursive calls from this hop on, in whole rounds, and the number of functions in a round.
+
+    Returns ([], 0) if there is no chain.
+    """
     chain, period = [hop], 0
     while (called := _called(chain[-1])) is not None:
         name = _function(called)
@@ -62,7 +66,10 @@ def _chain(hop: Hop) -> tuple[list[Hop], int]:
 
 
 def _called(hop: Hop) -> Hop | None:
-    """The one function of Python that a function of Python called, or the one call of itself; None for others."""
+    """Returns the only Python function that a Python function called; of several, its only call of itself.
+
+    Else None.
+    """
     if not _is_function(hop):
         return None
     called = [child for child in hop.children if _is_function(child)]
@@ -76,5 +83,5 @@ def _is_function(hop: Hop) -> bool:
 
 
 def _function(hop: Hop) -> tuple[str, str | None, SourceRef, int]:
-    """What tells a function, and the thread that it runs in, from others."""
+    """Returns what identifies a function and the thread that it runs in."""
     return hop.name, hop.python.qualname if hop.python is not None else None, hop.source, hop.thread

@@ -1,4 +1,4 @@
-"""A Trail as rows to read: which hops are shown, what each one's lines say, what was left out and how to see it."""
+"""A trace as a tree of rows: chooses the hops to show, words the lines of each, and counts the hidden ones."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.trace_remarks import all_in_words, worded
 
-TO_READ = 3  # stops that a trace suggests
+TO_READ = 3  # stops of tours that a trace suggests
 
 
 def tree_view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
-    """Choose and word the rows of a trail; `session`, where it is at hand, tells how the native frames were recorded.
+    """Chooses and words the rows of a trace. `session`, if given, says how the native frames were recorded.
 
-    Raises PtexploreError (usage) where no hop is what `options.opened` asks for.
+    Raises PtexploreError (usage) if no hop matches `options.opened`.
     """
     frames = native.frames(trail.hops)
     place, hops = RowContext(left=frozenset(left_by_error(trail))), trail.hops
@@ -63,7 +63,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     if options.depth is not None:
         rows = tuple(cut(r, options.depth) for r in rows)
     if frames and not options.full:
-        # where all such places are in one tree, the facts say which, and no row needs to
+        # If only one tree is of another version, the facts name that tree, so the rows need not.
         one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
         rows = folded(rows, lambda row, inside: replace(row.brief(skew=one_skewed), children=inside))
     innermost = innermost_shown(rows, trail)
@@ -86,7 +86,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
 
 
 def _left_out(helpers: int, hidden: int, frames: int) -> Iterator[TraceRemark]:
-    """What the tree does not show."""
+    """Says what the tree does not show."""
     if hidden > 0:
         yield says.FramesLeftOut(hidden=hidden, frames=frames)
     if helpers:
@@ -94,7 +94,7 @@ def _left_out(helpers: int, hidden: int, frames: int) -> Iterator[TraceRemark]:
 
 
 def facts_of(trail: Trail) -> Iterator[TraceRemark]:
-    """The torch that ran, the trees that are looked into, what was bound, what the expression gave."""
+    """Yields the facts above the rows: the torch that ran, the other source trees, the bound names, and the result."""
     torch = trail.torch
     yield says.TorchBuildBeside(version=torch.version, commit=torch.git_version[:8], build=torch.build)
     for tree in trail.trees:
@@ -107,12 +107,12 @@ def facts_of(trail: Trail) -> Iterator[TraceRemark]:
         yield says.NamesBound(names=tuple(names), description=description)
     result = trail.result
     if result.description:
-        # "from Tensor[3, 3] float32 cpu requires_grad, summed": what the result is has just been said.
+        # The description of the result comes first, so the line on backward says "from it" instead of repeating that.
         yield says.ResultIs(description=result.description, backward=with_result_as_it(result).backward)
 
 
 def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
-    """The next commands worth typing, with this trace's own names in them."""
+    """Returns the next commands to type, with names from this trace."""
     steps: list[NextStep] = []
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
@@ -126,7 +126,7 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
 
 
 def _same_torch(command: Sequence[str]) -> Sequence[str]:
-    """The option of a command line that says whose torch is meant; empty where it has none."""
+    """Returns the `--python` option of a command line with its value; empty if there is none."""
     for number, word in enumerate(command):
         if word == "--python":
             return command[number : number + 2]
@@ -136,7 +136,7 @@ def _same_torch(command: Sequence[str]) -> Sequence[str]:
 
 
 def tree_fact(tree: TreeInfo, version: str) -> TraceRemark:
-    """One tree beyond the runtime's: what it is, and how it relates to the torch that ran."""
+    """Describes a source tree other than the installed torch's, and how the tree relates to the torch that ran."""
     commit = (tree.commit or "")[:8]
     if tree.layers == ("atlas",):
         return says.AtlasIs(version=tree.version, commit=commit, relation=tree.relation)
@@ -146,30 +146,36 @@ def tree_fact(tree: TreeInfo, version: str) -> TraceRemark:
 
 
 def stops_to_read(trail: Trail) -> list[str]:
-    """Every stop that a hop of the trail names, in reading order, once."""
+    """Returns the names of all stops that the hops of a trace refer to, each once, in reading order."""
     names = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
-    return [name for name in names if STOP.fullmatch(name)]  # a saved trace is data nobody vouches for
+    return [name for name in names if STOP.fullmatch(name)]  # a name in a saved trace may be anything
 
 
 def _generators(rows: Iterable[TraceRow], trail: Trail) -> TraceRemark | None:
-    """What wrote the generated files that rows name, each generator once with one of its files; None for none."""
+    """Names the generator of each generated file in the rows: each generator once, with one file.
+
+    Returns None if the rows name no generated file.
+    """
     shown: dict[str, str] = {}
     for line in (line for row in walk(rows) for line in row.lines):
         path = line.ref.path if line.ref is not None else None
         generator = trail.generators.get(path) if path is not None else None
-        if path is not None and generator is not None and not path.endswith(".h"):  # that only declares
+        if path is not None and generator is not None and not path.endswith(".h"):  # a header only declares
             shown.setdefault(generator, path.rpartition("/")[2])
     listed = tuple(says.GeneratorWrote(generator=generator, file=file) for generator, file in shown.items())
     return says.GeneratorsWrote(listed=listed) if listed else None
 
 
 def _joined(rows: Iterable[TraceRow], place: RowContext) -> tuple[TraceRow, ...]:
-    """Runs of rows that are alike become one row with a count and the sums."""
+    """Joins neighbouring rows that are alike into one row, with their count and sums."""
     return tuple(joined((_shaped(row, place) for row in rows), attrgetter("shape"), _one_of))
 
 
 def _shaped(row: TraceRow, place: RowContext) -> TraceRow:
-    """The row with the number of its shape; of a full tree, rows that have others below them have each a count."""
+    """Returns the row with the number of its shape.
+
+    In a full tree, rows with children are alike only if their figures are equal.
+    """
     inside = tuple((child.shape, child.times) for child in row.children)
     counts = (row.instructions, row.inside) if place.full and row.children else None
     return replace(row, shape=place.shapes.number(row.alike(), inside, counts))
@@ -180,13 +186,13 @@ def _one_of(row: TraceRow, equal: TraceRow) -> TraceRow:
 
 
 def _sum(row: TraceRow, equal: TraceRow) -> Unrolling[TraceRow]:
-    """Two rows that are alike as one; the first row's number stands for both."""
+    """Adds two rows that are alike. The sum keeps the hop number of the first row."""
     children = yield each(_sum(*pair) for pair in zip(row.children, equal.children, strict=True))
     return replace(row.plus(equal), children=children)
 
 
 def shown_frames(rows: Iterable[TraceRow]) -> int:
-    """How many frames these rows stand for, with those below them."""
+    """Returns the number of frames that these rows and the rows below them stand for."""
 
     def frames(row: TraceRow, inside: tuple[int, ...]) -> int:
         return row.times * (sum(inside) + (row.frames if row.instructions is not None else 0))
@@ -195,7 +201,7 @@ def shown_frames(rows: Iterable[TraceRow]) -> int:
 
 
 def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
-    """Rows whose title or place holds the text, with the rows that lead to them."""
+    """Keeps the rows whose title or place contains the text, and the rows that lead to them."""
 
     def leading(row: TraceRow, inside: tuple[TraceRow | None, ...]) -> TraceRow | None:
         places = " ".join(line.ref.path or "" for line in row.lines if line.ref)
@@ -208,13 +214,13 @@ def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
 
 
 def innermost_shown(rows: Sequence[TraceRow], trail: Trail) -> TraceRow | None:
-    """The innermost row of those that an error left; None where it left none that is shown."""
+    """Returns the innermost shown row that the error propagated out of, or None if no shown row is one of these."""
     shown = {row.hop: row for row in walk(rows)}
     return next((shown[number] for number in reversed(left_by_error(trail)) if number in shown), None)
 
 
 def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -> tuple[TraceRow, ...]:
-    """The rows, with a line at the innermost shown step that the error left."""
+    """Adds a line about the error to the innermost shown row that the error propagated out of."""
     ending = trail.ending
     if ending is None or innermost is None:
         return tuple(rows)
@@ -227,7 +233,7 @@ def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -
 
 
 def cut(row: TraceRow, depth: int) -> TraceRow:
-    """A row with at most so many levels."""
+    """Cuts a row to at most `depth` levels."""
 
     def within(row: TraceRow, depth: int) -> Unrolling[TraceRow]:
         if depth <= 1:
@@ -239,12 +245,13 @@ def cut(row: TraceRow, depth: int) -> TraceRow:
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """Where a hop stands: inside how many operators and nodes, and what is known of the whole tree.
+    """Where a hop is in the tree, and facts about the whole tree.
 
-    `opened`: the hops that are shown with all below them; where there are such, what leads to them is named alone.
-    `hidden`: how many frames directly below a hop are not shown. `thread`: the one that what is around it ran in.
-    `left`: the hops that an error left. `working`: those inside of which something ran that has a row.
-    `levels`: how many levels of a function that calls itself a hop stands for. `full`: every hop has a row.
+    `depth`: how deep inside operators and nodes. `thread`: the thread of the hop around it. `opened`: ids of hops shown
+    with everything below them; if there are any, hops that lead to them show only their names. `hidden`: by hop id, how
+    many frames directly below it are not shown. `left`: ids of hops that the error propagated out of. `working`: ids of
+    hops inside which something ran that has a row. `levels`: by hop id, how many levels of a recursive function the hop
+    stands for. `full`: every hop has a row.
     """
 
     depth: int = 0
@@ -258,21 +265,24 @@ class RowContext:
     shapes: Shapes = field(default_factory=Shapes)
 
     def inside(self, hop: Hop) -> RowContext:
-        """The place of a hop's children; whatever a node of the graph runs is deep inside."""
+        """Returns the context of a hop's children.
+
+        A node of the graph adds two levels, so everything that it runs counts as deep.
+        """
         return replace(self, depth=self.depth + {"op": 1, "node": 2}.get(hop.kind, 0), thread=hop.thread)
 
     def is_deep(self, hop: Hop) -> bool:
-        """Whether a frame belongs to an operator that another one called: there is one line for each."""
+        """Whether a frame is inside an operator that another operator called. Such a frame has only one line."""
         return hop.instructions is not None and self.depth + (hop.kind == "op") > 1
 
 
-Pruned: TypeAlias = Unrolling[tuple[Made, int]]  # rows, and how many helpers are not shown
+Pruned: TypeAlias = Unrolling[tuple[Made, int]]  # rows, and the number of Python helpers that are not shown
 
 
 def prune(hops: Sequence[Hop], place: RowContext, *, full: bool) -> tuple[tuple[TraceRow, ...], int]:
-    """Rows of the hops worth a reader's time, equal rows as one.
+    """Makes rows of the hops worth reading, with equal neighbours joined.
 
-    Python helpers that ran no operator, and no frame that is shown, are counted, not shown.
+    Returns the rows, and the number of hidden helpers: Python calls that ran no operator and no shown frame.
     """
     place = replace(place, working=_working(hops), full=full)
     return unrolled(_pruned(hops, place, full=full))
@@ -302,7 +312,7 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
 
 
 def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
-    """The row of one hop, with those of its children."""
+    """Makes the row of one hop, with the rows of its children."""
     if not full:
         if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
             return (yield from _merged(hop, hop.children[0], place))
@@ -321,7 +331,7 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
     lines = () if place.opened else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
     name = title(hop, entry=not place.depth)
     if hop.kind == "impl" and place.is_deep(hop):
-        hop = replace(hop, kind="native")  # predicted or not, it is one frame among others here
+        hop = replace(hop, kind="native")  # predicted or not: here it is one frame among others
     return _of(hop, name, lines, children, place.hidden.get(hop.id, 0)), hidden
 
 
@@ -339,7 +349,7 @@ def _of(hop: Hop, name: str, lines: Iterable[Line], children: tuple[TraceRow, ..
 
 
 def _loop(hop: Hop) -> Hop:
-    """A trampoline whose only callee was compiled into it is told as that callee: it has no other code of its own."""
+    """Returns an inlined callee in place of the trampoline that calls only it: there is no other code."""
     inner = hop.children[0] if len(hop.children) == 1 else None
     if inner is None or inner.status != "inlined" or not native.is_trampoline(hop):
         return hop
@@ -347,16 +357,16 @@ def _loop(hop: Hop) -> Hop:
 
 
 def _boundary(hop: Hop) -> tuple[Hop, Hop] | None:
-    """The key and the kernel behind an operator's entry that ran and leads to one kernel alone; else None."""
+    """Returns the key and the kernel behind a stepped operator entry, if it leads to exactly one kernel; else None."""
     key = hop.children[0] if hop.instructions is not None and len(hop.children) == 1 else None
     kernel = key.children[0] if key is not None and key.kind == "key" and len(key.children) == 1 else None
     return (key, kernel) if key is not None and kernel is not None and kernel.kind == "kernel" else None
 
 
 def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> Pruned[TraceRow]:
-    """A dispatch boundary inside of an operator as one row: the entry, the key that was chosen, the kernel.
+    """Makes one row of a dispatch inside an operator: the entry, the chosen key, the kernel.
 
-    Deep inside, a kernel that was compiled into its caller gives way to the function that it calls.
+    Deep inside, a kernel that was inlined into its caller is replaced by the function that the kernel calls.
     """
     inner = place.inside(hop)
     deep = inner.depth > 1
@@ -370,12 +380,12 @@ def _crossed(hop: Hop, key: Hop, kernel: Hop, place: RowContext) -> Pruned[Trace
 
 
 def _weakest(*hops: Hop) -> str:
-    """The status of several hops that are told as one."""
+    """Returns the status of several hops that share a row: the first that is not `observed`."""
     return next((hop.status for hop in hops if hop.status != "observed"), "observed")
 
 
 def _merged(key: Hop, kernel: Hop, place: RowContext) -> Pruned[TraceRow]:
-    """A key and its kernel on one row: the key is why, the kernel is what."""
+    """Makes one row of a key and its kernel. The key says why, the kernel says what ran."""
     children, hidden = yield _pruned(kernel.children, place, full=False)
     lines = () if place.opened else (*reasoning(key), *places(kernel))
     name = f"{key.name} → {short(kernel.name)}"
@@ -384,7 +394,7 @@ def _merged(key: Hop, kernel: Hop, place: RowContext) -> Pruned[TraceRow]:
 
 
 def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
-    """An operator that ran inside another: one line a key, with the body that ran, then what it called in turn."""
+    """Makes the row of an operator inside another one: a line for each key with its kernel, then the kernel's calls."""
     lines: list[Line] = [] if hop.source.precision == "located" else [Line("place", "", hop.source)]
     rest: list[Hop] = []
     pending = list(hop.children)
@@ -416,7 +426,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
 
 
 def title(hop: Hop, *, entry: bool = False) -> str:
-    """A hop's name as its row says it; with `entry` an operator's also as C++ calls it."""
+    """Returns a hop's name as its row shows it. With `entry`, an operator also has its C++ name."""
     if hop.kind == "binding" and hop.binding is not None:
         return f"{hop.binding.python} → {short(hop.name)}"
     if hop.kind == "op" and hop.operator is not None and hop.operator.entry:
@@ -431,7 +441,7 @@ def title(hop: Hop, *, entry: bool = False) -> str:
 
 
 def _working(hops: Iterable[Hop]) -> frozenset[int]:
-    """The hops inside of which an operator or node ran, or a function of C++ that the rules leave in."""
+    """Returns the ids of hops that ran an operator or a node, or that called a C++ function which the rules keep."""
     working: set[int] = set()
 
     def works(hop: Hop, inside: tuple[bool, ...]) -> bool:

@@ -1,7 +1,6 @@
-"""What backward ran again: a checkpoint keeps its inputs alone, and computes in a node what that node wants.
+"""What backward computed again: a checkpoint keeps only its inputs, and recomputes inside a node what that node needs.
 
-Source of the knowledge: torch/utils/checkpoint.py, whose unpack_hook and CheckpointFunction.backward call the function
-anew.
+From torch/utils/checkpoint.py: its unpack_hook and CheckpointFunction.backward call the function again.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.screen import bare
 
-RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch whose functions compute in backward what was not kept
-# Functions of theirs that run nothing again, each with what they do.
+RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch that recompute in backward
+# Functions in these files that recompute nothing, with what they do.
 PREPARES = {"detach_variable": "gives the function inputs of its own: detached, so that they are leaves"}
-MOST = 3  # nodes that are told one by one
+MOST = 3  # nodes that get a line of their own
 
 
 def run_again(trail: Trail) -> tuple[TraceRemark, ...]:
-    """A line for each node of backward in which a function of torch ran a part of forward again, with what that was.
+    """Returns a line for each node of backward in which torch recomputed a part of forward, and which part.
 
-    Returns nothing for a program: of its calls one of a route is known.
+    Returns nothing for a program: only one call of each route is known.
     """
     if not trail.traced.each_call:
         return ()
@@ -33,7 +32,10 @@ def run_again(trail: Trail) -> tuple[TraceRemark, ...]:
 
 
 def _in_node(node: Hop) -> Iterator[TraceRemark]:
-    """What a node ran again; nodes inside of it, which another backward runs, tell their own."""
+    """Yields what a node recomputed.
+
+    Nodes inside it, which another backward runs, are left out: they have their own lines.
+    """
     for function in outermost(node.children, lambda hop: _is_run(hop) or _runs_again(hop)):
         again = _without_nodes(function) if function.kind == "python" else ()
         work = outermost(again, lambda hop: hop.kind == "op" or _prepares(hop))
@@ -53,7 +55,7 @@ def _in_node(node: Hop) -> Iterator[TraceRemark]:
 
 
 def _is_run(hop: Hop) -> bool:
-    """Whether it is a node that ran, and not one that stands where it was recorded."""
+    """Whether a hop is a node that ran, rather than a node shown where it was recorded."""
     return hop.kind == "node" and not (hop.node is not None and hop.node.recorded)
 
 
@@ -66,5 +68,5 @@ def _prepares(hop: Hop) -> bool:
 
 
 def _without_nodes(hop: Hop) -> Sequence[Hop]:
-    """What a function called, without what is a node of its own, or holds nothing but these."""
+    """Returns what a function called, except nodes and calls with a node inside."""
     return [child for child in hop.children if not any(map(_is_run, walk((child,))))]

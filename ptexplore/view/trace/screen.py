@@ -1,4 +1,4 @@
-"""What the views of hops that fit a screen share: what stands above their rows, how a row is named and placed."""
+"""Shared parts of the views that fit a screen: the facts above the rows, and the names and places of rows."""
 
 from __future__ import annotations
 
@@ -19,38 +19,44 @@ from ptexplore.view.trace.native_rules import rule_for
 from ptexplore.view.trace.page import NextStep, Options
 from ptexplore.view.trace.rows import facts_of, stops_to_read
 
-MADE_INSIDE = ".<locals>."  # in the qualified name of a function of Python that another one made
+MADE_INSIDE = ".<locals>."  # in the qualified name of a Python function that is defined inside another one
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 
 
 def is_yours(hop: Hop) -> bool:
-    """Whether it is a call of a function of Python that you wrote: its line is known, in no file of torch."""
+    """Whether a hop calls a Python function of yours: its line is known, and its file is not torch's."""
     return hop.kind == "python" and hop.source.layer is None and hop.source.line is not None
 
 
 def bare(name: str) -> str:
-    """A C++ name without the namespaces that most of PyTorch's functions stand in; a lone word keeps them."""
+    """Removes from a C++ name the namespaces that most PyTorch functions are in.
+
+    A single word in `at` keeps its namespace.
+    """
     short = next((name[len(space) :] for space in _NAMESPACES if name.startswith(space)), name)
     return short if "::" in short or "_" in short.strip("_") or not name.startswith("at::") else name
 
 
 def place_of(hop: Hop) -> SourceRef | None:
-    """The one place that says most about a hop: the body, else where it is declared or registered; None for none."""
+    """Returns the place that says most about a hop: its body, else its declaration or registration.
+
+    None if there is none.
+    """
     if hop.kind == "closed":
-        return None  # a linked library's own code: what has that name in PyTorch's source is something else
+        return None  # code of a linked library: in PyTorch's source, the same name is something else
     known = (hop.source, hop.declaration, hop.registration)
     named = (ref for ref in known if ref is not None and (ref.path is not None or ref.candidates))
     return next(filter(leads_somewhere, named), None)
 
 
 def role_of(hop: Hop) -> str:
-    """What a frame of C++ does, in a few words, where a rule of the readable tree says so; else ""."""
+    """Returns in a few words what a C++ frame does, if a rule of the readable tree says so; else ""."""
     rule = rule_for(hop.name, hop.native.library if hop.native is not None else "")
     return rule.role if rule is not None else ""
 
 
 def stepped(trail: Trail, session: Session | None) -> int:
-    """The instructions of all that was stepped: what shares are parts of; 0 where nothing was."""
+    """Returns the number of all stepped instructions, which shares are fractions of; 0 if nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     told = sum(part.instructions for part in parts)
     outermost = sum(hop.instructions or 0 for hop in outermost_counted(trail.hops))
@@ -58,18 +64,21 @@ def stepped(trail: Trail, session: Session | None) -> int:
 
 
 def counted_parts(session: Session | None) -> dict[str, int]:
-    """The instructions of each part that was stepped: `forward`, `backward`, `operator`."""
+    """Returns the instructions of each stepped part: `forward`, `backward`, `operator`."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     return {part.part: part.instructions for part in parts}
 
 
 def has_cut(session: Session | None) -> bool:
-    """Whether stepping ended early in some part: shares are then of what ran before."""
+    """Whether stepping ended early in some part. Shares are then fractions of what ran before."""
     return _is_cut(records(session.observations if session else (), "calls", SteppedCalls))
 
 
 def call_numbers(trail: Trail) -> dict[int, int]:
-    """By hop of an operator: which of the operator's calls it is, the first of them where it stands for several."""
+    """Returns, by id of an operator's hop, which of the operator's calls it is.
+
+    A hop that stands for several calls has the number of the first one.
+    """
     counts: Counter[str] = Counter()
     numbers: dict[int, int] = {}
     for hop in walk(trail.hops):
@@ -81,12 +90,15 @@ def call_numbers(trail: Trail) -> dict[int, int]:
 
 
 def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
-    """The outermost hops whose instructions were counted."""
+    """Yields the outermost hops with an instruction count."""
     return outermost(hops, lambda hop: hop.instructions is not None)
 
 
 def facts(trail: Trail, options: Options, session: Session | None) -> tuple[TraceRemark, ...]:
-    """What stands above the rows: what was bound, what it gave, what was stepped; with -v all that is known."""
+    """Returns the facts above the rows: bound names, the result, how much was stepped.
+
+    With -v, returns all known facts.
+    """
     if options.verbose:
         return (*facts_of(trail), *native.facts(trail, session))
     told = tuple(how_stepped(trail, session))
@@ -99,7 +111,7 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[Trac
 
 
 def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
-    """What names were bound to, and what the expression gave, as one line; () where neither is known."""
+    """Returns one line with the bound names and the result; () if neither is known."""
     given: dict[tuple[str, bool], list[str]] = {}
     for bound in trail.bound:
         given.setdefault((bound.description, bound.how == "seeded"), []).append(bound.name)
@@ -113,7 +125,7 @@ def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
 
 
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
-    """How much was stepped, in one line, or why nothing was."""
+    """Says in one line how much was stepped, or why nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     captured = trail.captured
     whole = [part for part in parts if part.part != "operator"]
@@ -147,10 +159,10 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
 
 
 def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:
-    """The command that lists all that was recorded, with how much that is, and of what.
+    """Returns the command that lists everything that was recorded, with the amount.
 
-    Function calls are the stepped ones: of all that ran, of what ran before a cut, or of the one operator call that
-    was stepped. If nothing was stepped, the steps of the trace are counted.
+    The amount counts the stepped function calls: all of them, or those before a cut, or those of the only stepped
+    operator call. If nothing was stepped, it counts the hops of the trace.
     """
     frames = native.frames(trail.hops)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
@@ -165,10 +177,10 @@ def everything(trail: Trail, options: Options, session: Session | None) -> NextS
 
 
 def _is_cut(parts: Iterable[SteppedCalls]) -> bool:
-    """Whether one of these has no end: a count is of what ran before."""
+    """Whether the stepping of a part was cut: a count then covers only what ran before."""
     return any(part.cut for part in parts)
 
 
 def reads(trail: Trail) -> tuple[str, ...]:
-    """The command that shows the first stop about what ran; () where there is none."""
+    """Returns the command that shows the first stop about the trace; () if there is no stop."""
     return tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:1])

@@ -1,7 +1,7 @@
-"""What ran as a tree of frames with weights, for the formats of other profilers' viewers.
+"""What ran as a tree of frames with weights, for the viewers of other profilers.
 
-Of a recorded program the weights are nanoseconds, summed by path: no timeline was kept. Of a trace that was stepped
-they are instructions.
+For a recorded program the weights are nanoseconds, summed by path, since no timeline is kept. For a stepped trace they
+are instructions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS = "a unit is one instruction of the stepped run, not a time"
 
 @dataclass(frozen=True, slots=True)
 class StackFrame:
-    """What a frame is called, and where it is written. `kind` is that of a path or a hop; "op" and "node" of calls."""
+    """A frame's name and its place in the source. `kind` is the kind of the path or hop; calls have "op" or "node"."""
 
     name: str
     kind: str
@@ -33,12 +33,12 @@ class StackFrame:
     line: int | None = None
 
 
-FOLDING = StackFrame("ptexplore records", "ptexplore")  # what it saw is folded while nothing else is open
+FOLDING = StackFrame("ptexplore records", "ptexplore")  # it folds recorded calls while no other frame is open
 
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A frame below those around it: how often it was called, and what it weighs without what is inside of it."""
+    """A frame in the tree: the number of calls, and its own weight without the frames inside it."""
 
     frame: StackFrame
     own: int
@@ -47,17 +47,17 @@ class StackNode:
 
     @property
     def total(self) -> int:
-        """What it weighs with all that is inside of it."""
+        """Returns the weight with all frames inside it."""
         return sum(node.own for node in self.walk())
 
     def walk(self) -> Iterator[StackNode]:
-        """It and all inside of it, outermost first."""
+        """Yields the node and all nodes inside it, outermost first."""
         return walk([self])
 
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """All that a trace weighs. `threads` has a tree for each: the main thread's comes first."""
+    """All weights of a trace. `threads` has one tree for each thread, the main thread first."""
 
     name: str
     unit: str  # "nanoseconds" or "instructions"
@@ -66,9 +66,10 @@ class Stacks:
 
 
 def stacks_of(trail: Trail, session: Session | None) -> Stacks:
-    """The frames of a trace with their weights, which add up to all that was stepped, or to the time of a thread.
+    """Returns the frames of a trace with weights.
 
-    Raises PtexploreError (usage) where nothing has a weight: an expression's trace that was not stepped.
+    The weights add up to all stepped instructions, or to a thread's time. Raises PtexploreError (usage) if nothing has
+    a weight: the trace of an expression that was not stepped.
     """
     return STACKS[trail.traced.name](trail, session)
 
@@ -102,7 +103,10 @@ STACKS: Mapping[TracedName, Callable[[Trail, Session | None], Stacks]] = {
 
 
 def _threads(program: Program, name: str) -> Iterator[StackNode]:
-    """The main thread's tree, and one for each other: they ran beside one another, so none is inside of another."""
+    """Yields the tree of the main thread, then the tree of each other thread.
+
+    Threads run side by side, so none is inside another.
+    """
     inside: dict[int, list[int]] = {}
     for number, path in enumerate(program.paths):
         if path.parent is not None:
@@ -110,7 +114,7 @@ def _threads(program: Program, name: str) -> Iterator[StackNode]:
     rows: dict[int, list[OperatorCalls]] = {}
     for calls in program.calls:
         rows.setdefault(calls.path, []).append(calls)
-    # A path comes behind the one that it goes on from: backwards, what is inside of each is made before it.
+    # A path comes after its parent path. In reverse order, children are made before their parent.
     made: dict[int, StackNode] = {}
     spans: dict[int, int] = {}
     for number in range(len(program.paths) - 1, -1, -1):
@@ -149,7 +153,7 @@ def _name(path: CallPath) -> str:
 
 
 def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[StackNode]:
-    """The operators that a path called itself, and the nodes of backward that ran in it: one frame for each name."""
+    """Yields one frame for each name among a path's own operators and the backward nodes that ran in it."""
     by_name: dict[tuple[str, str], list[OperatorCalls]] = {}
     for calls in rows:
         kind = program.kinds[program.routes[calls.route].kind]
@@ -162,11 +166,11 @@ def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[Stac
 # --- a trace that was stepped ---
 
 
-_Weighed = tuple[tuple[StackNode, int], ...]  # nodes, each with all it weighs
+_Weighed = tuple[tuple[StackNode, int], ...]  # nodes, each with its total weight
 
 
 def _stepped(hop: Hop, inside: tuple[_Weighed, ...]) -> _Weighed:
-    """The node of a hop whose instructions were counted; in place of another hop, the nodes inside of it."""
+    """Returns the node of a stepped hop. For a hop that was not stepped, returns the nodes inside it."""
     children = tuple(child for held in inside for child in held)
     if hop.instructions is None:
         return children
@@ -177,7 +181,7 @@ def _stepped(hop: Hop, inside: tuple[_Weighed, ...]) -> _Weighed:
 
 
 def merged(nodes: Iterable[StackNode]) -> tuple[StackNode, ...]:
-    """Nodes of the same frame side by side as one, with their sums."""
+    """Merges neighbouring nodes of the same frame and adds up their weights."""
     return unrolled(_merged(nodes))
 
 

@@ -1,6 +1,6 @@
-"""Which view of a trace is shown: the one that was asked for, else the one that suits what ran.
+"""Chooses the view of a trace: the one that was asked for, else the one that suits the trace.
 
-Each view is imported where it is shown: a program's first screen needs none of what words the frames of C++.
+A view is imported only to be shown. A program's first screen does not need the modules that word C++ frames.
 """
 
 from __future__ import annotations
@@ -13,35 +13,39 @@ from ptexplore.model.traced import TracedName
 from ptexplore.saved.document import to_json
 from ptexplore.view.trace.page import VIEW_NAMES, Options, SavedView, TrailView, ViewName, leveled
 
-FEW = 20  # operator calls by the user's own code: of more, the path could show only some
+FEW = 20  # operator calls from the user's own code: with more of them, the path could show only some
 _OF_THE_TREE = "--full, --depth, --only and --open"
 
 
 def view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
-    """The rows of a trail; `session`, where it is at hand, tells how the native frames were recorded.
+    """Returns the rows of a trace. `session`, if given, says how the native frames were recorded.
 
-    Raises PtexploreError (usage) where no hop is what `options.opened` asks for, where options do not go together, and
-    where the trail has not what the view shows.
+    Raises PtexploreError (usage) if no hop matches `options.opened`, if options do not go together, or if the trace
+    lacks the data of the view.
     """
     shown = LAYOUTS[trail.traced.name][suited(trail, options)](trail, options, session)
     return shown if shown is not None else _tree(trail, options, session)
 
 
 def suited(trail: Trail, options: Options) -> ViewName:
-    """The view that is shown: the one that was asked for, else the one that suits what ran and what is to be opened.
+    """Returns the name of the view: the one that was asked for, else the one that suits the trace and `options.opened`.
 
-    Raises PtexploreError (usage) where the trail has no such view, and where the view takes no such options.
+    Raises PtexploreError (usage) if the trace has no such view, or if the view does not take these options.
     """
     return CHOICES[trail.traced.name](trail, options)
 
 
 def available(trail: Trail) -> tuple[ViewName, ...]:
-    """The views that a trail has."""
+    """Returns the views that a trace has."""
     return tuple(LAYOUTS[trail.traced.name])
 
 
 def _choice_of_expression(trail: Trail, options: Options) -> ViewName:
-    """Unasked, the path, as long as it can say what ran in which order. What is opened is a module, or in the tree."""
+    """Chooses the view of an expression.
+
+    By default it is the path, as long as the path can show what ran and in which order. `--open` with a module opens in
+    the path or in `modules`, with any other name in the tree.
+    """
     from ptexplore.view.trace.native import modules_called
 
     is_opened = options.opened is not None and bool(modules_called(trail, options.opened))
@@ -63,7 +67,7 @@ def _first_of_expression(trail: Trail, options: Options, *, is_opened: bool) -> 
 
 
 def _choice_of_program(_trail: Trail, options: Options) -> ViewName:
-    """What is to be opened is a part of a program, or an operator: the parts come first."""
+    """Chooses the view of a program. With `--open`, parts of the program come first, then operators."""
     if options.view == "path":
         why = "a program takes many ways through the dispatcher: each operator has its own"
         raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
@@ -107,7 +111,8 @@ def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
     return tree_view(trail, options, session)
 
 
-# What makes each view that there is; None where it has not what is to be opened, and was not asked for by name.
+# The functions that make each view. A function returns None if it has nothing with the name to open, unless the view
+# was asked for by name.
 _Layout = Callable[[Trail, Options, Session | None], TrailView | None]
 _OF_PROGRAM: Mapping[ViewName, _Layout] = {
     "modules": _program_modules,
@@ -132,12 +137,12 @@ CHOICES: Mapping[TracedName, Callable[[Trail, Options], ViewName]] = {
 
 
 def view_to_json(page: TrailView) -> str:
-    """A view as JSON text: its rows, and what stands above and below them."""
+    """Returns a view as JSON text: its rows, and the text above and below them."""
     return to_json(SavedView(view=leveled(page)))
 
 
 def stepped_by(trail: Trail, number: int | None) -> str | None:
-    """What `--native-op` takes to step the operator call that a hop is, or is inside of; None where there is none."""
+    """Returns the argument of `--native-op` for an operator call: the hop itself, or the call around it; else None."""
     from ptexplore.view.trace.native import operator_name
     from ptexplore.view.trace.screen import call_numbers
 
@@ -149,10 +154,10 @@ def stepped_by(trail: Trail, number: int | None) -> str | None:
 
 
 def to_step(trail: Trail, opened: str) -> str | None:
-    """What `--native-op` takes to step what `opened` names: the costliest operator call of it, where none was stepped.
+    """Returns the argument of `--native-op` that steps the costliest operator call inside what `opened` names.
 
-    None where one was, where that could not be done, and where no operator runs in there.
-    Raises PtexploreError (usage) where nothing is called that.
+    Returns None if a call inside was stepped already, if stepping is not possible, or if no operator runs inside.
+    Raises PtexploreError (usage) if nothing has that name.
     """
     if not trail.traced.each_call or trail.ending is not None or not trail.captured.native:
         return None
@@ -170,7 +175,7 @@ def to_step(trail: Trail, opened: str) -> str | None:
 
 
 def named(text: str | None) -> ViewName | None:
-    """The view of that name; None where none was named. Raises PtexploreError (usage) where there is none."""
+    """Returns the view with that name; None for no name. Raises PtexploreError (usage) for an unknown name."""
     if text is None:
         return None
     name = next((name for name in VIEW_NAMES if name == text), None)

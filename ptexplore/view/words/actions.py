@@ -1,4 +1,4 @@
-"""How an action is spelled: as what is typed on a command line, or in Python."""
+"""The spelling of an action: on a command line, or in Python."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AS_COMMANDS: Catalogue = {
     to.CheckSearchPath: "look at PYTHONPATH",
     to.StepOperator: "ptexplore trace --script {script} --native-op {op}",
 }
-# In a call of `ptexplore.trace`: those that are spelled in another way than on a command line.
+# For a call of `ptexplore.trace`: the actions that Python spells differently.
 IN_PYTHON: Catalogue = {
     to.GiveLonger: "timeout=S gives it longer",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
@@ -71,29 +71,29 @@ IN_PYTHON: Catalogue = {
 
 
 def as_command(action: Action) -> str:
-    """An action as it is typed on a command line."""
+    """Returns an action as it is typed on a command line."""
     return filled(AS_COMMANDS[type(action)], _quoted(action, shlex.quote, flag_of), str)
 
 
 def in_python(action: Action) -> str:
-    """An action as it is typed in Python."""
+    """Returns an action as it is typed in Python."""
     template = IN_PYTHON.get(type(action))
     return filled(template, _quoted(action, repr, keyword_of), str) if template is not None else as_command(action)
 
 
 def flag_of(option: str) -> str:
-    """An option of a trace, by its field, as it is typed."""
+    """Returns the command-line flag of a trace's option. The option is given by its field."""
     return asked_options()[option].flag
 
 
 def keyword_of(option: str) -> str:
-    """An option of a trace, by its field, as a keyword of Python's."""
+    """Returns the Python keyword of a trace's option. The option is given by its field."""
     known = asked_options()[option]
     return f"{known.python or option}{'=False' * known.off}"
 
 
 def _quoted(action: Action, quote: Callable[[str], str], spelled: Callable[[str], str]) -> Action:
-    """The action, whose arguments are a part of what is typed; `spelled` gives the name of an option."""
+    """Returns the action with arguments quoted for typing. `spelled` returns the name of an option."""
     if isinstance(action, to.InstallTorch):
         return to.InstallTorch(quote(action.python))
     if isinstance(action, to.TraceScriptWith | to.TraceExpressionWith):

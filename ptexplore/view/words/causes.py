@@ -1,4 +1,4 @@
-"""The words of causes: why an error is raised, and what mends it."""
+"""Causes in words: why an error is raised, and how to fix it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ptexplore.model.trace import Cause, CauseCase
 
 
 class Explained(NamedTuple):
-    """Why, and what mends it; or several cases, each with its sign and what mends that."""
+    """The reason and the remedy; or several cases, each with its sign and its remedy."""
 
     why: str
     remedy: str = ""
@@ -395,24 +395,24 @@ ENGLISH: dict[str, Explained] = {
 
 
 def explained(cause: Cause) -> Explained:
-    """A cause in words; of a saved trace that had no code for it the words that it had."""
+    """Returns a cause in words. A saved trace without a code for the cause keeps the words that it has."""
     known = ENGLISH.get(cause.code)
     if known is None:
         return Explained(cause.why, cause.remedy, tuple((case.sign, case.remedy) for case in cause.cases))
     given = _spoken(cause.arguments)
-    is_nameless = given.get("function") == ""  # of a getter: nothing shows its own error then
+    is_nameless = given.get("function") == ""  # a getter: it hides its own error
     return known._replace(why=known.why.format_map(given), remedy="" if is_nameless else known.remedy.format_map(given))
 
 
 class _Given(dict[str, object]):
-    """What a cause is said of; of a file that lacks some of it, no words in its place."""
+    """The arguments of a cause. An argument that a file lacks becomes an empty text."""
 
     def __missing__(self, name: str) -> str:
         return ""
 
 
 def _spoken(arguments: Mapping[str, str | tuple[str, ...]]) -> _Given:
-    """What a cause is said of, as its words name it."""
+    """Returns the arguments of a cause in the form that its sentences use."""
     given = _Given(arguments)
     if "names" in given:
         given["names"] = " and ".join(arguments["names"]) or "that result"
@@ -429,6 +429,6 @@ def _spoken(arguments: Mapping[str, str | tuple[str, ...]]) -> _Given:
 
 
 def worded_cause(cause: Cause) -> Cause:
-    """A cause with its words, for whoever reads JSON."""
+    """Returns a cause with its words, for readers of JSON."""
     told = explained(cause)
     return replace(cause, why=told.why, remedy=told.remedy, cases=tuple(CauseCase(*case) for case in told.cases))

@@ -1,4 +1,4 @@
-"""The words of details: what a row says of its step."""
+"""The words of details: what a row says about its hop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENGLISH: Catalogue = {
     says.KnownAs: "{of_key#key |}{status}[: {told:; }]",
     says.OrderUnknown: "order unknown",
     says.InOtherThread: "in another thread, order unknown",
-    # --- of Python ---
+    # --- Python ---
     says.EvaluatesExpression: "evaluates the expression",
     says.PythonEvaluates: "Python evaluates the expression",
     says.CallsBackward: "Python calls backward on {of}",
@@ -57,7 +57,7 @@ ENGLISH: Catalogue = {
     says.OnlyKeyLeft: "the only key left",
     says.HighestOfSet: "the highest of {set}",
     says.HighestOfUnread: "the highest of[ {set} and of] what {arguments} carries",
-    # What the kernel of a key does.
+    # The work of a key's kernel.
     says.OneForAllKeys: "one kernel for all keys",
     says.OneForAnyBackend: "one kernel, any backend",
     says.OneForAllOperators: "one kernel for all operators",
@@ -78,7 +78,7 @@ ENGLISH: Catalogue = {
     says.RecordsNothing: "records nothing",
     says.RecordsNothingInBackward: "records nothing: grad mode is off in backward",
     says.RecordsNothingNeeded: "records nothing: no input requires grad",
-    # --- functions of C++ ---
+    # --- C++ functions ---
     says.KernelBehindStub: "kernel",
     says.KernelFor: "kernel, for {capability}",
     says.KernelForAny: "kernel, for any processor",
@@ -113,14 +113,14 @@ ENGLISH: Catalogue = {
     says.LeadsNowhere: "no input asked for is behind it",
     says.ErrorFirst: "an error came first",
     says.AutogradFunction: "torch.autograd.Function",
-    # --- where an error came, or the end ---
+    # --- where an error occurred, or where the run ended ---
     says.ErrorLeft: "{exception} left it here",
     says.HandedErrorLeft: "the error left it here",
     says.KilledHere: "{signal} killed the process in it",
     says.ExitedHere: "{by} ended the process in it",
     says.TimeOverHere: "--timeout ended it in here",
     says.EndedBefore: "what C++ called before, and had ended, was not seen",
-    # --- rows for many ---
+    # --- rows that stand for many ---
     says.OtherCalls: "calls of {names} {other#other |}names, any order",
     says.OthersCostLess: "calls of {others} others, none of which cost more than those above",
     says.OthersCalledLess: "calls of {others} others, none of which was called more often than those above",
@@ -133,7 +133,7 @@ ENGLISH: Catalogue = {
 
 
 def described(details: Iterable[Detail]) -> str:
-    """What a row says, in words: one phrase a detail."""
+    """Returns the details of a row in words: one phrase for each."""
     told = [(", " if isinstance(detail, Beside) else "; ", _phrase(detail)) for detail in details]
     return "".join(chain.from_iterable(told))[2:]
 

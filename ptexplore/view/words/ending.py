@@ -1,4 +1,4 @@
-"""The sentences of how a run ended, each with what stands before it in the margin."""
+"""The sentences about the end of a run, each with its label in the margin."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from ptexplore.model import ending_remarks as says
 from ptexplore.model.ending_remarks import EndingRemark
 from ptexplore.view.words.templates import Catalogue, filled
 
-MARGIN = 13  # characters; a blank follows
-_THAN_MARGIN = " "  # behind what is longer
+MARGIN = 13  # characters; a space follows
+_THAN_MARGIN = " "  # after a label longer than the margin
 
 ENGLISH: Catalogue = {
     # --- what ended, and how ---
@@ -23,7 +23,7 @@ ENGLISH: Catalogue = {
     says.Killed: "{stage} was killed by {signal}[: {words}]",
     says.Exited: "{stage} ended its own process by {by}[: {words}]",
     says.TimedOut: "{stage} was ended by --timeout[: {words}]",
-    # --- where it was ---
+    # --- the place ---
     says.DidYouMean: "{names: or }?",
     says.InTheCall: "{call}",
     says.YourLine: "{function}",
@@ -40,7 +40,7 @@ ENGLISH: Catalogue = {
     says.MoreAround: "… {few} more{explained#: --explain error|}",
     says.WrittenAt: "{of}: {text}[, in {function}]",
     says.SomewhereIn: "{of}, somewhere in {function}, which begins at",
-    # --- which step, and what it was given ---
+    # --- the hop, and the arguments ---
     says.LeftStep: "{step} {title}[, in it {inner}]",
     says.StepInside: "{step}{step# |}{name}",
     says.ItWasGiven: "{arguments}",
@@ -53,7 +53,7 @@ ENGLISH: Catalogue = {
     says.RaisedFrom: "{error}[, raised in {function}]",
     says.InHandling: "{error}[, raised in {function}]",
     says.ErrorSays: "{exception}[: {message}]",
-    # --- why, and what mends it ---
+    # --- the reason, and the remedy ---
     says.TorchsHint: "{hint}",
     says.Why: "{words}",
     says.ToMend: "{words}",
@@ -73,7 +73,7 @@ ENGLISH: Catalogue = {
     says.ConvertFirst: ".{conversion} first",
     says.RegisterKernel: 'a kernel of your own: m.impl("{base}", …) in a TORCH_LIBRARY_IMPL of {key}',
     says.NeighbourRegistered: "as {op} has one, registered at",
-    # --- a tensor that was written to ---
+    # --- a tensor that was modified in place ---
     says.TheTensor: "{tensor}: {made}[, {recorded}]",
     says.ALeaf: "a leaf",
     says.ResultOf: "result {ordinal} of {node}",
@@ -104,7 +104,7 @@ ENGLISH: Catalogue = {
     says.UsedFurtherBy: "{operator}",
     says.HeldBy: "{names}",
     says.LedToBy: "{names}",
-    # --- what the text of an error tells by itself ---
+    # --- what is known from the text of an error ---
     says.NoSuchOperatorAtEnd: "{op}: this torch has no operator of that name, so its table cannot be told",
     says.ItNames: "",
     says.ItsText: "{text}",
@@ -112,7 +112,7 @@ ENGLISH: Catalogue = {
     says.PythonLeftAt: "{function} {path}:{line} (as the text has it)",
     says.NoExplanation: "no explanation of these words is written down here",
 }
-# What stands before a remark, in a margin; of one that goes on with what the line before has, nothing.
+# The label of a remark, in the margin. A remark that continues the line before has no label.
 LABELS: Mapping[type[EndingRemark], str] = {
     says.DidYouMean: "did you mean",
     says.InTheCall: "in the call",
@@ -170,7 +170,7 @@ LABELS: Mapping[type[EndingRemark], str] = {
 
 
 def ending_in_words(told: EndingRemark) -> str:
-    """A remark in words, behind what stands in the margin before it."""
+    """Returns a remark in words, after its label in the margin."""
     text = filled(ENGLISH[type(told)], told, ending_in_words)
     label = LABELS.get(type(told))
     if label is None:

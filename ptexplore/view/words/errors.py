@@ -1,4 +1,4 @@
-"""The words of what could not be captured."""
+"""The words of errors: what could not be captured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ptexplore.model.options import Refusal
 from ptexplore.view.words.actions import as_command, flag_of, in_python, keyword_of
 from ptexplore.view.words.reasons import sentence
 
-# What is wrong with options of a trace.
+# What is wrong with a trace's options.
 OPTIONS = {
     "together": "{} and {} do not go together",
     "script": "{} is for a script",
@@ -21,7 +21,7 @@ OPTIONS = {
 
 @contextmanager
 def in_words(spell: Callable[[Action], str] = as_command) -> Iterator[None]:
-    """Give the error that leaves a block its words, if it has codes; `spell` says how what would help is typed."""
+    """Adds the words to an error with codes that leaves the block. `spell` returns the remedy as it is typed."""
     try:
         yield
     except (NotCaptured, RefusedOptions) as error:
@@ -30,7 +30,7 @@ def in_words(spell: Callable[[Action], str] = as_command) -> Iterator[None]:
 
 
 def give_words(error: NotCaptured | RefusedOptions, spell: Callable[[Action], str] = as_command) -> None:
-    """Give an error its words."""
+    """Adds the words to an error."""
     if isinstance(error, RefusedOptions):
         error.message, error.why, error.hint = _of_options(error.refusal, spell)
     else:
@@ -39,7 +39,7 @@ def give_words(error: NotCaptured | RefusedOptions, spell: Callable[[Action], st
 
 
 def _of_options(refusal: Refusal, spell: Callable[[Action], str]) -> tuple[str, str, str]:
-    """What is wrong with options, why, and what would help."""
+    """Returns what is wrong with options, why, and what helps."""
     name = keyword_of if spell is in_python else flag_of
     if refusal.second:
         told = OPTIONS["together"].format(name(refusal.first), name(refusal.second))

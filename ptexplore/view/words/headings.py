@@ -1,4 +1,4 @@
-"""What stands above a search's results of one sort."""
+"""The headings above the results of a search."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ HEADINGS: dict[HitSort, str] = {
     "note": "notes",
     "text": "text",
 }
-FURTHER = "further {}"  # of what is not among the best, which stand above
+FURTHER = "further {}"  # for results after the best ones, which come first
 
 
 def heading(group: HitGroup, *, further: bool = False) -> str:
-    """The heading of results; `further` where the best of all sorts stand above them. Lines of text are never best."""
+    """Returns the heading of results.
+
+    `further`: the best results of all sorts are above; lines of text are never among them.
+    """
     told = HEADINGS[group.sort]
     return FURTHER.format(told) if further and group.sort != "text" else told

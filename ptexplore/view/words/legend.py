@@ -1,4 +1,4 @@
-"""What the signs and words of a view mean: how a step and its place are known, figures, what rows say."""
+"""The meaning of a view's signs and words: how a hop and its place are known, the figures, and the details of rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRECISION_MEANS: dict[Precision, str] = {
     "ambiguous": "several candidates",
     "unknown": "not known",
 }
-# Of rows that were not seen to run, in a line below a table.
+# For rows that were not seen to run, in a line below a table.
 NOT_SEEN: dict[Status, str] = {
     "derived": "follows from key sets that were read and the dispatcher's table; not seen to run",
     "predicted": "the table or a kernel's text says so; not seen to run",
@@ -30,7 +30,7 @@ NOT_SEEN: dict[Status, str] = {
 }
 SEVERAL = "several places are possible, or none is known: --explain N says which (-v has the numbers)"
 _HOLD_OPERATORS = (says.HoldsOperators, says.HoldsBoth)
-# By what rows say: the words of it that are explained, and what they mean.
+# By the details of rows: the explained words, and their meaning.
 OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     (says.CalledBinding, says.SeveralBindings, says.FunctionsAndBindings): (
         "binding",
@@ -142,7 +142,7 @@ OF_ROWS: dict[tuple[type[Detail], ...], tuple[str, str]] = {
     ),
 }
 
-# As not_observed_ops of aten/src/ATen/core/dispatch/ObservedOperators.cpp has it.
+# From not_observed_ops in aten/src/ATen/core/dispatch/ObservedOperators.cpp.
 RECORDED = (
     "torch's profiler records all operators but those that mark ranges for it (profiler::_record_function_enter_new "
     "and _exit, as in each Optimizer.step), and some that only read: size, is_leaf, output_nr, _version, is_complex"
@@ -173,7 +173,7 @@ OF_EXPRESSIONS: dict[str, str] = {
     "device": "the time that a device took for what was launched inside of a row",
 }
 
-# The signs of a view, and what each means.
+# The signs of a view, each with its meaning.
 SIGNS: dict[str, tuple[str, str]] = {
     "share-of-whole": ("share", "of the {} of the whole expression; the bar is the same"),
     "recorded": ("recorded", RECORDED),
@@ -201,7 +201,7 @@ SIGNS: dict[str, tuple[str, str]] = {
         "opens a row by its name, with all that ran inside of it: the second call of an operator is add.Tensor#2",
     ),
 }
-# Of what a share is, and in which order rows stand.
+# The names that complete a sign's meaning: what a share is of, and the order of the rows.
 SHARES = {
     "time": "time",
     "instructions": "instructions",

@@ -1,4 +1,4 @@
-"""The sentences of places: why one is no better known. A search loads these, and not those of `reasons.py`."""
+"""The sentences about places: why a place is not better known. A search imports these without those of `reasons.py`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.OtherVersion: "{tree} is {version}, torch here {torch}",
     why.NotIndexed: "the installed torch's own text has no index yet (ptexplore index)",
     why.NotInWheel: "hand-written C++: the wheel holds no text of it[, and it was not found in {trees}]",
-    # --- how a checkout relates to the torch that ran ---
+    # --- the relation of a checkout to the torch that ran ---
     why.OtherCommit: f"{{checkout}} is of {{commit}}[ ({{release}})], {_RUNNING}",
     why.SameCommit: f"{{checkout}} is at {{commit}}, unmodified; {_RUNNING}",
     why.SameArchive: f"{{checkout}} is an archive known as {{release}}; {_RUNNING}",
@@ -42,7 +42,7 @@ ENGLISH: Mapping[type[Reason], str] = {
         "nobody knows {checkout}, but all {files} files that torch {torch} also has are equal, and all {records} "
         "records hit"
     ),
-    # --- what the binary's records name ---
+    # --- the binary's records ---
     why.RecordUnconfirmed: "the binary names this line, but {because}",
     why.NothingConfirms: "no text here confirms it",
     why.NoTextOf: "no text of {version} that holds it is here to confirm it (ptexplore fetch)",
@@ -88,7 +88,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.HeaderHolds: "{path} holds {count} functions {name}",
     why.SharedCode: "{count} functions share this code, which does not tell which of them was called",
     why.TableNamesUndefined: "the table names {name}, and no definition of it was found",
-    # --- functions that PyTorch's source does not have ---
+    # --- functions that PyTorch's source lacks ---
     why.OfLibrary: "of {library}, linked into torch: not in PyTorch's own source",
     why.CalledByLibrary: ("of {library}, linked into torch, whose own code calls it: not in PyTorch's own source"),
     why.OtherLibrary: "a function of {library}{library#|a library}, which is not torch's",
@@ -108,7 +108,7 @@ ENGLISH: Mapping[type[Reason], str] = {
         "a kernel of a library (cuBLAS, cuDNN, CUB, …) has none there, nor one that is compiled while the program "
         "runs (Triton, NVRTC)"
     ),
-    # --- what the compiler adds ---
+    # --- additions of the compiler ---
     why.MadeByCompiler: f"{_OF_COMPILER}: no source has it",
     why.MadeForVariable: f"{_OF_COMPILER} for the thread-local variable {{name}}",
     why.SetsUpVariables: (
@@ -150,7 +150,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.FunctionUnseen: "no recorder saw its function{inside#: what is below ran inside this call|}",
     why.BodyNotEntered: "its body did not begin: the error's traceback has no frame of it",
     why.NotCallable: "nothing was called: its class, {type}, has no __call__",
-    # --- what is no function ---
+    # --- hops that are no function ---
     why.RangeMarked: "a range marked for the profiler, in C++ by RECORD_FUNCTION or in Python by _RecordFunctionFast",
     why.RangeBegun: "a range marked for the profiler (record_function): it begins here, and its end is not told",
     why.InInterpreter: "a function that TorchScript's interpreter runs",
@@ -169,13 +169,13 @@ ENGLISH: Mapping[type[Reason], str] = {
 
 @lru_cache(maxsize=4096)
 def place_sentence(reason: Reason) -> str:
-    """Why a place is no better known, in words."""
+    """Returns in words why a place is not better known."""
     return filled(ENGLISH[type(reason)], reason, place_sentence)
 
 
 @lru_cache(maxsize=4096)
 def worded_place(ref: SourceRef) -> SourceRef:
-    """A place whose reason has its sentence, for whoever reads JSON."""
+    """Returns a place whose reason has its sentence, for readers of JSON."""
     if not isinstance(ref.reason, Reason):
         return ref
     return replace(ref, reason=structs.replace(ref.reason, text=place_sentence(ref.reason)))

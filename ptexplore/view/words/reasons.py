@@ -1,4 +1,4 @@
-"""The sentences of reasons: why a key, a kernel, an overload. Those of places stand in `places.py`."""
+"""The sentences of reasons: why this key, this kernel, this overload. The sentences about places are in `places.py`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ ENGLISH: Catalogue = {
         "its body makes the next set from the device, layout and dtype that it was given, which the profiler does not "
         "record"
     ),
-    # --- kernels and what they call ---
+    # --- kernels and their calls ---
     why.RanInside: "the profiler saw these operators inside the call; that this kernel called them is derived",
     why.RegisteredByPython: (
         "Python registered it, and {function} is the function of Python that the dispatcher called"
@@ -140,7 +140,7 @@ ENGLISH: Catalogue = {
     why.WouldCallOthers: ("{overloads} would have called other operators than ran inside, by the text of its kernel"),
     why.BoxedStack: "called boxed: of {values} values on the stack the last {inputs} are its inputs",
     why.BoxedByTorchOps: "torch.ops calls operators boxed",
-    # --- what was stepped ---
+    # --- the stepped run ---
     why.RanInCaller: ("it left no frame of its own, and what it calls ran: the compiler put it into its caller"),
     why.CalledAsDispatcher: (
         "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
@@ -156,7 +156,7 @@ ENGLISH: Catalogue = {
         "{function} ran[ {kernel}, a kernel of this operator alone]; in the run that the profiler recorded it was "
         "called elsewhere"
     ),
-    # --- Python's calls ---
+    # --- calls of Python ---
     why.WhichCall: (
         "a loop calls this part of the expression again and again: it may have run at the end of the call before"
     ),
@@ -243,7 +243,7 @@ ENGLISH: Catalogue = {
     why.ThereTwice: ("{ops}: there as the profiler saw it, and as it was stepped; which call is which is not known"),
     why.OtherKeys: "{op}: predicted were the keys {predicted}; those that ran are {ran}",
     why.OtherKernel: "{op}: for {key} {predicted} was predicted; {ran} ran",
-    # --- why a program's calls were not stepped ---
+    # --- why calls of a program were not stepped ---
     why.CalledOnce: "it was called once, and a first call is not stepped",
     why.PythonRuns: "Python runs in it, or between the fork and it, and no line of the program runs twice",
     why.ForkTooLate: "its fork did not end in time",
@@ -269,7 +269,7 @@ ENGLISH: Catalogue = {
     why.NoBreakpoint: "this system refuses a breakpoint in torch's own code: {error}",
     why.NotProtectedAgain: "this system refuses to protect torch's own code again: {error}",
     why.NoMemoryForLog: "there is no memory for the log of steps ({kilobytes} KB): {error}",
-    # --- why what was stepped ends early ---
+    # --- why a stepped run ends early ---
     why.LogFull: "the log was full",
     why.ManyInstructions: ("it runs more than {most} instructions, with those by which Python's calls are seen"),
     why.ManySingleSteps: (
@@ -282,7 +282,7 @@ ENGLISH: Catalogue = {
     why.HookTaken: "the traced code took the profile function away: what Python called after that is not known",
     why.PythonLacks: "this Python lacks {function}",
     why.OtherBuiltins: "this Python's builtin functions are laid out in another way",
-    # --- what a recorder does not tell ---
+    # --- what a recorder leaves out ---
     why.PathsTooDeep: "calls nest over {levels} deep: what lies deeper is counted for the call it lies in",
     why.ManyPaths: "there are over {most} paths: what lies deeper is counted for the call it lies in",
     why.ManyPathsOfTorch: (
@@ -439,13 +439,13 @@ ENGLISH: Catalogue = {
     why.OtherMemory: "it has other memory, sizes or strides",
     why.MadeByAnother: "another operator made what it is now",
     why.WrittenTo: "it was written to",
-    # --- what backward ran from ---
+    # --- where backward started ---
     why.BackwardFrom: "from {starts: and }[ and {more} more]",
     why.BeganAt: "{tensor}",
     why.BeganAtSum: "{tensor}, summed",
     why.BeganAtReal: "{tensor}, its real part",
     why.BeganAtRealSum: "{tensor}, its real part, summed",
-    # --- what was given cannot be run ---
+    # --- input that cannot be run ---
     why.GivenExpression: "the expression",
     why.GivenScript: "the script",
     why.GivenSetup: "--setup",
@@ -464,7 +464,7 @@ ENGLISH: Catalogue = {
     why.NoAttribute: "{owner} has no '{name}'",
     why.ExpressionProfiles: "the expression runs torch's profiler itself",
     why.NeedsNoGrad: "the result ({result}) does not require grad: there is nothing to run backward",
-    # --- where passes and runs differ ---
+    # --- differences between passes and runs ---
     why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in {recorder}",
     why.CountsDiffer: (
         "{cause}: in other threads {name} was called {first} times in the {reference} pass, {second} in {recorder}"
@@ -488,7 +488,7 @@ ENGLISH: Catalogue = {
     why.VariesByChance: "another run may count a little differently: --vary leaves {what: and } to chance",
     why.VariesAnyway: "another run may count a little differently: this system lets nobody fix {what: and }",
     why.ScriptInterrupted: "the script was interrupted after {seconds} s: {then}",
-    # --- why a process of the user's cannot be recorded ---
+    # --- why your process cannot be recorded ---
     why.NotRecordedNow: "this process cannot be recorded now",
     why.RecordedAlready: "this process is recorded already",
     why.InOtherThreadThanMain: "it was asked for in a thread that is not the main one",
@@ -546,7 +546,7 @@ ENGLISH: Catalogue = {
     why.OtherTorchImported: "the probe imported a torch that was not meant",
     why.OtherTorchFound: "another torch is found first: {path}",
     why.ProbeFailed: "the probe failed inside ptexplore's own code",
-    # --- what was left running ---
+    # --- processes left running ---
     why.LeftAlone: "1 process still runs that {given} started: {processes}; left alone",
     why.SeveralLeftAlone: (
         "{count} processes still run that {given} started: {processes}[ and {others} others]; left alone[. {often}]"
@@ -561,7 +561,7 @@ ENGLISH: Catalogue = {
     why.ProcessesOf: "{command} (processes {numbers}[, {further}])",
     why.ForkOfRun: "a fork of the run's own process",
     why.ProbeEndedIn: "{message}: {because}[, so {missing:, so }]; {then}",
-    # --- how a second run of a script compares ---
+    # --- comparison with a second run of a script ---
     why.RanAlike: "run a second time under torch's profiler alone: {same}",
     why.RanOtherwise: (
         "run a second time under torch's profiler alone: {differences:; } (recording may have changed it, or the "
@@ -595,7 +595,7 @@ ENGLISH: Catalogue = {
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
     why.AllRunsOver: "the {seconds} s of all runs were over; {then}",
-    # --- why an operator has no sample that could be traced ---
+    # --- why an operator has no sample to trace ---
     why.NoTensorInSample: "the sample has no tensor",
     why.NoSampleGiven: "its OpInfo gives no sample for the CPU",
     why.SamplesRaise: "its samples raise untraced too: {exception}: {message}",
@@ -606,7 +606,7 @@ ENGLISH: Catalogue = {
     why.DataDecide: "data decide its shape or its path",
     why.ResultNoTensor: "its result is no tensor",
     why.RaisesInside: "torch raises {exception}",
-    # --- what a failed check compared ---
+    # --- values that a failed check compared ---
     why.ValueShape: "the shape",
     why.ValueDtype: "the dtype",
     why.ValueDevice: "the device",
@@ -660,7 +660,7 @@ ENGLISH: Catalogue = {
 
 @lru_cache(maxsize=4096)
 def sentence(reason: Reason) -> str:
-    """A reason in words."""
+    """Returns a reason in words."""
     if isinstance(reason, PlaceReason):
         return place_sentence(reason)
     return filled(ENGLISH[type(reason)], reason, _worded)
@@ -671,7 +671,7 @@ def _worded(held: Reason | Action) -> str:
 
 
 def worded_ending(ending: Ending) -> Ending:
-    """An ending whose reasons and cause have their sentences."""
+    """Returns an ending whose reasons and cause have their sentences."""
     cause = worded_cause(ending.cause) if ending.cause is not None else None
     told = ending_with(ending, worded)
     return replace(
@@ -684,26 +684,26 @@ def worded_ending(ending: Ending) -> Ending:
 
 
 def value_in_words(value: ComparedValue) -> str:
-    """What a value is that a check compared; of an older trace the words that it has."""
+    """Names a value that a check compared. An older trace has its own words."""
     return sentence(value.of) if value.of is not None else value.what
 
 
 def how_in_words(ending: Ending) -> str:
-    """How a function raised the error; of an older trace the words that it has."""
+    """Says how a function raised the error. An older trace has its own words."""
     return sentence(ending.raising) if ending.raising is not None else ending.how
 
 
 def given_in_words(ending: Ending) -> tuple[tuple[str, str], ...]:
-    """Each tensor argument with what it was, or why nothing is told of it."""
+    """Returns each tensor argument with its description, or with the reason why it has none."""
     return (*ending.given, *((untold.argument, sentence(untold.because)) for untold in ending.untold))
 
 
 def worded_finding(finding: Finding) -> Finding:
-    """A finding with its text."""
+    """Returns a finding with its text."""
     return replace(finding, text=sentence(finding.told))
 
 
 @lru_cache(maxsize=4096)
 def worded(reason: Reason) -> Reason:
-    """A reason with its sentence, for whoever reads JSON."""
+    """Returns a reason with its sentence, for readers of JSON."""
     return structs.replace(reason, text=sentence(reason))

@@ -1,4 +1,4 @@
-"""The sentences of what must be said beside an answer about names."""
+"""Sentences that go with an answer about names."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _FIND_TEXT = ": ptexplore find --text {}"
 _NAME_MATCHED = "name-matched: found by name, not by types{}; which overload a use is of is not told"
 _RESOLVE = " (ptexplore index --semantic PATH resolves them)"
 SEVERAL = "; {} definitions are called so"
-# As the site has them.
+# As the site shows them.
 NOT_INDEXED = _NOT_INDEXED + _FIND_TEXT
 NOT_READ = _NOT_READ + _FIND_TEXT
 NAME_MATCHED = _NAME_MATCHED + _RESOLVE
 
 
-# Of a record that a search makes: these words are loaded without those of `reasons.py`.
+# For records of a search. These words are imported without those of `reasons.py`.
 ENGLISH: Mapping[type[AnswerRemark], str] = {
     CopiesNotSearched: "lines of {tree}'s own copies of these files are not looked at",
     FilesChanged: "{count} of these files were changed after they were indexed, so lines may be off ({files})",
@@ -97,7 +97,7 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
 }
 
 
-# What a remark names, behind it: left out where that is shown anyway.
+# The end of a sentence, with the names that it is about. Left out if these are shown anyway.
 NAMED: Mapping[type[AnswerRemark], str] = {
     SeenFromHere: ": {name}",
     ByNameAlone: ": {name}",
@@ -105,7 +105,7 @@ NAMED: Mapping[type[AnswerRemark], str] = {
     DeclaredByMacro: ": {macro}",
     LocalOfClass: ": line {line} declares it",
 }
-# What would help, behind it: left out where nobody types a command.
+# The end of a sentence, with a command that helps. Left out if the reader cannot type commands.
 TYPED: Mapping[type[AnswerRemark], str] = {
     CopiesNotSearched: ": --tree {name}",
     FilesChanged: ": ptexplore index",
@@ -113,9 +113,10 @@ TYPED: Mapping[type[AnswerRemark], str] = {
 
 
 def remark_in_words(remark: AnswerRemark | None, *, named: bool = True, typed: bool = True) -> str:
-    """What must be said, as a sentence; "" where nothing is.
+    """Returns the remark as a sentence; "" if there is none.
 
-    Without `named` it does not say what it names; without `typed` it says no command that would help.
+    Without `named`, the sentence leaves out the names that it is about. Without `typed`, it leaves out the command that
+    helps.
     """
     if remark is None:
         return ""

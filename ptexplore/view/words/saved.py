@@ -1,4 +1,4 @@
-"""A Trail, or one step of it, as JSON text: with a sentence beside each code."""
+"""A trace, or one hop of it, as JSON text, with a sentence beside each code."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _WORDING = Wording(worded, worded_place, worded_ending)
 
 
 def trail_to_json(trail: Trail, session: Session | None = None) -> str:
-    """The Trail as JSON text, in ASCII; with a session it can be explained and resolved again."""
+    """Returns the trace as JSON text in ASCII. With the session, the text can be explained and resolved again."""
     return codec.trail_to_json(trail, _WORDING, session)
 
 
 def row_of(hop: Hop, parent: int | None, key: str) -> HopRow:
-    """One hop as it is in a saved Trail; `parent` is the hop it is inside of, `key` its stable key."""
+    """Returns one hop in the form of a saved trace. `parent` is the id of the hop around it, `key` its stable key."""
     return codec.row_of(hop, parent, key, _WORDING)
 
 
 def ending_of(ending: Ending) -> Ending:
-    """What the expression raised, as it is in a saved Trail."""
+    """Returns the ending in the form of a saved trace."""
     return with_places(worded_ending(ending), worded_place)

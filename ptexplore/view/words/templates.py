@@ -1,7 +1,7 @@
-"""A catalogue's templates: `{name}` is an argument, `[…]` is left out where an argument in it is empty.
+"""The templates of a catalogue: `{name}` is an argument; `[…]` is left out if an argument in it is empty.
 
-`{keys: and }` has what stands between several values; `{count#call|calls}` has two forms: the first one stands for one,
-and for what is so or is there. A second language is a second catalogue of such templates.
+`{keys: and }` gives the text between several values. `{count#call|calls}` has two forms: the first one is for 1, for
+true and for a value that is there. A second language would be a second catalogue of templates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:  # a search has words of its own, and no reason: it does not wait for msgspec
+if TYPE_CHECKING:  # a search has its own words and no reasons, so it does not import msgspec
     from msgspec import Struct
 
 _PLAIN = frozenset(("line", "lines", "ordinal", "few"))  # arguments that are written without commas
@@ -22,9 +22,9 @@ _PART = re.compile(
 
 
 class _Piece(NamedTuple):
-    """A part of a template: fixed words before an argument, the argument's name, what stands between several.
+    """A part of a template: fixed words before an argument, the argument's name, and the text between several values.
 
-    `forms`: which of these two stands there hangs on the argument, which does not stand there itself.
+    `forms`: two texts; the argument only chooses one of them and is not printed.
     """
 
     before: str
@@ -34,14 +34,14 @@ class _Piece(NamedTuple):
 
 
 class _Segment(NamedTuple):
-    """Pieces that stand together, or not at all where they are `optional` and an argument of theirs is empty."""
+    """Pieces that are printed together. If `optional`, they are left out if one of their arguments is empty."""
 
     pieces: tuple[_Piece, ...]
     optional: bool = False
 
 
 def filled(template: str, record: object, worded: Callable[[Any], str]) -> str:
-    """The template with a record's fields in it; `worded` gives the words of a record that a field holds."""
+    """Fills a template with a record's fields. `worded` returns the words of a record in a field."""
     made = []
     for segment in _parsed(template):
         shown = (getattr(record, piece.name) for piece in segment.pieces if piece.name and piece.forms is None)
@@ -51,7 +51,7 @@ def filled(template: str, record: object, worded: Callable[[Any], str]) -> str:
 
 
 def _argument(piece: _Piece, record: object, worded: Callable[[Any], str]) -> str:
-    """What stands in an argument's place."""
+    """Returns the text for an argument."""
     value = getattr(record, piece.name) if piece.name else ""
     if piece.forms is None:
         if piece.name in _PLAIN:
@@ -62,7 +62,7 @@ def _argument(piece: _Piece, record: object, worded: Callable[[Any], str]) -> st
 
 
 def names(template: str) -> frozenset[str]:
-    """The arguments that a template speaks of."""
+    """Returns the names of a template's arguments."""
     return frozenset(piece.name for segment in _parsed(template) for piece in segment.pieces if piece.name)
 
 

@@ -1,4 +1,4 @@
-"""The sentences of what stands above and below the rows of a trace."""
+"""The sentences above and below the rows of a trace."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ENGLISH: Catalogue = {
         "only {call} of {op} was stepped, {instructions} instructions{cut# before it was cut|}[: {why}]; "
         "--native-op NAME#N steps another"
     ),
-    # The limit is of all that is stepped; the expression's own instructions may be half of it.
+    # The limit is for everything that is stepped; the expression's own instructions may be half of that.
     says.BeyondLimit: (
         "all of it runs more than {count} instructions"
         "{singly# that must be stepped one by one|, with those by which Python's calls are seen}"
@@ -92,7 +92,7 @@ ENGLISH: Catalogue = {
     says.RanInThread: (
         "ran in thread {ordinal}, not in the one that ran the expression: inside which call of that is not told"
     ),
-    # --- what stands below the rows of modules ---
+    # --- below the rows of modules ---
     says.PartsHidden: "{few} more part{few#|s}, {costs#which cost least|the innermost}, {few#is|are} not shown",
     says.RowsOrdered: (
         "rows: by the first operator that ran in each"
@@ -124,7 +124,7 @@ ENGLISH: Catalogue = {
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
-    # --- what was called, and what its costs are of ---
+    # --- the calls, and what the costs are of ---
     says.OperatorCallsBeside: (
         "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without those that "
         "operators make[, {modules}]"
@@ -179,7 +179,7 @@ ENGLISH: Catalogue = {
     says.OfOthersNone: "of others none: {why}",
     says.RunWithoutImports: "one run, {time} without imports",
     says.TimesWithCalled: "times are with what was called{python#, but for Python|}",
-    # --- what stands below other views ---
+    # --- below other views ---
     says.CallsAreRecorded: "calls are those that torch's profiler records (--explain legend says which it does not)",
     says.CountedTwice: "what one operator called is counted in it too, once in a row",
     says.SharesOfStepped: "shares are of all that was stepped[ ({nested})]",
@@ -215,10 +215,10 @@ ENGLISH: Catalogue = {
 
 
 def worded(told: ToldBeside) -> str:
-    """A remark in words; a reason that stands within one, too."""
+    """Returns a remark in words, together with reasons inside it."""
     return filled(ENGLISH[type(told)], told, worded) if not isinstance(told, Reason) else sentence(told)
 
 
 def all_in_words(told: Iterable[ToldBeside]) -> tuple[str, ...]:
-    """Remarks in words, a line each."""
+    """Returns remarks in words, one on each line."""
     return tuple(map(worded, told))

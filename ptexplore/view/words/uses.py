@@ -1,4 +1,4 @@
-"""How often a name is used, and what else is said of its uses, in the words of every surface."""
+"""The words for the uses of a name: how many there are, and remarks about them. All surfaces share them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 
 
 def used_on(lines: int) -> str:
-    """How often a name is used, in the words of every surface: "used on 245 lines"."""
+    """Returns how often a name is used: "used on 245 lines"."""
     return f"used on {lines:,} line{'s' if lines != 1 else ''}"
 
 
-# How many lines can only mean what was asked, and how many may mean something else: of one line, of all, of some.
-# "@" is what was asked: one definition, or one of several that are called so.
+# How many lines can only mean the asked definition, and how many may mean something else: for one line, all, some.
+#
+# "@" is replaced by the asked definition, or by "one of the N definitions" with that name.
 TOLD_APART = {
     "this": "this",
     "these": "one of the {} definitions called so",
@@ -28,9 +29,9 @@ TOLD_APART = {
 
 
 def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
-    """How many of those lines are sure to mean it, in the words of every surface; "" where nothing tells.
+    """Returns how many of the lines certainly mean the definition; "" if that is not known.
 
-    Of overloads, and of the arms of an `#if`, no line tells which is meant: they are sure to mean one of these.
+    No line distinguishes overloads, or the arms of an `#if`. Lines then certainly mean one of these.
     """
     if certain is None or not lines:
         return ""
@@ -42,7 +43,7 @@ def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
     return sentence.replace("@", meant)
 
 
-# What is said of the lines with a name that are not counted, in the words of every surface.
+# The words for lines with the name that are not counted.
 OTHERWISE = {
     "one": "1 more line with the name means something else",
     "many": "{} more lines with the name mean something else",
@@ -55,13 +56,13 @@ OTHERWISE = {
 
 
 def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
-    """What is said of the lines with the name that are not counted: which mean something else, or may."""
+    """Returns a sentence about lines with the name that are not counted: they mean something else, or may do so."""
     if untold:
         return OTHERWISE["untold one" if untold == 1 else "untold many"].format(f"{untold:,}")
     return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
 
 
-# What is said of functions of classes below that override it, in the words of every surface.
+# The words for functions of derived classes that override this one.
 OVERRIDDEN = {
     "one": "overridden by 1 function of classes below",
     "many": "overridden by {} functions of classes below",
@@ -72,7 +73,7 @@ OVERRIDDEN = {
 
 
 def overridden_in_words(view: RefsView | SymbolFacts) -> str:
-    """How many functions of classes below override it; "" where none does."""
+    """Returns how many functions of derived classes override it; "" if none does."""
     if not view.overridden:
         return ""
     sure = view.overridden - view.may_override
@@ -82,7 +83,7 @@ def overridden_in_words(view: RefsView | SymbolFacts) -> str:
     return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
 
-# The sorts of uses: of one, and of several.
+# The sorts of uses: the singular and the plural.
 SORTS = {
     "calls": ("call", "calls"),
     "addresses": ("address", "addresses"),
@@ -97,16 +98,16 @@ SORTS = {
     "macros": ("macro", "macros"),
     "tests": ("tests", "tests"),
 }
-WITHIN = {"YAML": "in YAML", "tests": "in tests"}  # of uses that are named by where they are
+WITHIN = {"YAML": "in YAML", "tests": "in tests"}  # for uses that are named by their place
 MAY_MEAN_OTHER = "{} that may mean something else"
 
 
 def group_in_words(group: UseGroup, view: RefsView) -> str:
-    """The heading of a group: "calls", or "calls, maybe of another" where some are certain and some are not."""
+    """Returns the heading of a group: "calls", or "calls that may mean something else" if only some are certain."""
     several = SORTS[group.name][1]
     return several if view.certain is None or group.certain else MAY_MEAN_OTHER.format(several)
 
 
 def counted(count: int, sort: str) -> str:
-    """So many uses of a sort: "1 call", "3 in tests"."""
+    """Returns a count of uses in words: "1 call", "3 in tests"."""
     return f"{count:,} {WITHIN[sort] if sort in WITHIN else SORTS[sort][count != 1]}"
