@@ -89,6 +89,11 @@ def symbols_dir() -> Path:
     return cache_root() / "symbols"
 
 
+def kept_traces_dir() -> Path:
+    """The newest traces, for `ptexplore trace --last`."""
+    return cache_root() / "traces"
+
+
 def site_file(root: str) -> Path:
     """What is remembered of the site that was written into the folder of this real path.
 

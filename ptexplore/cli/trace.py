@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,11 +120,19 @@ def trace(
     load: Annotated[
         str | None, Option(metavar="FILE", help="show a saved trace; torch is not needed", rich_help_panel=SHOWN)
     ] = None,
+    last: Annotated[
+        str | None,
+        Option(
+            metavar="[N]",
+            help="show the last trace again without running it; N: the N-th last of at most 20",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
     rerun: Annotated[
         bool,
         Option(
             "--rerun",
-            help="with --load: run the code of the saved trace again; shows it and asks first",
+            help="with --load or --last: run the code of the saved trace again; shows it and asks first",
             rich_help_panel=RUN,
         ),
     ] = False,
@@ -134,52 +143,99 @@ def trace(
     **asked: object,
 ) -> int:
     """Run a PyTorch expression; show its operators, dispatch keys, kernels and functions with their source lines."""
-    _check_one({"expression": expression, "script": asked["script"], "load": load})
-    _check_rerun(rerun=rerun, trust=trust, load=load, asked=given(asked))
+    _check_one({"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last})
+    loaded = ("--load", load) if load is not None else ("--last", *filter(None, (last,))) if last is not None else ()
+    _check_rerun(rerun=rerun, trust=trust, loaded=loaded, asked=given(asked))
     if depth is not None and depth < 1:
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
-    for file in filter(None, (save, svg, _export_to(export))):
-        if Path(file).is_dir():
-            hint = f"a name inside it: {file}/trace"
-            raise PtexploreError(f"{file} is a folder", "one file is written", hint, USAGE)
+    for written in filter(None, (save, svg, _export_to(export))):
+        if Path(written).is_dir():
+            hint = f"a name inside it: {written}/trace"
+            raise PtexploreError(f"{written} is a folder", "one file is written", hint, USAGE)
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named
     from ptexplore.workspace.saved_traces import load_trace
 
     options = Options(full, depth, only, opened, named(view), verbose)
-
-    def tell(trail: Trail, session: Session | None, locate: Locate, command: tuple[str, ...]) -> int:
-        trail = _timed(trail, times)
-        _keep(trail, session, save, export)
-        if explain == LEGEND:
-            _legend(trail, session, replace(options, command=command), as_json=as_json)
-        elif explain is not None:
-            _explain(trail, session, explain, locate, as_json=as_json)
-        elif as_json:
-            _print_json(trail, session, replace(options, command=command))
-        else:
-            _show(trail, session, replace(options, command=command), locate, svg, plain=plain)
-        return _exit_code(trail)
-
-    if load is not None and not rerun:  # no tree is beside it to link into
-        return tell(*load_trace(load), lambda _ref: None, ("ptexplore", "trace", "--load", load))
+    answer = _Answer(options, explain, svg, save, times, export, as_json=as_json, plain=plain)
+    file = _file_of(load, last)
+    if file is not None and not rerun:  # no tree is beside it to link into
+        return answer.give(*load_trace(file), lambda _ref: None, loaded)
     from ptexplore.capture.probing import asked_for
     from ptexplore.workspace.typed import typed
 
     request = asked_for(expression, read(asked))
-    if load is not None:
-        run = _again(load, request, trust)
-        command: tuple[str, ...] = ("ptexplore", "trace", "--load", load, "--rerun")
-    else:
-        run, command = typed(request), _command(request, python)
+    if file is None:
+        return _run(typed(request), answer, _command(request, python), python)
+    command = ("ptexplore", "trace", *loaded, "--rerun")
+    return _run(_again(file, command, request, trust), answer, command, python)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """How a trace is shown and where it is written: the options of that name."""
+
+    options: Options
+    explain: str | None
+    svg: str | None
+    save: str | None
+    times: str | None
+    export: tuple[str, str] | None
+    as_json: bool
+    plain: bool
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the trace can be loaded again from the file of --save: not from a device or a FIFO."""
+        return self.save is not None and (Path(self.save).is_file() or not Path(self.save).exists())
+
+    def give(self, trail: Trail, session: Session | None, locate: Locate, shows: tuple[str, ...], *runs: str) -> int:
+        """Show and write a trace; returns the exit code. `shows` are the words of a command that shows it again."""
+        trail = _timed(trail, self.times)
+        _write(trail, session, self.save, self.export)
+        wanted = replace(self.options, command=("ptexplore", "trace", *shows), runs=runs)
+        if self.explain == LEGEND:
+            _legend(trail, session, wanted, as_json=self.as_json)
+        elif self.explain is not None:
+            _explain(trail, session, self.explain, locate, as_json=self.as_json)
+        elif self.as_json:
+            _print_json(trail, session, wanted)
+        else:
+            _show(trail, session, wanted, locate, self.svg, plain=self.plain)
+        return _exit_code(trail)
+
+
+def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str | None) -> int:
+    """Trace what may run, show it, and keep it for `--last`; returns the exit code."""
+    from ptexplore.workspace.kept_traces import can_keep, keep
+
     with open_workspace(python) as workspace:
         traced = workspace.trace(run)
+        opened = answer.options.opened
         if opened is not None and run.request.native_op is None and run.request.script is None:
             traced = _stepped(workspace, run, opened, *traced)
-        return tell(*traced, linking(workspace.place_of), command)
+        is_kept = not answer.is_saved and can_keep(traced[0])
+        shows = ("--load", str(answer.save)) if answer.is_saved else ("--last",) if is_kept else command[2:]
+        code = answer.give(*traced, linking(workspace.place_of), shows, *command)
+        if is_kept:  # after the answer: who reads it does not wait for this
+            sys.stdout.flush()
+            keep(*traced)
+        return code
 
 
-def _again(load: str, asked: TraceRequest, trust: str | None) -> AllowedRun:
+def _file_of(load: str | None, last: str | None) -> str | None:
+    """The file of the saved or kept trace that was asked for; None if none was. Raises PtexploreError (usage)."""
+    if last is None:
+        return load
+    from ptexplore.workspace.kept_traces import last as last_trace
+
+    if last and not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
+        why = "it counts back from the last trace: 1 is the last one"
+        raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, "ptexplore trace --last 2", USAGE)
+    return str(last_trace(int(last[:9]) if last else 1))
+
+
+def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | None) -> AllowedRun:
     """What a saved trace holds, to run once more: after all of it was shown and the user said yes.
 
     Raises PtexploreError where nobody can be asked, or the answer is no.
@@ -188,8 +244,8 @@ def _again(load: str, asked: TraceRequest, trust: str | None) -> AllowedRun:
     from ptexplore.workspace.consent import of_trace
     from ptexplore.workspace.saved_traces import load_trace
 
-    command = shlex.join(("ptexplore", "trace", "--load", load, "--rerun"))
-    planned = of_trace(load_trace(load)[1], load, asked, command)
+    command = shlex.join(typed)
+    planned = of_trace(load_trace(file)[1], file, asked, command)
     if trust is not None and not planned.is_named(trust):
         why = f"what would run has the sha256 {planned.content}"
         raise PtexploreError(f"--trust {trust[:80]} is not the hash of this code", why, command, USAGE)
@@ -231,7 +287,7 @@ def _timed(trail: Trail, times: str | None) -> Trail:
     return with_times_of(trail, times) if times is not None else trail
 
 
-def _keep(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
+def _write(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
     """Write the trace into the files that were asked for."""
     from ptexplore.workspace.saved_traces import save_trace, write_file
 
@@ -254,29 +310,29 @@ def _exit_code(trail: Trail) -> int:
 def _check_one(sources: dict[str, object]) -> None:
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        message = "one of EXPR, --script FILE and --load FILE is needed" + (", not several" if given else "")
+        message = "give one of EXPR, --script FILE, --load FILE and --last" + (", not several" if given else "")
         why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
 
 
-def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, asked: frozenset[str]) -> None:
+def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], asked: frozenset[str]) -> None:
     """Raise PtexploreError for options that do not go together; `asked` are those of what is to run, by field."""
-    if load is None:
+    if not loaded:
         from ptexplore.capture.probing import check_options
         from ptexplore.view.words.errors import in_words
 
         with in_words():
             check_options(asked, is_script="script" in asked)
-    if rerun and load is None:
-        why = "it runs what a saved trace holds, and no file is given"
-        raise PtexploreError("--rerun needs --load FILE", why, "ptexplore trace --load FILE --rerun", USAGE)
+    if rerun and not loaded:
+        why = "it runs the code of a saved trace, and no trace is given"
+        raise PtexploreError("--rerun needs --load FILE or --last", why, "ptexplore trace --load FILE --rerun", USAGE)
     if trust is not None and not rerun:
         why = "it allows the code of a saved trace to run"
         raise PtexploreError("--trust needs --rerun", why, "ptexplore trace --load FILE --rerun", USAGE)
     other = next((known.flag for name, known in asked_options().items() if name in asked & CODE), None)
-    if load is not None and other is not None:
+    if loaded and other is not None:
         why = f"a saved trace is shown, or run again, as it was asked for; {other} asks for something else"
-        raise PtexploreError(f"--load and {other} do not go together", why, "ptexplore trace --help", USAGE)
+        raise PtexploreError(f"{loaded[0]} and {other} do not go together", why, "ptexplore trace --help", USAGE)
 
 
 def _show(

@@ -50,15 +50,23 @@ def with_times_of(trail: Trail, name: str) -> Trail:
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
     """Write a trace into a file. Raises PtexploreError if that cannot be written."""
+    write_file(path, packed(trail, session, 0 if trail.program is None else PACKED, str(path)))
+
+
+def packed(trail: Trail, session: Session | None, level: int, name: str = "the trace") -> bytes:
+    """Returns what a file of the trace holds, packed with gzip's `level` (0: as text).
+
+    Raises PtexploreError if it would be too large to be loaded again; `name` is what the message calls it.
+    """
     hops = sum(1 for _ in walk(trail.hops))
     if hops > MAX_HOPS:
         why = f"it has {hops:,} hops, and a saved trace has at most {MAX_HOPS:,}: it could not be loaded again"
-        raise PtexploreError(f"{path} is not written", why, RECORDS_LESS)
-    text = trail_to_json(trail, session)
-    cost = costs_too_much(text.encode())
+        raise PtexploreError(f"{name} is not written", why, RECORDS_LESS)
+    data = trail_to_json(trail, session).encode()
+    cost = costs_too_much(data)
     if cost is not None:
-        raise PtexploreError(f"{path} is not written", f"{cost}: it could not be loaded again", RECORDS_LESS)
-    write_file(path, text if trail.program is None else gzip.compress(text.encode(), PACKED, mtime=0))
+        raise PtexploreError(f"{name} is not written", f"{cost}: it could not be loaded again", RECORDS_LESS)
+    return gzip.compress(data, level, mtime=0) if level else data
 
 
 def write_file(path: Path, text: str | bytes) -> None:

@@ -54,22 +54,23 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
     return tuple(out)
 
 
-def again(options: Options) -> str:
-    """Returns the command line that was typed, so that the user can repeat it with more options."""
-    repeated = shlex.join(options.command)
+def again(command: Sequence[str]) -> str:
+    """Returns a command line, so that the user can repeat it with more options."""
+    repeated = shlex.join(command)
     return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
 
 
-def typed(options: Options, shows: TraceRemark | None, *more: str) -> NextStep:
-    """Returns a next step: the command line that was typed, with the options `more` added.
+def typed(options: Options, shows: TraceRemark | None, *more: str, runs: bool = False) -> NextStep:
+    """Returns a next step: the command that shows this trace again, with the options `more` added.
 
-    If a Python program asked, there is no command line: the step is then a call on the trace object that shows the
-    same.
+    If `runs` is True the options need another run, so the step repeats the command that ran, if there is one. If a
+    Python program asked, there is no command line: the step is then a call on the trace object that shows the same.
     """
     told = worded(shows) if shows is not None else ""
     if not options.command:
         return NextStep(_in_python(more), told, in_python=True)
-    return NextStep(f"{again(options)} {shlex.join(more)}".strip(), told)
+    command = options.runs if runs and options.runs else options.command
+    return NextStep(f"{again(command)} {shlex.join(more)}".strip(), told)
 
 
 _ARGUMENTS = {"--open": "opened", "--view": "view"}

@@ -201,5 +201,9 @@ def _next_steps(
     trail: Trail, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
 ) -> tuple[NextStep, ...]:
     """Returns two commands: open the costliest call, and list everything."""
-    first = (typed(options, beside.FirstRowOpened(), "--open", ordered[0].opens),) if ordered else ()
+    first = (
+        (typed(options, beside.FirstRowOpened(), "--open", ordered[0].opens, runs=not ordered[0].stepped),)
+        if ordered
+        else ()
+    )
     return (*first, everything(trail, options, session))

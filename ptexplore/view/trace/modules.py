@@ -420,5 +420,6 @@ def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> I
     alone = (part for part in parts if times[part.name] == 1 and part.name)
     widest = max(alone, key=lambda part: part.own_cost, default=None)
     if widest is not None:
-        yield typed(options, beside.InsideOf(name=widest.name), "--open", widest.name)
+        to_step = each_call and run.unit != "instructions"  # `--open` then steps an operator of it
+        yield typed(options, beside.InsideOf(name=widest.name), "--open", widest.name, runs=to_step)
     yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")

@@ -45,7 +45,8 @@ class Options:
     opened: str | None = None
     view: ViewName | None = None
     verbose: bool = False
-    command: tuple[str, ...] = ("ptexplore", "trace")  # the typed command line, for next commands; () in Python
+    command: tuple[str, ...] = ("ptexplore", "trace")  # shows this trace, for next commands; () in Python
+    runs: tuple[str, ...] = ()  # runs it again; () for a saved trace and in Python
 
     @property
     def of_the_tree(self) -> bool:
