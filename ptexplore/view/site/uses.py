@@ -1,4 +1,28 @@
-"""The uses of names as a site keeps them: some names' entries as JSON. What one holds is in docs/html.md."""
+"""The uses of names as a site keeps them: the entries of some names as JSON, which assets/uses.js reads.
+
+`uses/table.js` calls `ptx.usesTable({"shards": K, ...})` with the number of shards and the words of `ptexplore refs`.
+`uses/N.js` calls `ptx.uses(N, TEXT)`. TEXT is packed (render/html/packed.py) and holds `{"f": FILES, "s": TEXTS,
+"n": {NAME: ENTRY}}`; entries name files and texts by their number. NAME is the last part of a qualified name. An entry
+is a list:
+
+- files: `[file, [[line, kind, spelling, function around it, text of the line], ...]]`, best first;
+- how many lines and files are not listed;
+- how many lines have the name, also in files that are not on the site;
+- definitions, in the order of `ShardOfUses._row`: qualified name, kind (a letter, as in shards.py), file, line, the
+  spellings that can mean it (null: all), callers, how many more, callees, how many more, bases, then three of
+  `[list, how many more]`: derived classes, functions that override it, functions that it overrides. Then, counted as
+  `ptexplore refs` counts them: the lines that use it; the spellings that can mean nothing else (null: unknown); the
+  lines with these; 1 if only its own file sees it; how many definitions have the same qualified name; how many lines
+  are of functions of other classes that override it or may; of how many of these not all bases are known; 1 if nothing
+  else has the name; how many other lines with the name are not uses and mean nothing else;
+- the spellings that a semantic reader resolved;
+- `[file, [line, spelling, line, spelling, ...]]` for files that are not on the site, and how many are not listed.
+
+A spelling is the number of a way to write the name: "native::mix", through an object, with two arguments. A kind of use
+is a letter: c call, a address or argument, o override, i inheritance, m macro, y YAML, p import, r registration (its
+text is the registered name). A caller is `[name, file, line, line of the call, sure]`. A callee or base is `[name, file, line, line
+of the call, sure, definitions]`; its file is -1 if there are several definitions.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +40,7 @@ _WORDS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "
 
 
 def shard_of(name: str, shards: int) -> int:
-    """The number of the shard that has a name; the page's script works out the same (docs/html.md)."""
+    """The number of the shard that has a name; assets/uses.js works out the same."""
     number = 0
     for letter in name:
         number = (number * 31 + ord(letter)) & 0xFFFFFFFF
