@@ -20,8 +20,8 @@ is a list:
 
 A spelling is the number of a way to write the name: "native::mix", through an object, with two arguments. A kind of use
 is a letter: c call, a address or argument, o override, i inheritance, m macro, y YAML, p import, r registration (its
-text is the registered name). A caller is `[name, file, line, line of the call, sure]`. A callee or base is `[name, file, line, line
-of the call, sure, definitions]`; its file is -1 if there are several definitions.
+text is the registered name). A caller is `[name, file, line, line of the call, sure]`. A callee or base is
+`[name, file, line, line of the call, sure, definitions]`; its file is -1 if there are several definitions.
 """
 
 from __future__ import annotations
