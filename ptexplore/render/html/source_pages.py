@@ -9,10 +9,10 @@ The markup of a page:
 - Each line is an `<li>`, 100 lines are an `<ol class=c>`. Only lines that define something or have a stop have an `id`
   ("L120"); assets/site.js finds every other line by its number.
 - In a line: `<i>` comment, `<s>` string, `<b>` keyword, `<u>` preprocessor word, decorator or macro, `<var>` type,
-  `<em>` a name that is called or declared, `<samp>` number, `<bdi>` member, `<q>` an arrow that no row may break.
-- Links in a line: `<a href=#r7>` leads to an entry of the list at the end of the page, `<a href=#L120>` to a definition
-  in the same file, `<a href=#u120>` from a definition to its uses, `<a class=o>` from a generated function to its
-  operator.
+  `<samp>` number, `<bdi>` member.
+- Also in a line: `<em>` a name that is called or declared, `<q>` an arrow that no row may break.
+- `<a href=#r7>` leads to an entry of the list at the end of the page, `<a href=#L120>` to a definition in the same
+  file. `<a href=#u120>` leads from a definition to its uses, `<a class=o>` from a generated function to its operator.
 - A link or an entry of the list with `class=q` is a choice; an entry with `class=k` leads to another version.
 - `li.n` has a stop in the margin. `li.f` is an indented line whose first word is too long for a phone.
 - A packed page has `#code[data-packed]` and `<template id="packed">`: lines and list, parted by a form feed.

@@ -8,14 +8,15 @@ assets/search.js reads these files:
   uses the same. TOPICS is the number of topic files.
 - `search/N.js` calls `ptx.shard(N, {"u": URLS, "c": CONTEXTS, "r": ROWS, "more": true})`. URLS and CONTEXTS are sorted.
   The first character of each text says how many characters it shares with the text before it: "0" none, "1" one, up to
-  "z" for 74. ROWS is one text with a line for each row, best first, its fields parted by tabs: name; kind and code;
-  number of the URL; fragment without "#" (120 means #L120); number of the context. "more" says that longer beginnings
-  have shards with further rows.
-- A kind: f function, c class, struct or union, m macro, t typedef or concept, v variable or member, e enum or
-  enumerator, o operator, p file, d folder, g tour, n stop or note, k concept, h heading, x trace.
-- A code: a digit, which is 1 for a member, a declaration or a test, plus twice the distance of the file (0 to 3) from
-  the files that most readers mean; a hexadecimal digit, the width in bits of the number of uses; "m" for a method or an
+  "z" for 74. ROWS is one text with a line for each row, best first. Tabs part the fields: name; kind and code; number
+  of the URL; fragment without "#" (120 means #L120); number of the context. "more" says that longer beginnings have
+  shards with further rows.
+- Kinds of symbols: f function, c class, struct or union, m macro, t typedef or concept, v variable or member, e enum or
   enumerator.
+- Other kinds: o operator, p file, d folder, g tour, n stop or note, k concept, h heading, x trace.
+- A code begins with a digit: 1 for a member, a declaration or a test, plus twice the distance of the file (0 to 3) from
+  the files that most readers mean. A hexadecimal digit follows, the width in bits of the number of uses. A method or an
+  enumerator has "m" at the end.
 - `search/topics-N.js` calls `ptx.topics(ROWS)`: kind, number, names, title, summary; the stems of title and names, of
   the subjects and of the text, each parted by blanks; URL. A search looks through all of these rows.
 - `search/docs.js` calls `ptx.docs(TEXTS)`: the beginning of the documentation by the name of an operator of ATen.

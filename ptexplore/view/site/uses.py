@@ -8,19 +8,31 @@ is a list:
 - files: `[file, [[line, kind, spelling, function around it, text of the line], ...]]`, best first;
 - how many lines and files are not listed;
 - how many lines have the name, also in files that are not on the site;
-- definitions, in the order of `ShardOfUses._row`: qualified name, kind (a letter, as in shards.py), file, line, the
-  spellings that can mean it (null: all), callers, how many more, callees, how many more, bases, then three of
-  `[list, how many more]`: derived classes, functions that override it, functions that it overrides. Then, counted as
-  `ptexplore refs` counts them: the lines that use it; the spellings that can mean nothing else (null: unknown); the
-  lines with these; 1 if only its own file sees it; how many definitions have the same qualified name; how many lines
-  are of functions of other classes that override it or may; of how many of these not all bases are known; 1 if nothing
-  else has the name; how many other lines with the name are not uses and mean nothing else;
+- definitions, a list for each (below);
 - the spellings that a semantic reader resolved;
 - `[file, [line, spelling, line, spelling, ...]]` for files that are not on the site, and how many are not listed.
 
-A spelling is the number of a way to write the name: "native::mix", through an object, with two arguments. A kind of use
-is a letter: c call, a address or argument, o override, i inheritance, m macro, y YAML, p import, r registration (its
-text is the registered name). A caller is `[name, file, line, line of the call, sure]`. A callee or base is
+A definition, in the order of `ShardOfUses._row`:
+
+- qualified name, kind (a letter, as in shards.py), file, line;
+- the spellings that can mean it (null: all);
+- callers, how many more, callees, how many more, bases;
+- three of `[list, how many more]`: derived classes, functions that override it, functions that it overrides;
+- the lines that use it, counted as `ptexplore refs` counts, also in files that are not on the site;
+- the spellings that can mean nothing else (null: unknown), and the number of lines with these;
+- 1 if only the file of the definition sees it;
+- how many definitions have the same qualified name;
+- how many lines are of functions of other classes that override it or may, and of how many not all bases are known;
+- 1 if nothing else has the name;
+- the number of lines with the name that are not uses, and cannot mean another definition.
+
+A spelling is the number of a way to write the name: "native::mix", through an object, with two arguments. Kinds of
+uses:
+
+- c call, a address or argument, o override, i inheritance, m macro, y YAML, p import;
+- r registration, whose text is the registered name.
+
+A caller is `[name, file, line, line of the call, sure]`. A callee or base is
 `[name, file, line, line of the call, sure, definitions]`; its file is -1 if there are several definitions.
 """
 
