@@ -15,7 +15,7 @@ is a list:
 A definition, in the order of `ShardOfUses._row`:
 
 - qualified name, kind (a letter, as in shards.py), file, line;
-- the spellings that can mean this definition (null: all);
+- spellings with this possible meaning (null: all);
 - callers, how many more, callees, how many more, bases;
 - three of `[list, how many more]`: derived classes, functions that override it, functions that it overrides;
 - the lines that use it, counted as `ptexplore refs` counts, also in files that are not on the site;
