@@ -1,6 +1,6 @@
 """Who uses each thing that is defined in many files, as `refs` finds it: gathered by file, told by name.
 
-What a name's entry holds is in docs/html.md. The uses are of the name; its spelling at a use says whether that can be
+view/site/uses.py says what an entry holds. The uses are of the name; its spelling at a use says whether that can be
 of one definition. Calls, bases and overrides go by the rule that links follow (lookup/link_targets.py).
 """
 
@@ -44,7 +44,7 @@ At = tuple[str, int]  # a definition by its path and line
 
 
 class LineOfUse(NamedTuple):
-    """A line that uses a name: `kind` is a letter (docs/html.md), `inside` the function around it, "" where none is."""
+    """A line that uses a name: `kind` is a letter of `_LETTERS`, `inside` the function around it, "" where none is."""
 
     line: int
     kind: str

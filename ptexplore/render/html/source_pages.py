@@ -3,6 +3,22 @@
 Those alone are written whose text, links or notes are not what they were. Text that a machine wrote stands packed: raw
 deflate in base64, which a browser unpacks without asking anyone. Generated C++ becomes a tenth of its size. A page says
 so where scripts are off, and where a browser cannot unpack.
+
+The markup of a page:
+
+- Each line is an `<li>`, 100 lines are an `<ol class=c>`. Only lines that define something or have a stop have an `id`
+  ("L120"); assets/site.js finds every other line by its number.
+- In a line: `<i>` comment, `<s>` string, `<b>` keyword, `<u>` preprocessor word, decorator or macro, `<var>` type,
+  `<samp>` number, `<bdi>` member.
+- Also in a line: `<em>` a name that is called or declared, `<q>` an arrow that no row may break.
+- `<a href=#r7>` leads to an entry of the list at the end of the page, `<a href=#L120>` to a definition in the same
+  file. `<a href=#u120>` leads from a definition to its uses, `<a class=o>` from a generated function to its operator.
+- A link or an entry of the list with `class=q` is a choice; an entry with `class=k` leads to another version.
+- `li.n` has a stop in the margin. `li.f` is an indented line whose first word is too long for a phone.
+- A packed page has `#code[data-packed]` and `<template id="packed">`: lines and list, parted by a form feed.
+
+`PATH.js` calls `ptx.file(PATH, ROWS)`. A row is `[line, qualified name, kind, signature, comment, last line]`; the last
+line is left out if it is the first one. ROWS that are long are packed. The outline, `#s=NAME` and the cards use them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,26 @@
-"""The search rows of the site, split by their first letters into shards of at most a hundred kilobytes."""
+"""The search rows of the site, split by their first letters into shards of at most a hundred kilobytes.
+
+assets/search.js reads these files:
+
+- `search/table.js` calls `ptx.table(TABLES, WORDS, TOPICS)`. TABLES has a table for each family of shards: names, words
+  inside names, headings and traces. A table maps the beginning of a word, in lower case, to the number of a shard. The
+  longest beginning of a typed word that is in the table decides. WORDS are the words by which a query is read; `find`
+  uses the same. TOPICS is the number of topic files.
+- `search/N.js` calls `ptx.shard(N, {"u": URLS, "c": CONTEXTS, "r": ROWS, "more": true})`. URLS and CONTEXTS are sorted.
+  The first character of each text says how many characters it shares with the text before it: "0" none, "1" one, up to
+  "z" for 74. ROWS is one text with a line for each row, best first. Tabs part the fields: name; kind and code; number
+  of the URL; fragment without "#" (120 means #L120); number of the context. "more" says that longer beginnings have
+  shards with further rows.
+- Kinds of symbols: f function, c class, struct or union, m macro, t typedef or concept, v variable or member, e enum or
+  enumerator.
+- Other kinds: o operator, p file, d folder, g tour, n stop or note, k concept, h heading, x trace.
+- A code begins with a digit: 1 for a member, a declaration or a test, plus twice the distance of the file (0 to 3) from
+  the files that most readers mean. A hexadecimal digit follows, the width in bits of the number of uses. A method or an
+  enumerator has "m" at the end.
+- `search/topics-N.js` calls `ptx.topics(ROWS)`: kind, number, names, title, summary; the stems of title and names, of
+  the subjects and of the text, each parted by blanks; URL. A search looks through all of these rows.
+- `search/docs.js` calls `ptx.docs(TEXTS)`: the beginning of the documentation by the name of an operator of ATen.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +44,7 @@ _DEEPEST = 24  # characters of the longest prefix
 
 
 class SearchRow(NamedTuple):
-    """One search result. `kind` is a letter (docs/html.md), `url` starts at the root, `context` says where it is.
+    """One search result. `kind` is a letter (see above), `url` starts at the root, `context` says where it is.
 
     `code` orders rows that match equally well. `place` orders the rows of a shard, in case not all fit.
     """

@@ -1,6 +1,39 @@
-"""The uses of names as the site keeps them: JSON files (shards), each with the entries of many names.
+"""The uses of names as the site keeps them: JSON files (shards), which assets/uses.js reads.
 
-docs/html.md has the format.
+`uses/table.js` calls `ptx.usesTable({"shards": K, ...})` with the number of shards and the words of `ptexplore refs`.
+`uses/N.js` calls `ptx.uses(N, TEXT)`. TEXT is packed (render/html/packed.py) and holds `{"f": FILES, "s": TEXTS,
+"n": {NAME: ENTRY}}`; entries name files and texts by their number. NAME is the last part of a qualified name. An entry
+is a list:
+
+- files: `[file, [[line, kind, spelling, function around it, text of the line], ...]]`, best first;
+- how many lines and files are not listed;
+- how many lines have the name, also in files that are not on the site;
+- definitions, a list for each (below);
+- the spellings that a semantic reader resolved;
+- `[file, [line, spelling, line, spelling, ...]]` for files that are not on the site, and how many are not listed.
+
+A definition, in the order of `ShardOfUses._row`:
+
+- qualified name, kind (a letter, as in shards.py), file, line;
+- spellings with this possible meaning (null: all);
+- callers, how many more, callees, how many more, bases;
+- three of `[list, how many more]`: derived classes, functions that override it, functions that it overrides;
+- the lines that use it, counted as `ptexplore refs` counts, also in files that are not on the site;
+- the spellings that can mean nothing else (null: unknown), and the number of lines with these;
+- 1 if only the file of the definition sees it;
+- how many definitions have the same qualified name;
+- how many lines are of functions of other classes that override it or may, and of how many not all bases are known;
+- 1 if nothing else has the name;
+- the number of lines with the name that are not uses, and cannot mean another definition.
+
+A spelling is the number of a way to write the name: "native::mix", through an object, with two arguments. Kinds of
+uses:
+
+- c call, a address or argument, o override, i inheritance, m macro, y YAML, p import;
+- r registration, whose text is the registered name.
+
+A caller is `[name, file, line, line of the call, sure]`. A callee or base is
+`[name, file, line, line of the call, sure, definitions]`; its file is -1 if there are several definitions.
 """
 
 from __future__ import annotations
@@ -19,7 +52,7 @@ _WORDS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Returns the number of the shard that has a name. The page's script computes the same number (docs/html.md)."""
+    """Returns the number of the shard that has a name. assets/uses.js computes the same number."""
     number = 0
     for letter in name:
         number = (number * 31 + ord(letter)) & 0xFFFFFFFF

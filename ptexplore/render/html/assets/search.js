@@ -1,4 +1,4 @@
-/* Search as you type, over shards that script tags load, so that it works from file://. docs/html.md says what a shard is. */
+/* Search as you type, over shards that script tags load, so that it works from file://. view/site/shards.py says what a shard is. */
 (function () {
   "use strict";
   const { load, address, make } = ptx;

@@ -1,7 +1,7 @@
 /* What a page does beyond being read: theme, keys, deep links, cards of definitions, traces, progress.
  *
  * Everything but what stands packed is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
- * before the first paint; the rest waits for the page. What a page is made of: docs/html.md.
+ * before the first paint; the rest waits for the page. What a page is made of: templates/ and source_pages.py.
  */
 (function () {
   "use strict";

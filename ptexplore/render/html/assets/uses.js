@@ -1,6 +1,6 @@
 /* Who uses a definition, what calls what, which class comes from which: a pane below the page, filled when it is asked for.
  *
- * site.js loads this file with the first such question. docs/html.md says what a shard of uses is.
+ * site.js loads this file with the first such question. view/site/uses.py says what a shard of uses is.
  */
 (function () {
   "use strict";
