@@ -825,5 +825,9 @@ class WhyTheseKeys(TraceRemark, frozen=True):
     """Why these dispatch keys were taken."""
 
 
+class SignsAndColumns(TraceRemark, frozen=True):
+    """Shows what signs and columns mean."""
+
+
 class ByOperator(TraceRemark, frozen=True):
     """The same by operator."""

@@ -180,19 +180,23 @@ def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
 
 def folded(console: Console, text: Text, first: str = "", further: str = "") -> None:
     """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
-    room = max(console.width - max(len(first), len(further)), 20)
-    for number, part in enumerate(text.divide(_breaks(text.plain, room))):
+    rooms = [max(console.width - len(indent), 20) for indent in (first, further)]
+    for number, part in enumerate(text.divide(_breaks(text.plain, *rooms))):
         shown = part[len(part.plain) - len(part.plain.lstrip()) :] if number else part
         shown.rstrip()
         console.print(Text.assemble((further if number else first, "dim"), shown), soft_wrap=True)
 
 
-def _breaks(text: str, room: int) -> list[int]:
-    """Where to fold so that no part is wider than `room`: after a space, else after a slash, else anywhere."""
+def _breaks(text: str, room: int, room_after: int) -> list[int]:
+    """Where to fold so that no part is wider than its room: after a space, else after a slash, else anywhere.
+
+    The first part has `room` columns, all further parts have `room_after`.
+    """
     breaks: list[int] = []
     start = 0
     while len(text) - start > room:
         part = text[start : start + room + 1]
         start += min(part.rfind(" ") + 1 or part.rfind("/", 0, room) + 1 or room, room)
         breaks.append(start)
+        room = room_after
     return breaks

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ptexplore.model import trace_remarks as says
-from ptexplore.model.details import KnownAs, within
 from ptexplore.model.trace import Trail, script_in
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
-from ptexplore.view.words.legend import NOT_SEEN, SEVERAL
+from ptexplore.view.words.legend import SEVERAL
 from ptexplore.view.words.reasons import sentence
-from ptexplore.view.words.trace_remarks import worded
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 LONG = 200  # characters; a longer command is not repeated
 
@@ -49,9 +48,41 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
         out.append(("~", worded(says.FoundByNameIn(versions=versions, own=own))))
     if "?" in marks:
         out.append(("?", SEVERAL))
-    known = {detail.status for row in rows for detail in within(row.details) if isinstance(detail, KnownAs)}
-    out += [(f"{status}:", means) for status, means in NOT_SEEN.items() if status in known]
     return tuple(out)
+
+
+# Remarks that explain figures, each with the word that it explains. `--explain legend` shows them: they are the same
+# for every trace of a kind, and below the rows they would hide the remarks about this trace.
+EXPLAINS: dict[type[TraceRemark], str] = {
+    says.SharesOfPath: "no row",
+    says.PythonIn: "Python functions",
+    says.RowsOrdered: "order of rows",
+    says.BackwardMeans: "backward",
+    says.SavedMeans: "saved",
+    says.InstructionsMean: "instr",
+    says.HowTimed: "share, time",
+    says.HowProgramTimed: "share, time",
+    says.DeviceMeans: "device",
+    says.SharesOfStepped: "share",
+    says.CallsAreRecorded: "operator calls",
+    says.CountedTwice: "nested calls",
+    says.FurtherCalls: "≥",
+}
+
+
+def about_this(remarks: Iterable[TraceRemark]) -> tuple[str, ...]:
+    """Returns in words the remarks that are about this trace."""
+    return all_in_words(remark for remark in remarks if type(remark) not in EXPLAINS)
+
+
+def explained(remarks: Iterable[TraceRemark]) -> tuple[tuple[str, str], ...]:
+    """Returns the remarks that explain figures: the word that each explains, and its meaning."""
+    return tuple((EXPLAINS[type(remark)], worded(remark)) for remark in remarks if type(remark) in EXPLAINS)
+
+
+def to_legend(options: Options) -> tuple[NextStep, ...]:
+    """Returns the next step that explains signs and columns; () in Python."""
+    return (typed(options, says.SignsAndColumns(), "--explain", "legend"),) if options.command else ()
 
 
 def again(command: Sequence[str]) -> str:

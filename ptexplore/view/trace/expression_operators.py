@@ -14,7 +14,7 @@ from ptexplore.model.trace import Hop, Session, Trail
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
-from ptexplore.view.trace.around import typed
+from ptexplore.view.trace.around import to_legend, typed
 from ptexplore.view.trace.columns import columns
 from ptexplore.view.trace.expression_parts import how_timed, outermost_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
@@ -206,4 +206,4 @@ def _next_steps(
         if ordered
         else ()
     )
-    return (*first, everything(trail, options, session))
+    return (*first, everything(trail, options, session), *to_legend(options))

@@ -21,8 +21,15 @@ from ptexplore.view.words.legend import (
 
 
 def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
-    """Returns the signs and words of this view with their meanings. For a tree, also those of its rows."""
-    return tuple(_signs(page))
+    """Returns the signs and words of this view with their meanings. For a tree, also those of its rows.
+
+    The view's own explanations take the place of the general ones for the same words.
+    """
+    own = dict(page.explained)
+    replaced = {word for sign in own for word in sign.split(", ")}
+    general = [(sign, means) for sign, means in _signs(page) if sign not in replaced]
+    at = 0 if replaced & {"share", "time", "calls"} else len(own and general[:1])
+    return (*general[:at], *own.items(), *general[at:])
 
 
 def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:

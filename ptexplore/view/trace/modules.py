@@ -15,7 +15,7 @@ from ptexplore.model.trace import Trail, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
-from ptexplore.view.trace.around import legend, typed
+from ptexplore.view.trace.around import about_this, explained, legend, to_legend, typed
 from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TrailView, in_words
@@ -68,25 +68,25 @@ def modules_view(
         rows = listed if len(listed) <= LISTED else rows
     columns = tuple(column.heading for column in shown.columns)
     columns, rows = _used(columns, rows) if each_call else (columns, rows)
+    remarks = (
+        *_hidden_parts(hidden, root),
+        *around.measured,
+        *_order(root, rows),
+        *backward_and_saved(trail, root),
+        *uncounted(run),
+        *costliest(root, run, has_nodes=has_nodes(trail, root)),
+        *around.further,
+    )
     return TrailView(
         title=run.whole.name,
         traced=trail.traced.name,
         facts=all_in_words(around.facts),
         findings=all_in_words(around.findings),
-        left_out=all_in_words(
-            (
-                *_hidden_parts(hidden, root),
-                *around.measured,
-                *_order(root, rows),
-                *backward_and_saved(trail, root),
-                *uncounted(run),
-                *costliest(root, run, has_nodes=has_nodes(trail, root)),
-                *around.further,
-            )
-        ),
+        left_out=about_this(remarks),
+        explained=explained(remarks),
         ending=ending_lines(trail, None),
         counted=each_call and run.whole.cost > 0,
-        next_steps=tuple(_next_steps(root, options, run, each_call=each_call)),
+        next_steps=(*_next_steps(root, options, run, each_call=each_call), *to_legend(options)),
         view="modules",
         table=in_words(rows),
         columns=columns,

@@ -14,7 +14,7 @@ from ptexplore.model.run import Weighed, as_sum
 from ptexplore.model.trace import Hop, Status, Trail
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
-from ptexplore.view.trace.around import findings, legend, title_of
+from ptexplore.view.trace.around import about_this, explained, findings, legend, title_of
 from ptexplore.view.trace.columns import Column, cells
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
@@ -103,10 +103,11 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         others = says.OthersCostLess if told.is_by_cost else says.OthersCalledLess
         name = f"… {sum(way.calls for way in rest):,} more"
         rows.append(ScreenRow(name, details=(others(others=len(rest)),), cells=("",) * len(told.columns)))
+    remarks = (*told.facts, *told.left_out)
     return TrailView(
         title=title_of(trail),
         traced=trail.traced.name,
-        facts=all_in_words(told.facts),
+        facts=about_this(told.facts),
         findings=all_in_words(findings(trail)),
         counted=INSTRUCTIONS in told.columns,
         next_steps=told.next_steps,
@@ -116,7 +117,8 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         table=in_words(rows),
         columns=tuple(column.heading for column in told.columns),
         legend=legend(trail, rows),
-        left_out=all_in_words(told.left_out),
+        left_out=about_this(told.left_out),
+        explained=explained(remarks),
     )
 
 

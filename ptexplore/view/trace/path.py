@@ -29,7 +29,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
-from ptexplore.view.trace.around import findings, legend, typed
+from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
@@ -146,6 +146,11 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
         rows = tuple(replace(row, details=(*row.details, *told)) if row is innermost else row for row in rows)
+    remarks = (
+        *_unsaid(steps),
+        *_left_out(rows, maker, maker.without_rows(steps)),
+        *(() if modules else run_again(trail)),
+    )
     return TrailView(
         title=trail.expression,
         traced=trail.traced.name,
@@ -153,16 +158,11 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         rows=(),
         findings=all_in_words(findings(trail)),
         counted=maker.whole > 0,
-        next_steps=_next_steps(trail, options, session, single=single),
+        next_steps=(*_next_steps(trail, options, session, single=single), *to_legend(options)),
         read=reads(trail),
         ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
-        left_out=all_in_words(
-            (
-                *_unsaid(steps),
-                *_left_out(rows, maker, maker.without_rows(steps)),
-                *(() if modules else run_again(trail)),
-            )
-        ),
+        left_out=about_this(remarks),
+        explained=explained(remarks),
         name="what ran, in order",
         view="path",
         table=in_words(rows),

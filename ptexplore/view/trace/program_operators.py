@@ -12,7 +12,7 @@ from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.amounts import seconds
-from ptexplore.view.trace.around import typed
+from ptexplore.view.trace.around import to_legend, typed
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import uncounted
@@ -59,7 +59,10 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
         facts=(beside.TorchRan(version=trail.torch.version, told=(one_run, times)),),
         left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
-        next_steps=(typed(options, beside.FirstRowOpened(), "--open", ways[0].opens),) if ways else (),
+        next_steps=(
+            *([typed(options, beside.FirstRowOpened(), "--open", ways[0].opens)] if ways else []),
+            *to_legend(options),
+        ),
         most=ROWS,
     )
     return operators_view(trail, told)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.codes import Reason
 from ptexplore.model.trace_remarks import ToldBeside
+from ptexplore.view.words.legend import RECORDED
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
@@ -95,19 +96,19 @@ ENGLISH: Catalogue = {
     # --- below the rows of modules ---
     says.PartsHidden: "{few} more part{few#|s}, {costs#which cost least|the innermost}, {few#is|are} not shown",
     says.RowsOrdered: (
-        "rows: by the first operator that ran in each"
-        "{rest#, but for the rest: what a row did outside of the rows inside it|}{threads#; other threads stand last|}"
+        "by the first operator that ran in each row"
+        "{rest#; `the rest` comes last: the part of a row that none of its rows has|}"
+        "{threads#; other threads are last|}"
     ),
-    says.FurtherCalls: "{sign}: further calls, with all that they did, are counted for what called them",
+    says.FurtherCalls: "further calls, with everything that they did, are counted in their callers",
     says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
     says.ShareOf: "{name} {share}",
     says.BackwardMeans: (
-        "backward: of the nodes that a row's operators recorded; "
-        "{own#in its time too, if it ran them itself|no part of its time and share}"
+        "the cost of the nodes that a row's operators recorded; "
+        "{own#it is in the row's own cost too, if the row ran them itself|it is not in the row's own cost and share}"
     ),
     says.SavedMeans: (
-        "saved: bytes kept for backward (not what leaves that require grad hold), each once, at the row that kept it "
-        "first"
+        "bytes kept for backward, without parameters; each storage counts once, in the row that kept it first"
     ),
     says.SavedNotTold: "saved: not told, since this torch would run hooks for it, as those of a checkpoint",
     says.SavedInFirst: "saved: {backwards} alone",
@@ -130,21 +131,19 @@ ENGLISH: Catalogue = {
         "operators make[, {modules}]"
     ),
     says.ModuleCalls: "{few} module call{few#|s}[ and {backward} in backward]",
-    says.InstructionsMean: (
-        "instr: single-stepped instructions of a row with all inside of it; rows add up to the one they are in"
-    ),
+    says.InstructionsMean: "stepped instructions of a row and of everything inside it",
     says.OperatorsTimed: "operators were timed",
     says.OpenSteps: "--open NAME steps the costliest operator in NAME",
     says.HowTimed: (
-        "share, time: operator calls{nodes# and nodes of backward|} alone, "
-        "{python#with the Python that these call, and no other|no Python}; {runs}; {threads} thread{threads#|s}"
+        "only operator calls{nodes# and nodes of backward|}, "
+        "{python#with the Python code that these call|without Python code}; {runs}; {threads} thread{threads#|s}"
     ),
     says.FastestOf: "of each the fastest of {few} runs, added up",
     says.OneRunAfterOthers: "in one run, after others",
     says.HowProgramTimed: (
-        "share, time: of this one run by the clock, with all that a row called"
-        "{python# (an operator's without the Python that it called)|}, "
-        "{samples#less recording (by samples)|recording included}"
+        "wall-clock time of this run, with everything that a row called"
+        "{python# (an operator's without the Python code that it called)|}, "
+        "{samples#without the time of recording, which is estimated from samples|with the time of recording}"
     ),
     says.TimesElsewhereBeside: (
         "times are of another run, from {file}: those of operators alone; {matched} of its {calls} outermost operator "
@@ -170,7 +169,7 @@ ENGLISH: Catalogue = {
     says.ConcludedBeside: "{told}",
     says.TransformsInForce: "function transforms in force: {kinds}",
     says.DeviceMeans: (
-        "device: how long it ran what a row launched, beside the program, which goes on; no part of its time"
+        "the time that a device ran what a row launched; the program goes on meanwhile, so it is not in the row's time"
     ),
     says.OnDevices: "on the device: {time} in {count} launch{count#|es}[ of {few} kinds]: {first}",
     says.RunCut: "cut: {why}",
@@ -180,15 +179,17 @@ ENGLISH: Catalogue = {
     says.RunWithoutImports: "one run, {time} without imports",
     says.TimesWithCalled: "times are with what was called{python#, but for Python|}",
     # --- below other views ---
-    says.CallsAreRecorded: "calls are those that torch's profiler records (--explain legend says which it does not)",
-    says.CountedTwice: "what one operator called is counted in it too, once in a row",
-    says.SharesOfStepped: "shares are of all that was stepped[ ({nested})]",
+    says.CallsAreRecorded: RECORDED,
+    says.CountedTwice: "a call inside another operator counts in both rows",
+    says.SharesOfStepped: "of everything that was stepped[; {nested}]",
     says.SharesOfPath: (
-        "share: of {cut#the instructions before the cut|all instructions}, with callees; self: without the rows "
-        "inside; no row: most under {least}{kernels#; a kernel, if no kernel calls it, is named or counted in one|}"
+        "most rows under {least} of {cut#the instructions before the cut|all instructions} are hidden"
+        "{kernels#; a kernel that no other kernel calls always has a row, or is named in one|}"
     ),
-    says.PythonIn: "Python functions: without the interpreter's loop, which is in self of {rows: and }",
-    says.CallsWithoutRow: "no row: {left} of {calls} operator calls[ ({share})]; the view operators lists them",
+    says.PythonIn: "the interpreter's loop that runs them is not in their shares, but in `self` of {rows: and }",
+    says.CallsWithoutRow: (
+        "{left} of {calls} operator calls have no row here[ ({share})]; --view operators lists them"
+    ),
     says.ShareOfAll: "{share} of {cut#the instructions before the cut|all instructions}",
     says.KeysNotNamed: "{operators}{more#, …|}: {why}",
     says.RanAgain: (
@@ -198,7 +199,7 @@ ENGLISH: Catalogue = {
     says.NotKept: "what a checkpoint did not keep",
     says.MoreRanAgain: "run again in backward: in {few} more node{few#|s}",
     says.Found: "{kind}: {told}[ ({few} times)]",
-    says.FoundByNameIn: "found by name in {versions: or } (others: exact); `ptexplore fetch` brings {own}'s",
+    says.FoundByNameIn: "a line of {versions: or }, found by name (others are exact); `ptexplore fetch` gets {own}",
     says.AnotherVersion: "another version",
     # --- what a next command shows ---
     says.AllSteps: "all {count} steps",
@@ -211,6 +212,7 @@ ENGLISH: Catalogue = {
     says.HowThatIsKnown: "how that is known",
     says.WhyTheseKeys: "why these dispatch keys",
     says.ByOperator: "by operator",
+    says.SignsAndColumns: "signs and columns",
 }
 
 
