@@ -87,7 +87,7 @@ class Ranking(NamedTuple):
 
     @property
     def is_called(self) -> bool:
-        """Whether a result has exactly the name that you typed (case aside)."""
+        """Whether a result has the name that you typed (case aside), or is a note whose words you typed."""
         return any(row.key[0] <= CASE_MINOR for row in self.rows)
 
 
@@ -118,7 +118,7 @@ def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topi
 
 
 def is_slip_likely(asked: ReadQuery, ranking: Ranking) -> bool:
-    """Whether you typed one name, and no result has that name or begins with it."""
+    """Whether you typed one name, and no result has this name, begins with it, or is a note about it."""
     return not (asked.joined or asked.question or any(row.key[0] <= BEGINS for row in ranking.rows))
 
 
