@@ -39,7 +39,7 @@ _MOST = (12, 6, 4, 3, 2)  # callers of one function on each level; the last numb
 
 @dataclass(frozen=True, slots=True)
 class FunctionCallers:
-    """One function that was asked for, with its callers. `more` counts calls of its name that are not among them.
+    """A function that you asked for, and its callers. `more` counts calls of its name that are not among them.
 
     `same` counts the definitions with that exact name. `registered` are the names that it is registered under: calls
     through these do not use its own name. `overridden` are functions of bases that it overrides: a call of one of them
@@ -149,7 +149,7 @@ def _called(
 
 
 def _grow(reader: CallReader, top: _Branch, depth: int, limit: int | None, rows: int) -> None:
-    """Grow one level after the other, so that near callers are complete before far ones."""
+    """Grow level by level: the near callers are complete before the far callers are read."""
     level, followed, left = [top], set[tuple[str, str]](), rows
     for number in range(depth):
         following: list[_Branch] = []

@@ -84,7 +84,7 @@ class _Calls(NamedTuple):
 
 
 class CallReader:
-    """Finds calls in some trees. It keeps the rows that it read, for many questions; use it in one thread."""
+    """Finds calls in some trees. It keeps all rows for later questions; use it in one thread."""
 
     def __init__(self, trees: Sequence[IndexedTree]) -> None:
         self._trees = trees

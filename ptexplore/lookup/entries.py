@@ -1,4 +1,4 @@
-"""The facts about a name that order it in any search: its sort, how likely it is meant, how often it is used."""
+"""Gives each name the facts for its order in a search: its sort, its likelihood, its number of uses."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ptexplore.lookup.query import BACKENDS, ReadQuery
 from ptexplore.store.index.search import lowered, slips, word_starts
 
 # How a result is like the query, best first. MINOR results are members, methods, namespaces and declarations, and
-# things in tests or in third-party text. They come after other things with the same name.
+# things in tests or in third-party text. These come after the other results with the same name.
 (PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
  LATE_SAID, SLIPPED, LATE_HALF) = range(16)  # fmt: skip
 _NEARLY_WHOLE = 8  # letters: in a name of this length, one slip still means the whole name, not the beginnings of words

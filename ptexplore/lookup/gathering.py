@@ -66,12 +66,12 @@ class FindQuery:
 
     @property
     def group(self) -> str | None:
-        """The one group that is wanted; None for all groups."""
+        """The group that the reader wants; None for all groups."""
         return self.kind if self.kind in GROUPS else "symbol" if self.kind else None
 
     @property
     def symbol_kind(self) -> str | None:
-        """The one kind of symbol that is wanted; None for all kinds."""
+        """The kind of symbol that the reader wants; None for all kinds."""
         return self.kind if self.kind not in GROUPS else None
 
 

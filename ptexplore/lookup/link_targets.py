@@ -174,11 +174,11 @@ class DefinitionsByName:
         return sum(map(len, self._by_name.values()))
 
     def looks(self, *, python: bool) -> Mapping[str, Look]:
-        """Returns how names look, wherever they are written.
+        """Returns how names look, for colours, never for claims.
 
-        A name looks like a macro if only macros have it, and like a type if only types, enumerators and members have it.
+                A name looks like a macro if only macros have it, and like a type if only types, enumerators and members have it.
 
-        This is for colours, never for claims: in some file a variable may have that name.
+        In some file, a variable may have that name.
         """
         return self._looks[python]
 
@@ -392,7 +392,7 @@ def hardly_meant(folders: frozenset[str], path: str) -> bool:
 
 @lru_cache(maxsize=1)  # a page asks for its own file, and then its uses ask again
 def local_names(text: str, *, python: bool) -> frozenset[str]:
-    """Returns the names that the functions of a text seem to declare. They hide other things with the same name."""
+    """Returns the names that the functions of a text seem to declare. A local name hides other things with the same name."""
     if python:
         return frozenset(_python_locals(text))
     return frozenset([*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))])

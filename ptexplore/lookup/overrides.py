@@ -73,7 +73,7 @@ class OverrideReader:
 
     @remembered
     def overridden(self, qualified: str) -> Overridden:
-        """Returns the functions that a member function overrides: those of its name in the bases of its class."""
+        """Returns the functions that a member function overrides: functions of its name in the bases of its class."""
         own = self._own(qualified)
         if not own:
             return _NOTHING

@@ -139,7 +139,7 @@ class RefsView:
 
 @dataclass(slots=True)
 class _LeftOut:
-    """The uses of the name that mean something else: all their lines, and the meanings that some of them name."""
+    """Lines with the name that mean something else, and the meanings that some of the lines give."""
 
     lines: set[tuple[str, int]] = field(default_factory=set)
     own: set[tuple[str, int]] = field(default_factory=set)  # where the function itself says `override`
@@ -301,7 +301,7 @@ class _Certainty:
     def overrides(self, overriding: str) -> bool | None:
         """Whether a member function that says `override` overrides the function asked for.
 
-        The bases of its class decide. Returns None if not all of them are known.
+        The bases of its class decide. Returns None if a base is unknown.
         """
         meant = {"::".join(container) for container in self._asked.cpp}
         return self._overriding.overrides(overriding, meant) if meant else None
@@ -541,7 +541,7 @@ class Asked:
 
 
 def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
-    """Looks up `name` in these trees: its symbols, each with its tree's number, their containers, and its rows."""
+    """Look up `name` in the trees: its symbols with the numbers of their trees, their containers, and the name's rows."""
     plain = pasted(name).removeprefix("::")
     parts = _parts(plain)
     if len(parts) < 2:

@@ -69,7 +69,7 @@ def symbol_facts(
     lines, certain, otherwise, untold, definitions = 0, None, 0, 0, 1
     overridden, may_override = 0, 0
     overrides: tuple[OverriddenAt, ...] = ()
-    with contextlib.suppress(PtexploreError):  # nothing refers to it, and nothing in these trees has the name
+    with contextlib.suppress(PtexploreError):  # raised if no line uses the name and no symbol has it
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
         counts: Counter[str] = Counter()

@@ -131,7 +131,7 @@ def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
 def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
     """Returns the definitions of the name, else its declarations.
 
-    For a qualified name, exact matches come first, then those of Python's name lookup, then names that end in it.
+    A qualified name is first looked for exactly, then as Python's imports lead to it, then as the end of a name.
     """
     asked = target.removeprefix("::")
     qualified = "::" in target or "." in target

@@ -37,7 +37,7 @@ class IndexedTree:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One place in one tree, as every search result and every page shows it."""
+    """A place in a tree, as search results and pages show it."""
 
     ref: SourceRef
     tree: TreeInfo
@@ -172,7 +172,7 @@ def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) 
 
 
 def same_things(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
-    """Group symbols like `merged`, and also those of other trees whose parameters differ.
+    """Group symbols like `merged`, and also symbols of other trees whose parameters differ.
 
     The file, name, kind and role must be equal. Lists of names use this: one thing at two versions is one result.
     """

@@ -299,7 +299,7 @@ class SiteUses:
         return sorted(calling.union(self._uses))
 
     def entry(self, name: str) -> NameEntry:
-        """Returns everything that the site shows about one name."""
+        """Returns the facts that the site shows about one name."""
         definitions = [place for place in self._names.places(name) if place.path in self._pages]
         definitions.sort(key=lambda place: (place.definition.declared, is_made(place.path), place.tree))
         defined = {place.definition.qualified for place in definitions if not place.definition.declared}

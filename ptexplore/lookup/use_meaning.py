@@ -60,9 +60,7 @@ _OF_STD = words(
     sin sinh size sort sqrt swap tan tanh tgamma tie to_string transform trunc unique visit"""
 )
 
-_OBJECT = re.compile(
-    r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*"
-)  # the text of a use through a variable
+_OBJECT = re.compile(r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*")  # the text of a use through a variable
 # Expressions for declarations. `_DECLARED`: the class, `*` and `&`, and the name. `_ANOTHER`: further names of the same
 # declaration. `_MADE`: the call that makes a variable. `_UNREAD` and `_TAKEN_APART`: declarations whose class is not
 # read (a template's, `auto`, captures of a lambda, structured bindings).
@@ -360,7 +358,7 @@ def without_constructor(qualified: str) -> str:
 class Bases(NamedTuple):
     """The classes that a class names as its bases, as far as they are known.
 
-    `is_whole` says that all of them are known with their members. It is False for a template, because its members
+    `is_whole` says that all bases are known with their members. It is False for a template, because its members
     depend on its arguments. `may_be_more` says that an unknown base may be a class of these trees. A class of the
     standard library is never one, and never inherits from one.
     """
@@ -437,7 +435,7 @@ class UseReader:
         return self._in_class(qualified, name, self.bearers(name)) or None
 
     def derives(self, qualified: str, bases: Collection[str]) -> bool | None:
-        """Whether a class has one of these among its bases, at any depth. None if not all of its bases are known."""
+        """Whether a class has one of these among its bases, at any depth. None if a base of it is unknown."""
         above, whole = self.above(qualified)
         return True if any(base in above for base in bases) else False if whole else None
 
@@ -663,7 +661,7 @@ class FileReader:
         return by_reading
 
     def _in_scope(self, use: SiteUse, scope: str, given: Arguments | None) -> Reading:
-        """Returns what is known of a use inside a scope, with so many arguments."""
+        """Returns the reading of a use inside a scope, with so many arguments."""
         if _OBJECT.fullmatch(use.text) and not use.text.startswith("this->"):
             sole = self._reader.member(scope, use.name) if scope else None
             takes = sole is not None and self._reader.bearers(use.name).takes(sole, given)
