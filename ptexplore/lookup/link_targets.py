@@ -174,11 +174,10 @@ class DefinitionsByName:
         return sum(map(len, self._by_name.values()))
 
     def looks(self, *, python: bool) -> Mapping[str, Look]:
-        """Returns how names look, for colours, never for claims.
+        """Returns how names look, for colours and never for claims: in some file, a variable may have the name.
 
-                A name looks like a macro if only macros have it, and like a type if only types, enumerators and members have it.
-
-        In some file, a variable may have that name.
+        A name looks like a macro if only macros have it. It looks like a type if only types, enumerators and members
+        have it.
         """
         return self._looks[python]
 
@@ -392,7 +391,10 @@ def hardly_meant(folders: frozenset[str], path: str) -> bool:
 
 @lru_cache(maxsize=1)  # a page asks for its own file, and then its uses ask again
 def local_names(text: str, *, python: bool) -> frozenset[str]:
-    """Returns the names that the functions of a text seem to declare. A local name hides other things with the same name."""
+    """Returns the names that the functions of a text seem to declare.
+
+    A local name hides other things with the same name.
+    """
     if python:
         return frozenset(_python_locals(text))
     return frozenset([*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))])

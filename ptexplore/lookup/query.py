@@ -14,8 +14,9 @@ from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import lowered
 
-# "add cpu" asks for an operator on a backend. The card of the operator answers that; names like its kernel's come after the card. This
-# table is also written into the site's search (view/site/shards.py), and the script there reads queries with it.
+# "add cpu" asks for an operator on a backend. The card of the operator answers that; names like its kernel's come after
+# the card. This table is also written into the site's search (view/site/shards.py), and the script there reads queries
+# with it.
 QUERY_WORDS = {
     "stops": " ".join(sorted(STOP_WORDS)),  # words that say nothing in a query
     "backends": "cpu cuda mps xpu meta autograd sparse quantized mkldnn nested",
