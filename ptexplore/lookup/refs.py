@@ -541,7 +541,7 @@ class Asked:
 
 
 def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
-    """Look up `name` in the trees: its symbols with the numbers of their trees, their containers, and the name's rows."""
+    """Look up `name` in the trees: its symbols with their trees' numbers, their containers, and its rows."""
     plain = pasted(name).removeprefix("::")
     parts = _parts(plain)
     if len(parts) < 2:
