@@ -264,7 +264,7 @@ class _Remembered:
 
 
 def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | None:
-    """Returns the list of pages that a build left. None if there is no list, or if this user did not write it here.
+    """Returns the list of pages that a build left. None if it is missing, or if this user did not write it here.
 
     Raises PtexploreError if the list exists but cannot be read: to ignore it would keep deleted pages forever.
     """
@@ -294,7 +294,7 @@ def _regular(file: Path) -> bytes:
 
 @contextlib.contextmanager
 def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[Output]:
-    """Open the folder to write into; it is made if it is missing. No other build writes into it in this block.
+    """Open the folder to write into; it is made if it is missing. In this block, no other build writes into the folder.
 
     Raises PtexploreError in these cases: it is no folder; without `force`, it holds something that is no site; it is
     inside one of `sources`, the folders that the source is read from; another build is writing into it.
@@ -354,7 +354,7 @@ class Aside:
     def __init__(self, root: Path, secret: str) -> None:
         self.folder = root / ASIDE
         self._secret = secret.encode()
-        self._journal = (0, -1)  # the process that opened it, and its descriptor
+        self._journal = (0, -1)  # process id and descriptor of the journal
 
     def open(self) -> list[tuple[str, str]]:
         """Make the folder. Returns URL and hash of each file in the journals of a killed build; `empty` drops these.
@@ -427,7 +427,7 @@ def _hold(root: str, folder: int) -> None:
             return
 
 
-# --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
+# --- many pages, made in several processes: these are forked, so that all of them share the data read before ---
 
 _works: Sequence[SiteWork[Any, Any]]
 
@@ -451,7 +451,7 @@ def in_processes(
 ) -> None:
     """Do every task of all works. The result of each batch is taken as soon as it is done, in no certain order.
 
-    One set of processes does all of them, so that nobody waits for the last batch of another sort. `meanwhile` is
+    One set of processes does all works, so that no work waits for the last batch of another. `meanwhile` is
     called in this process while they work. `told` is the text for the progress.
 
     Raises PtexploreError if a process died, and the errors of the works.

@@ -24,7 +24,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code: None) -> Markup:
-    """Returns `text` as HTML. Headings begin at the third level. A link that leads to nothing becomes its text.
+    """Returns `text` as HTML. Headings begin at the third level. A dead link becomes its text.
 
     `named` gives the address of a piece of code, if that names a place.
     """

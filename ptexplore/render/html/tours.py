@@ -1,6 +1,6 @@
 """Writes the pages of tours and concepts, the home page, and the pages of stops with lines of source beside them.
 
-These pages are few, so all of them are rendered each time, and those that differ are written. Names in the lines beside
+These pages are quick to make: they are rendered each time, and written if they differ. Names in the lines beside
 a stop are linked as on the page of their file.
 """
 

@@ -104,7 +104,7 @@ class UsesWriter:
         return uses
 
     def _text(self, path: str) -> str | None:
-        """Returns the text of a file, if the index is of that text. Its tree keeps the text until it forgets it."""
+        """Returns the text of a file, if the index is of that text. The tree keeps the text until `forget`."""
         indexed = self.site.trees[self.names.owner[path][0]]
         if changed(indexed, path):
             return None

@@ -57,7 +57,7 @@ class _Gate(RenderHook):
     """Cleans everything that a console draws: no text steers the terminal, even if somebody forgot to clean it."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Wrap each renderable, so that it is cleaned when it is drawn."""
+        """Wrap each renderable, for cleaning while it is drawn."""
         return [_Gated(renderable) for renderable in renderables]
 
 

@@ -128,7 +128,7 @@ _PRINT = {"line": _text_line, "file": _file, "folder": _folder, "note": _note, "
 
 
 def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: int) -> None:
-    """Print everything that the target may mean, each with the command that shows only that."""
+    """Print the candidates for the target, each with the command that shows only this candidate."""
     total = len(view.candidates)
     console.print(styled((f"{view.target} names {total} things:", "bold")))
     for candidate in view.candidates[:limit]:

@@ -120,7 +120,7 @@ def print_output(console: Console, session: Session) -> None:
     """Print the output of the traced code on the given console (stderr), so that it is neither lost nor mixed in."""
     given = (("--setup", session.options.setup), ("--var", session.options.variables))
     what = "expression" if session.program is None else "script"
-    who = " or ".join((what, *(name for name, texts in given if texts)))  # it is not known which of them printed
+    who = " or ".join((what, *(name for name, texts in given if texts)))  # the printer is unknown
     for printed in records(session.observations, "output", Printed):
         console.print(Text(f"the {who} printed:", style="dim"))
         for line in printed.text.splitlines():
