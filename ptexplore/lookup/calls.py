@@ -115,7 +115,7 @@ class CallReader:
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         return self.uses.definitions(symbol.name, (symbol.qualified,), only)
 
-    # --- who calls it ---
+    # --- callers ---
 
     def callers_of(self, symbol: Symbol, most: int) -> tuple[tuple[CallNode, ...], int]:
         """Returns at most `most` functions that call a symbol, and how many calls of its name are not in these."""
@@ -216,7 +216,7 @@ class CallReader:
             if may_mean(bearers, (without_constructor(qualified),), reading):
                 yield line, use, reading
 
-    # --- whom it calls ---
+    # --- callees ---
 
     def _callees(
         self, symbol: Symbol, tree: int, levels: int, most: int, seen: frozenset[str]

@@ -370,7 +370,7 @@ def _is_constructor(definition: SiteDefinition) -> bool:
     return definition.kind == "function" and f"::{definition.container}".endswith(f"::{definition.name}::")
 
 
-# --- what a name cannot mean ---
+# --- excluded meanings ---
 
 
 @cache

@@ -599,7 +599,7 @@ class _Same:
 
 
 class DefinitionRow(NamedTuple):
-    """The facts about one definition of a name.
+    """The facts about a definition of a name.
 
     `fitting` are the numbers of the spellings that can mean it (None: all). `certain` are those that can mean nothing
     else (None: not known). `used` and `sure` count the lines of both as `refs` does, on the site or not.

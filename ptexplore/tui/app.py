@@ -203,7 +203,7 @@ class Browser(App[None]):
             self.library.read_marks()
         self.settled()
 
-    # --- what panes and screens ask for ---
+    # --- messages from panes and screens ---
 
     async def on_open_place(self, event: OpenPlace) -> None:
         """Open a line of a file. Keys that you press meanwhile wait for the new place."""
@@ -375,7 +375,7 @@ class Browser(App[None]):
         if not self.jobs.stop() and not self.reader.show_source_alone():
             self.touring.leave()
 
-    # --- what runs ---
+    # --- jobs ---
 
     def on_fetch(self, _event: Fetch) -> None:
         """Handle the reader's choice to fetch."""
@@ -469,7 +469,7 @@ class Browser(App[None]):
         self.exit()
 
     def on_unmount(self) -> None:
-        """Stop everything that the app started, however it ends."""
+        """Stop the jobs and searches of the app, however the app ends."""
         self._close()
         if self._switches is not None:
             sys.setswitchinterval(self._switches)

@@ -55,7 +55,7 @@ class Choices(OptionList):
 
 
 class Leads(Option):
-    """A line that opens something, by its message. Without a message it is only text.
+    """A line whose message opens a place or screen. A line without a message is only text.
 
     `remark` is shown while the cursor is on the line.
     """

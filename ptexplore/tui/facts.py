@@ -98,7 +98,7 @@ class FactsReader:
             self._forget()
 
     def _forget(self) -> None:
-        """Drop the reader of calls if it keeps too much. A new one is made when it is needed.
+        """Drop the reader of calls if it keeps too much. The next question makes a new reader.
 
         A reader of a hundred files would keep all names in them.
         """

@@ -137,7 +137,7 @@ class Library:
         marks = self._marks.get(tree, ()) if self._marks is not None else ()
         return sorted((mark for mark in marks if mark.placed and mark.path == path), key=lambda m: (m.line, m.stop))
 
-    # --- what takes long: to be called in a thread; it blocks, and raises PtexploreError ---
+    # --- long work: call it in a thread; it blocks, and raises PtexploreError ---
 
     def guide(self) -> Guide:
         """Returns the stops of tours in PyTorch's own trees, with new connections."""
@@ -159,7 +159,7 @@ class Library:
             return (*load_trace(file), run)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
-        """Run one lab. Returns its result, and its trace if there is one. Ends early if the job is stopped."""
+        """Run one lab. Returns the result, and the trace if there is one. Ends early if the job is stopped."""
         from ptexplore.annotations.records import Where
         from ptexplore.view.notes.labs import LabResult
         from ptexplore.workspace.saved_traces import load_trace

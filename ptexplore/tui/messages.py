@@ -170,7 +170,7 @@ class Tell(Message):
 
 
 def message_for(opening: Opening) -> Message | None:
-    """Returns the message that opens something; None if there is nothing to open."""
+    """Returns the message for an opening; None if nothing can be opened."""
     if opening.operator is not None:
         return OpenOperator(opening.operator)
     if opening.folder is not None:

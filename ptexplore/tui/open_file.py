@@ -243,7 +243,7 @@ class OpenFile:
         made, at = self._made(line) if named is None and word is not None else (None, None)
         return made if word is not None and at == word[0] else named
 
-    # --- what must be said ---
+    # --- warnings ---
 
     @cached_property
     def notices(self) -> list[str]:

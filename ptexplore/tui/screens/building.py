@@ -47,7 +47,7 @@ class Building(Screen[Any]):
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
-        """What is missing, and the steps of the build."""
+        """The missing indexes, and the steps of the build."""
         names = ("the installed torch's own text" if name == "runtime" else name for name in self._missing)
         with Vertical():
             yield Static(Content(clean(f"There is no index of {' and of '.join(names)}.")), classes="title")

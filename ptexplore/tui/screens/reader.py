@@ -288,7 +288,7 @@ class ReadingScreen(Screen[None]):
         if small and self.uses.display:  # a list of uses takes the room of the notes
             self._side.display = False
 
-    # --- going places ---
+    # --- opening places ---
 
     def say_opening(self, place: Place) -> None:
         """Show the name of the file that is being opened, and hide the text of the old place."""
@@ -467,7 +467,7 @@ class ReadingScreen(Screen[None]):
         else:
             self.go(place, remember=False)
 
-    # --- what is said ---
+    # --- messages ---
 
     def tell(self, text: str) -> None:
         """Show a line of text, until the cursor moves."""

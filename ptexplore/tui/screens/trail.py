@@ -63,7 +63,7 @@ class Node:
 
     @property
     def heading(self) -> str:
-        """The row in words: its name, its kind, its status, its number."""
+        """The row in words: name, kind, status, number."""
         row = self.row
         if row is None:
             return ""
@@ -74,7 +74,7 @@ class Node:
 
 
 class TrailTree(Tree[Node]):
-    """The rows of one view of a trace. Enter opens, space folds. `full` says that every hop and reason is there."""
+    """The rows of one view of a trace. Enter opens, space folds. With `full`, it has every hop and reason."""
 
     DEFAULT_CSS = """
     TrailTree { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }

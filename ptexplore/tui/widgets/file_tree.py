@@ -87,7 +87,7 @@ class FileTree(ScrollView, can_focus=True):
         """Show the trees."""
         self._update()
 
-    # --- what is open ---
+    # --- open folders ---
 
     @work(thread=True, exclusive=True)
     def reveal(self, tree: str, path: str, *, folder: bool = False) -> None:

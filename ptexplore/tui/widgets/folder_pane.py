@@ -92,7 +92,7 @@ class FolderPane(Links):
         name = view.folder or view.spot.tree.label
         return f"{name}  ›  {view.title}" if view.page is not None and view.folder else name
 
-    # --- what is on it ---
+    # --- the content ---
 
     def _page_lines(self, view: FolderView) -> Iterator[Option]:
         page = view.page

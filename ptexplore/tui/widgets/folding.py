@@ -10,7 +10,7 @@ INSET = 2  # columns by which a continued line is indented
 
 
 class Folding:
-    """The lines of a file, in rows of `room` columns. With None, each line is one row of any length.
+    """The lines of a file, in rows of `room` columns. If `room` is None, a line is one row of any length.
 
     Lines count from 1; rows, columns and parts of a line count from 0. `rows` is the number of rows.
     """

@@ -69,7 +69,7 @@ class SourceView(ScrollView, can_focus=True):
         self._wraps = False
         self._folding = Folding((), None)
 
-    # --- what is shown ---
+    # --- the shown file ---
 
     @property
     def place(self) -> Place | None:

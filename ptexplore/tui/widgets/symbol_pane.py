@@ -1,4 +1,4 @@
-"""The symbol under the cursor: its head, its uses, the operators that it implements, its stops, and where it ran."""
+"""The symbol under the cursor: head, uses, the operators that it implements, stops, and the hops where it ran."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class SymbolPane(Links):
         self.set_timer(_SLOW, partial(self._waited, pointed))
 
     def _waited(self, pointed: Pointed) -> None:
-        """Remove the old facts if the new ones take long, so that nobody mistakes them."""
+        """Remove the old facts if the new facts take long, so that nobody takes the old facts for them."""
         if pointed == self._asked and pointed != self._shown and not self._blank:
             self._wipe(pointed.name or "")
 
