@@ -1,4 +1,4 @@
-"""From a PyTorch expression to every function that ran, in the source, on the stock wheel.
+"""Shows every function that a PyTorch expression runs, with its place in the source, on the stock wheel.
 
 The names of the API are loaded when they are used: importing this package imports neither torch nor anything heavy.
 """

@@ -84,7 +84,7 @@ class _Calls(NamedTuple):
 
 
 class CallReader:
-    """Finds calls in some trees. It keeps all rows for later questions; use it in one thread."""
+    """A reader of the calls in some trees. It keeps all rows for later questions; use it in one thread."""
 
     def __init__(self, trees: Sequence[IndexedTree]) -> None:
         self._trees = trees
@@ -149,7 +149,7 @@ class CallReader:
         sure: bool,
         several: bool,
     ) -> None:
-        """Add the caller on a line that can mean the symbol. `sure`: the line can mean nothing with another name.
+        """Add the caller on a line that can mean the symbol. `sure` says that the line can mean no other name.
 
         If the name has `several` definitions, only a semantic reader can say which of them is called.
         """

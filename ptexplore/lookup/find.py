@@ -70,7 +70,7 @@ def find(
     """Search every tree for a query.
 
     `catalogue` has the operators of the installed torch and the tree that their places are in. If no name is like the
-    query, a second search also accepts slips of the keyboard. Raises PtexploreError for a query that is too long.
+    query, a second search also accepts typing errors. Raises PtexploreError for a query that is too long.
     """
     check_length(query)
     asked = read_query(pasted(query))

@@ -14,7 +14,7 @@ from ptexplore.store.index.search import lowered, slips, word_starts
 # things in tests or in third-party text. These come after the other results with the same name.
 (PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
  LATE_SAID, SLIPPED, LATE_HALF) = range(16)  # fmt: skip
-_NEARLY_WHOLE = 8  # letters: in a name of this length, one slip still means the whole name, not the beginnings of words
+_NEARLY_WHOLE = 8  # letters: one typing error in so many still means the whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: a shorter name is like too many others
 _SHORTEST_WORD = 2  # letters: a shorter word is in every note
 _HUMPS = 24  # letters at most, for the beginnings of several words
@@ -29,7 +29,7 @@ class Fit:
 
 
 def name_fit(term: str, name: str) -> Fit | None:
-    """Returns how a name is like a term, or None if it is not. Slips are for `slip_fit`."""
+    """Returns how a name is like a term, or None if it is not. Typing errors are for `slip_fit`."""
     if name == term:
         return Fit(WHOLE)
     low, wanted = lowered(name), lowered(term)
@@ -76,9 +76,9 @@ def _humps(wanted: str, words: Sequence[str], at: int) -> bool:
 
 
 def slip_fit(term: str, name: str) -> Fit | None:
-    """Returns how near a name with one slip is (two in a long name), or None.
+    """Returns how near a name with one typing error is (two in a long name), or None.
 
-    A slip is a letter that is missing, added, changed or swapped.
+    A typing error is a letter that is missing, added, changed or swapped.
     """
     wanted, low = lowered(term), lowered(name)
     if len(wanted) < _SHORTEST_SLIP:
@@ -87,7 +87,7 @@ def slip_fit(term: str, name: str) -> Fit | None:
     count = slips(wanted, low, most)
     if not 0 < count <= most:
         return None
-    # In a short name, capitals and underscores mean beginnings of words rather than a slip.
+    # In a short name, capitals and underscores mean beginnings of words rather than a typing error.
     whole = len(wanted) >= _NEARLY_WHOLE or (wanted == term and "_" not in term)
     return Fit(NEAR if count == 1 and whole else SLIPPED, count)
 

@@ -117,7 +117,7 @@ def gather(
 
 
 class _Gatherer:
-    """Gathers for one query, one sort of thing after another."""
+    """A gatherer for one query: it gathers one sort of thing after another."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ _NOTHING = Overridden((), is_whole=True, says=False)
 
 
 class OverrideReader:
-    """Answers questions about C++ member functions in some trees. It keeps its results; use it in one thread."""
+    """A reader of the overrides among C++ member functions. It keeps its results; use it in one thread."""
 
     def __init__(self, reader: UseReader) -> None:
         self._reader = reader

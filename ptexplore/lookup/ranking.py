@@ -92,7 +92,7 @@ class Ranking(NamedTuple):
 
 
 def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topic], *, slips: bool) -> Ranking:
-    """Returns the gathered things that fit, best first. With `slips`, slips of the keyboard fit too.
+    """Returns the gathered things that fit, best first. With `slips`, typing errors fit too.
 
     `topics` are all topics of the notes; they give each word of the query its weight. Notes with only some of the words
     count only if no note has all words.
@@ -123,7 +123,7 @@ def is_slip_likely(asked: ReadQuery, ranking: Ranking) -> bool:
 
 
 def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool) -> list[Fit]:
-    """Returns how a topic fits: by its words, and with `slips` also by a slip in a name (but not a folder's name)."""
+    """Returns how a topic fits: by its words, and with `slips` also with a typing error in a name (not a folder's)."""
     fits = [topic_fit(asked, topic, weights)]
     if slips and topic.kind != "folder":
         fits += [slip_fit(asked.text, name) for name in topic.names]
@@ -164,7 +164,7 @@ def public_key(asked: ReadQuery, entry: Entry) -> Key:
 
 
 def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
-    """Returns the key of a name among the results, or None if it does not fit. With `slips`, slips fit too."""
+    """Returns the key of a name among the results, or None if it does not fit. With `slips`, typing errors fit too."""
     if _on_a_backend(asked, entry):
         return _key(asked, entry, PUBLIC, _BEHIND_KERNELS * asked.kernel, minor=False, outer=0)
     further = _kernel_on_a_backend(asked, entry)

@@ -230,7 +230,7 @@ def refs(
 
 
 class _Certainty:
-    """Separates uses that can only mean the name asked for from those that may mean another thing of that name."""
+    """A filter between uses that can only mean the name asked for, and uses that may mean another thing."""
 
     def __init__(
         self, trees: Sequence[IndexedTree], asked: Asked, reader: UseReader | None, left_out: _LeftOut
@@ -285,7 +285,7 @@ class _Certainty:
         return list(dict.fromkeys(symbol.qualified for symbol in symbols if "::" in symbol.qualified))
 
     def definitions(self, only: str) -> int:
-        """Count the definitions with the name asked for; `only` in that file, if no other file sees it."""
+        """Count the definitions with the name asked for. `only` is the file that sees it, if no other file does."""
         names = {symbol.qualified for _number, symbol in self._asked.symbols}
         return sum(self._reader.definitions(last, names, only) for last in self._asked.lasts) if names else 0
 
@@ -340,7 +340,7 @@ class _Certainty:
         return [min(some, key=_first_told) for some in by_line.values()]
 
     def _is_certain(self, use: _Raw) -> bool:
-        """Whether a use is certain that needs no reading of its line: a row, a resolved use, or a silent override."""
+        """Whether a use without a reading is certain: a row, a resolved use, or a silent override."""
         if use.overriding:
             return use.certain
         if use.how == "resolved":

@@ -221,7 +221,7 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
 
 
 def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:
-    """Returns up to five files whose paths contain `asked`, else its last part, else that part without its ending."""
+    """Returns up to five files whose paths contain `asked`, then its last part, then that part without its ending."""
     name = asked.rstrip("/").rsplit("/", 1)[-1]
     fragments = [fragment for fragment in (asked, name, name.rpartition(".")[0]) if len(fragment) > 2]
     files = (file for indexed in trees for part in fragments for file in indexed.store.files_like(part, 5))

@@ -536,7 +536,7 @@ class _Spellings:
 
 
 class _Counts:
-    """Counts the lines that use a name, by spelling."""
+    """The number of lines that use a name, by spelling."""
 
     def __init__(self) -> None:
         self._at: defaultdict[str, dict[int, frozenset[int]]] = defaultdict(dict)  # by path and line
@@ -587,7 +587,7 @@ class _Counts:
 
 
 class _Same:
-    """Counts the definitions of one name with the same qualified name, on the site or not."""
+    """The number of definitions of one name with the same qualified name, on the site or not."""
 
     def __init__(self, places: Sequence[LinkTarget]) -> None:
         self._by_name = by_qualified(places) if len(places) > 1 else {}

@@ -377,7 +377,7 @@ _STANDS_FOR_ITSELF = re.compile(r"^(?:::)?std::(?!\w*(?:conditional|enable_if|ty
 
 
 class UseReader:
-    """Reads what the uses in files can mean. It keeps its results; use it in one thread."""
+    """A reader of the meanings of uses in files. It keeps its results; use it in one thread."""
 
     def __init__(self, names: DefinitionsByName) -> None:
         self.names = names
@@ -599,7 +599,7 @@ class UseReader:
 
 
 class FileReader:
-    """Reads the uses in one file."""
+    """A reader of the uses in one file."""
 
     def __init__(self, reader: UseReader, path: str, text: str | None) -> None:
         self._reader = reader

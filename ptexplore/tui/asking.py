@@ -116,7 +116,7 @@ class Links(Choices):
 
 
 class ChoiceScreen(ModalScreen[int | None]):
-    """Asks the reader to choose among several things with one name: nothing is chosen silently.
+    """A choice among several things with one name: nothing is chosen silently.
 
     The cursor begins at option `at`. The screen returns the number of the chosen option, or None.
     """
@@ -159,7 +159,7 @@ def two_lines(name: str, facts: str) -> Content:
 
 
 class Ask(ModalScreen[str | None]):
-    """Asks for a line of text at the foot of the screen. Returns None if the reader closes it."""
+    """A question at the foot of the screen. The screen returns the typed line, or None if the reader closes it."""
 
     DEFAULT_CSS = """
     Ask { align: center bottom; background: transparent; }
@@ -190,7 +190,7 @@ SETTLED = 0.5  # seconds that the last line of the code must be on the screen be
 
 
 class ConsentScreen(ModalScreen[bool]):
-    """Shows all code of somebody else that would run. `y` is a yes only after the last line was on the screen.
+    """All foreign code that would run. `y` is a yes only after the last line of it was on the screen.
 
     A `y` that was typed before, or pasted with the text that led here, does not count.
     """

@@ -65,7 +65,7 @@ Hear = Callable[[Pointed, Answer], object]
 
 
 class FactsReader:
-    """Finds the facts about symbols in a thread with its own connections. Only the last of several questions counts.
+    """A thread with its own connections that finds the facts about symbols. Only the last question counts.
 
     The thread ends with the program, even in the middle of a lookup.
     """

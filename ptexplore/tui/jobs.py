@@ -79,7 +79,7 @@ def hand_over(
 
 
 class JobRunner:
-    """Runs labs and traces for the reader. `running` is the current job; `reader` shows its progress."""
+    """The runner of labs and traces. `running` is the current job; `reader` shows its progress."""
 
     def __init__(self, app: App[None], reader: Screen[None]) -> None:
         self._app = app

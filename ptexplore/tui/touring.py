@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Touring:
-    """Shows the current tour. `walk` is None if there is none. `keep_trail` gets the traces of labs."""
+    """The current tour on the screen. `walk` is None if there is none. `keep_trail` gets the traces of labs."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ Observed = dict[str, list[tuple[str, str, int]]]  # operator -> traces: expressi
 
 @dataclass
 class Cards:
-    """Writes the operators' pages of one site."""
+    """The writer of the operators' pages of one site."""
 
     site: Site
     out: Output

@@ -53,7 +53,7 @@ _TOPICS = {"tour": "g", "stop": "n", "note": "n", "concept": "k", "folder": "d"}
 
 @dataclass
 class Search:
-    """Writes the search of one site. `source_work` is the work of the source's shards, if they are not there yet."""
+    """The writer of one site's search. `source_work` is the work of the source's shards, if they are not there yet."""
 
     site: Site
     out: Output

@@ -25,7 +25,7 @@ _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """Serves the files of one folder. Links out of it and lists of folders are refused, and nothing is logged."""
+    """A handler for the files of one folder. It refuses links out of it and lists of folders, and logs nothing."""
 
     timeout = 20  # seconds that a connection may be silent, and may last at all while another one waits
     index_pages = ("index.html", "index.htm")  # for the address of a folder (http.server has this from 3.12 on)
@@ -85,7 +85,7 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """Allows only some connections at a time: a further one waits until another one ends, or takes too long."""
+    """A server with a limit on connections: a further one waits until another one ends, or takes too long."""
 
     def __init__(self, port: int, handler: Callable[..., _Files]) -> None:
         self._room = threading.BoundedSemaphore(CONNECTIONS)

@@ -57,7 +57,7 @@ class FileMade(NamedTuple):
 
 @dataclass
 class Sources:
-    """Writes the pages of one site's files."""
+    """The writer of the pages of one site's files."""
 
     site: Site
     reader: UseReader

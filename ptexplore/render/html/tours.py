@@ -39,7 +39,7 @@ _LINK = re.compile(r"<a href=#([Lr])(\d+)( class=q)?>([^<]*)</a>")
 
 @dataclass
 class Tours:
-    """Writes all pages that are made from notes."""
+    """The writer of all pages that are made from notes."""
 
     site: Site
     out: Output
@@ -202,7 +202,7 @@ class Tours:
 
 
 class _Links:
-    """Turns links of a file's page into links of the page `url`, which shows some lines of that file."""
+    """The links of a file's page, rewritten for the page `url`, which shows some lines of that file."""
 
     def __init__(self, site: Site, data: SourceData, url: str) -> None:
         self._site, self._data, self._url = site, data, url

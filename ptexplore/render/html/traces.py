@@ -110,7 +110,7 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _F
 
 @dataclass
 class Traces:
-    """Writes the traces of one site. Each comes with the name of its page."""
+    """The writer of the traces of one site. Each comes with the name of its page."""
 
     site: Site
     out: Output

@@ -28,7 +28,7 @@ _SHARDS = 8
 
 
 class UsesWriter:
-    """Writes the uses of one site. If `needed`, the uses in each file are gathered first."""
+    """The writer of the uses of one site. If `needed`, the uses in each file are gathered first."""
 
     def __init__(self, site: Site, reader: UseReader, out: Output, base: str) -> None:
         self.site, self.names, self.out = site, reader.names, out

@@ -54,7 +54,7 @@ FRAME = """\
 
 
 class _Gate(RenderHook):
-    """Cleans everything that a console draws: no text steers the terminal, even if somebody forgot to clean it."""
+    """A filter for everything that a console draws: no text steers the terminal, even if it was not cleaned."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         """Wrap each renderable, for cleaning while it is drawn."""

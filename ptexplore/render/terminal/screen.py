@@ -93,7 +93,7 @@ def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
 
 
 class _Columns:
-    """Draws the rows in columns: share, bar, name, cells, facts, place."""
+    """The rows in columns: share, bar, name, cells, facts, place."""
 
     def __init__(self, console: Console, view: TrailView, locate: Locate, width: int) -> None:
         self.console = console

@@ -27,7 +27,7 @@ WHY = "Names, uses, notes and files are found through an index of the source; it
 
 
 class Building(Screen[Any]):
-    """Returns the indexed trees, or None if the reader goes on without an index."""
+    """The offer to build the index. The screen returns the trees, or None if the reader goes on without an index."""
 
     DEFAULT_CSS = """
     Building { align: center middle; }

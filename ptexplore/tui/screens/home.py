@@ -39,7 +39,7 @@ _RELATION = {"runtime": "the installed torch", "matches": "the source of the ins
 
 
 class Home(Screen[Message | None]):
-    """Returns the message that opens the reader's choice; None for the bare reading screen."""
+    """The home screen. It returns the message that opens the reader's choice; None for the bare reading screen."""
 
     DEFAULT_CSS = """
     Home #title { height: auto; padding: 0 1; background: $panel; }

@@ -53,7 +53,7 @@ Hear = Callable[[int, "FindView | None", str], object]
 
 
 class Searcher:
-    """Searches in a thread with its own connections. Old questions are dropped.
+    """A search in a thread with its own connections. Old questions are dropped.
 
     `last` is the number of the last question. If the operators of the installed torch are not collected yet, that
     begins with the search and runs beside it. `collecting` says that it is still running. After it, the last question
@@ -130,7 +130,7 @@ class Searcher:
 
 
 class Palette(ModalScreen[Message | None]):
-    """Returns the message that opens the reader's choice; None if the reader closed the palette."""
+    """The palette. It returns the message that opens the reader's choice; None if the reader closed the palette."""
 
     DEFAULT_CSS = """
     Palette { align: center top; }

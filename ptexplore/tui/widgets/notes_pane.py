@@ -45,7 +45,7 @@ TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll  E
 
 
 class NotesPane(VerticalScroll):
-    """Follows the cursor until a stop is shown. The stop stays until `leave`."""
+    """The notes on the cursor's line, until a stop is shown. The stop stays until `leave`."""
 
     DEFAULT_CSS = """
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }

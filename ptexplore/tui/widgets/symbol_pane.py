@@ -48,7 +48,7 @@ READING = "being read …"
 
 
 class SymbolPane(Links):
-    """Follows the cursor. `trail` is the last trace, if there is one."""
+    """The facts about the symbol under the cursor. `trail` is the last trace, if there is one."""
 
     DEFAULT_CSS = """
     SymbolPane, SymbolPane:focus { max-height: 55%; text-overflow: fold; margin-bottom: 1; }
