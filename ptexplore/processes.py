@@ -148,7 +148,7 @@ class Child:
 
     process: subprocess.Popen[bytes]
     channel: int
-    _pending: bytearray = field(default_factory=bytearray)  # the begin of an incomplete message
+    _pending: bytearray = field(default_factory=bytearray)  # the first part of an incomplete message
 
     def messages(
         self,

@@ -80,7 +80,7 @@ def revealed(code: str) -> list[str]:
     return lines
 
 
-_DEEP = 40  # blanks at the begin of a line; more are replaced by their number
+_DEEP = 40  # blanks at the start of a line; more are replaced by their number
 
 
 def _plain(letter: str) -> str:

@@ -37,7 +37,7 @@ _OWN_FILE = ("", "self.", "cls.")  # before these, a Python name is first looked
 NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
 # These expressions begin with letters or with something rare, and not with a boundary (\b): a megabyte of text takes 15
-# ms. For the same reason an expression for the begin of a line matches the end of the line before it. The second one
+# ms. For the same reason an expression for the start of a line matches the end of the line before it. The second one
 # reads a text backwards, since a comma or a bracket is rarer than a blank: "int a," becomes ",a tni".
 _AUTO = re.compile(r"auto(?<=\bauto)\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
 _DECLARED_BACKWARDS = re.compile(r"[,)]\s*(\w+)[&*]{0,2}\s+(?=[\w>&*])")

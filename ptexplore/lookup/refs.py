@@ -81,7 +81,7 @@ class UseGroup:
     """The lines of one sort, ordered by path. `total` counts all of them; `uses` has those within the limit.
 
     If `certain`, the lines can mean only the name asked for; else they may mean another thing of that name.
-    `overriding` of them are no uses: they are functions of other classes that override the function.
+    `overriding` counts those that are no uses: functions of other classes that override the function.
     """
 
     name: str

@@ -103,7 +103,7 @@ PLAIN = Reading()
 
 
 def arguments_given(line: str, following: Callable[[], str], name: str) -> Arguments | None:
-    """Returns the number of arguments that the calls of `name` on a line pass, or None if it cannot be read.
+    """Returns the fewest and the most arguments that the calls of `name` on a line pass, or None if unreadable.
 
     `following` gives the lines after it. Several calls on one line are taken together.
     """
@@ -750,7 +750,7 @@ class FileReader:
     def _declared_around(self, line: int) -> tuple[Declared, Mapping[str, list[int]]]:
         """Returns the declarations in the innermost function around a line, and those whose class is not read.
 
-        The latter are `auto` and templates. Both are sorted by the declared name, with the line of each. The text of a
+        The latter are `auto` and templates. Both are grouped by the declared name, with the line of each. The text of a
         function is read only once.
         """
         if self._functions is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Navigator:
-    """The way of the reader to a candidate. If there are several, the reader chooses."""
+    """The part that takes the reader to a candidate. If there are several, the reader chooses."""
 
     def __init__(self, app: App[None], library: Library, reader: ReadingScreen) -> None:
         self._app = app

@@ -49,7 +49,7 @@ class _Files(SimpleHTTPRequestHandler):
         return super().send_head()
 
     def _is_asked_by_us(self) -> bool:
-        """Whether a page of this site asks, or its reader. Else scripts of other sites' pages could read this site.
+        """Whether a page of this site asks, or its reader. Otherwise scripts of other sites could read this site.
 
         A reader may follow a link from elsewhere. Browsers before 2023 do not say who asks.
         """

@@ -43,7 +43,7 @@ _CPP = re.compile(
 )
 _RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
 _JOINS = frozenset(" \t.>:")  # characters between a qualifier and the word, or at the end of a qualifier
-_OBJECTS = frozenset(["", ".", ">"])  # characters before a member; "" is the begin of the text
+_OBJECTS = frozenset(["", ".", ">"])  # characters before a member; "" is the start of the text
 _RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
 _PYTHON = re.compile(
     r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
@@ -257,7 +257,7 @@ def _include(token: str, link: Link | None) -> str:
 def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:
     """Returns the link whose qualifiers are before the word; None if all links are for differently written uses."""
     if len(links) == 1 and not links[0].before and text[start - 1 : start] not in _JOINS:
-        return links[0]  # the usual case: a single word, after a bracket or at the begin of a line
+        return links[0]  # the usual case: a single word, after a bracket or at the start of a line
     left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
     packed = "".join(left.split())
     best = None

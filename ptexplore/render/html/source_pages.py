@@ -1,4 +1,4 @@
-"""Writes the pages of source files, and beside each a compact file with its definitions. There are ten thousand.
+"""Writes the pages of source files, and beside each a compact file with its definitions: ten thousand pages.
 
 Only files whose text, links or notes have changed are written. Text that a machine wrote is packed: raw deflate in
 base64, which a browser unpacks by itself. Generated C++ shrinks to a tenth of its size. A page says so if scripts are
@@ -251,7 +251,7 @@ def _by_line(notes: Sequence[Mark]) -> list[Mark]:
 
 
 def _beginning(prose: str) -> str:
-    """Returns the begin of a stop's text, as plain words."""
+    """Returns the first words of a stop's text, without markup."""
     plain = plain_text(prose)
     return plain if len(plain) <= PROSE else f"{plain[: PROSE - 1].rsplit(' ', 1)[0]}…"
 

@@ -1,7 +1,7 @@
 """Redraws pictures beside tours: they are parsed and written again, with only those parts that draw.
 
 An SVG may be a program, and no pattern finds all of these: names have prefixes, letters have entities, files have
-encodings. So no byte of the file is kept. The file is parsed (DTDs and entities are refused). The elements, attributes
+encodings. So the file itself is not kept. The file is parsed (DTDs and entities are refused). The elements, attributes
 and values of the lists below are written again, as UTF-8. The result has no styles, links, scripts, animations or
 embedded pictures.
 """

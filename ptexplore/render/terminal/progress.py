@@ -44,7 +44,7 @@ class ProgressLines:
         self._printed = 0.0
 
     def step(self, name: str, done: float | None = None) -> None:
-        """Print a step at its begin, and its progress every few seconds."""
+        """Print a step when it starts, and then its progress every few seconds."""
         begun = name in self._seen
         if begun and (done is None or done >= 1 or time.monotonic() - self._printed < EVERY):
             return

@@ -275,7 +275,7 @@ class SourceView(ScrollView, can_focus=True):
         self.move(line, beside[0])
 
     def action_edge(self, side: int) -> None:
-        """Move to the begin or the end of the line."""
+        """Move to the start or the end of the line."""
         if self.file is not None:
             words = self.file.words(self.line) or [0]
             self.move(self.line, words[0] if side < 0 else max(words[-1], self.file.length(self.line) - 1))
