@@ -34,7 +34,7 @@ _LEAST = ("quit", "trail", "fetch", "home", "trace")  # keys that the last line 
 
 
 class CardScreen(Screen[Message | None]):
-    """The card of one operator. The screen returns the message that opens the reader's choice; None if the reader went back."""
+    """The card of one operator. It returns the message that opens the reader's choice; None if the reader went back."""
 
     DEFAULT_CSS = """
     CardScreen Choices { padding: 0 1; text-wrap: wrap; }
