@@ -64,7 +64,7 @@ def starting_workers() -> Iterator[None]:
         return ["-I", *(flag for flag in flags() if flag not in ("-I", "-E", "-s", "-P"))]
 
     sys.modules["__main__"] = ModuleType("__main__")
-    util._args_from_interpreter_flags = isolated  # it has no public name
+    util._args_from_interpreter_flags = isolated  # type: ignore[attr-defined]  # it has no public name
     try:
         yield
     finally:
@@ -88,7 +88,7 @@ def ending_workers(pool: ProcessPoolExecutor) -> Iterator[None]:
             worker.kill()
         # A worker may have written half of an answer. The pool waits for the rest until every writer is closed, and
         # this process holds one.
-        pool._result_queue._writer.close()  # it has no public name
+        pool._result_queue._writer.close()  # type: ignore[attr-defined]  # it has no public name
         raise
 
 

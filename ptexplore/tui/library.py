@@ -206,7 +206,7 @@ class Library:
     def card(self, name: str, job: Job) -> Card:
         """Returns the card of an operator by its full name. A missing catalogue or index is built first.
 
-        The card has the text of Python's documentation too. `ptexplore op` has not, because reading it takes as long as
+        The card also has the text from the Python documentation. `ptexplore op` has not, because reading it takes as long as
         the card.
         """
         from ptexplore.source.python_docs import doc_lines
