@@ -206,8 +206,8 @@ class Library:
     def card(self, name: str, job: Job) -> Card:
         """Returns the card of an operator by its full name. A missing catalogue or index is built first.
 
-        The card also has the text from the Python documentation. `ptexplore op` has not, because reading it takes as long as
-        the card.
+        The card also has the text from the Python documentation. `ptexplore op` does not show this text, because
+        reading it takes as long as the card.
         """
         from ptexplore.source.python_docs import doc_lines
         from ptexplore.view.card import documented
