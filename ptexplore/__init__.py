@@ -1,9 +1,9 @@
-"""From a PyTorch expression to every function that ran, in the source, on the stock wheel.
+"""Shows every function that a PyTorch expression runs, with its place in the source, on the stock wheel.
 
 The names of the API are loaded when they are used: importing this package imports neither torch nor anything heavy.
 """
 
-TYPE_CHECKING = False  # as in typing, whose import would take longer than all of this
+TYPE_CHECKING = False  # like `typing.TYPE_CHECKING`; to import `typing` would take longer than the rest of this module
 if TYPE_CHECKING:
     from ptexplore.api.questions import PublicWorkspace as Workspace
     from ptexplore.api.questions import callers, explain_error, find, load, op, refs, show, trace

@@ -5,9 +5,9 @@ import os
 import sys
 
 if __name__ == "__main__":
-    # Python puts the current folder first. Nothing is imported from there (a `numpy/` may lie here), unless it is where
-    # ptexplore itself lies: what we import is found elsewhere before it then.
-    # Where the current folder is gone, Python puts nothing there: what is first is another one.
+    # Python puts the current folder first on its path. A `numpy/` in that folder must not be imported, so the folder is
+    # removed. If ptexplore itself is in that folder, it goes to the end of the path: our imports are then found
+    # elsewhere first. If the current folder is gone, Python does not add it, and the first entry is another one.
     with contextlib.suppress(OSError):
         _current = os.getcwd()
         if sys.path[0] in ("", _current):

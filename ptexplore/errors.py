@@ -1,4 +1,4 @@
-"""The one error type a user may see: what failed, why, and the next command to type."""
+"""The one type of error that a user may see: what failed, why, and the next command to type."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 FAILED = 1
 USAGE = 2
-MISSING = 3  # something needed is missing, stale or mismatched
+MISSING = 3  # something needed is missing, stale or does not match
 
 
 class PtexploreError(Exception):
-    """An error in three parts; the exit code rides on it to the one boundary in cli/app.py.
+    """An error in three parts, with the exit code for cli/app.py, the one place where errors end.
 
     message: what failed. why: the reason, may be empty. hint: what to type next, may be empty.
 
@@ -35,21 +35,22 @@ class PtexploreError(Exception):
 
     @property
     def one_line(self) -> str:
-        """What failed, and why, where one line is all the room."""
+        """The failure and its reason, for places with room for one line only."""
         return f"{self.message}: {self.why}" if self.why else self.message
 
 
-LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # on open files, processes, the size of a file
-# A bad disk, a signal, a folder over a network: no room and no right would help.
+LIMITS = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EFBIG)  # open files, processes, the size of a file
+# A bad disk, a signal, a folder on a network: more room or more rights would not help.
 BAD_DISK = (errno.EIO, errno.EINTR, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN)
-BROKEN = (*BAD_DISK, errno.ENOMEM, *LIMITS)  # what tells nothing of whether a file is there
+BROKEN = (*BAD_DISK, errno.ENOMEM, *LIMITS)  # errors that do not say whether a file exists
 
 
 @contextlib.contextmanager
 def cache_errors(message: str, file: Path) -> Iterator[None]:
-    """An OSError while something is written into the cache becomes the three-part error; it names `file` if need be.
+    """Turn an OSError into the three-part error, while something is written into the cache.
 
-    A limit of the process that was reached stays an OSError: more room would not help.
+    The error names `file` if the OSError names no file. A limit of the process stays an OSError: more room would not
+    help.
     """
     try:
         yield

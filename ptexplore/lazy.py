@@ -1,6 +1,6 @@
-"""Worked out once: a property, with a lock of its object or without one, or a method.
+"""Values that are computed once: properties (with or without a lock) and methods.
 
-And what is left out altogether: looking for garbage while records are made that all stay.
+Also a way to switch the garbage collector off while a block makes many records that stay.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _Self = TypeVar("_Self")
 
 
 class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
-    """functools.cached_property, which before Python 3.12 takes a lock for every value it works out.
+    """Like functools.cached_property, which takes a lock for every value before Python 3.12.
 
-    It has no lock: no object of the extractors is seen by two threads.
+    This property has no lock: two threads never share an object of the extractors.
     """
 
     def __init__(self, worked_out: Callable[[Any], _T]) -> None:
@@ -44,10 +44,10 @@ class lazy(Generic[_T]):  # noqa: N801  (used as `property` is)
 
 
 class lazy_in_threads(lazy[_T]):  # noqa: N801  (used as `property` is)
-    """The same of an object that several threads ask: one of them works it out, and the others wait for that.
+    """The same for an object that several threads ask: one thread computes the value, and the others wait for it.
 
-    The object has a lock, `guard`, which its holder may take once more. functools.cached_property has one lock for all
-    objects of a class before Python 3.12, and none since.
+    The object has a lock, `guard`, which its holder can acquire again. functools.cached_property has one lock for all
+    objects of a class before Python 3.12, and no lock since.
     """
 
     def _value(self, instance: Any) -> _T:
@@ -57,7 +57,7 @@ class lazy_in_threads(lazy[_T]):  # noqa: N801  (used as `property` is)
 
 
 def remembered(method: Callable[Concatenate[_Self, _P], _T]) -> Callable[Concatenate[_Self, _P], _T]:
-    """Make a method remember its answers by their arguments, on its object and for as long as that lives."""
+    """Make a method remember its answers by their arguments. The answers live on the object, as long as it does."""
     name = f"{method.__name__} remembered"
 
     @wraps(method)
@@ -73,7 +73,10 @@ def remembered(method: Callable[Concatenate[_Self, _P], _T]) -> Callable[Concate
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no circles among what is made in this block, since it stays: that takes twice as long as making it."""
+    """Switch the garbage collector off in this block.
+
+    The objects that are made here stay. A search for cycles among them takes twice as long as making them.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Where caches, databases and sessions live on this user's machine; nothing is created here."""
+"""The paths of caches, databases and sessions on this user's machine. Nothing is created here."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import platformdirs
 
 
 def cache_root() -> Path:
-    """The cache folder: PTEXPLORE_CACHE where set, else the platform's own."""
+    """The cache folder: PTEXPLORE_CACHE if it is set, else the platform's cache folder."""
     override = os.environ.get("PTEXPLORE_CACHE")
     return _absolute(override) if override else Path(platformdirs.user_cache_dir("ptexplore"))
 
 
 def data_root() -> Path:
-    """The folder of what cannot be made again: PTEXPLORE_DATA where set, else the platform's own."""
+    """The folder for data that cannot be made again: PTEXPLORE_DATA if it is set, else the platform's data folder."""
     override = os.environ.get("PTEXPLORE_DATA")
     return _absolute(override) if override else Path(platformdirs.user_data_dir("ptexplore"))
 
 
 def config_root() -> Path:
-    """The folder of what you decided: PTEXPLORE_CONFIG where set, else the platform's own.
+    """The folder for your decisions: PTEXPLORE_CONFIG if it is set, else the platform's folder for settings.
 
-    It is not in the cache, which may be shared, or unpacked from somebody else's archive.
+    It is not in the cache, because a cache may be shared, or unpacked from somebody else's archive.
     """
     override = os.environ.get("PTEXPLORE_CONFIG")
     return _absolute(override) if override else Path(platformdirs.user_config_dir("ptexplore"))
@@ -33,10 +33,10 @@ def config_root() -> Path:
 
 @cache
 def _absolute(folder: str) -> Path:
-    """The folder, from where this process stood when it first read the name.
+    """Returns the absolute path of the folder, relative to the current folder when the name was first read.
 
-    A process that starts another one in a folder of its own would name another place otherwise: generated C++ once
-    went into the package like that. Where the current folder is gone, the name leads nowhere, as it did.
+    Otherwise a child in another folder would take the name for another place: generated C++ once went into the package
+    that way. If the current folder is gone, the name stays as it is and leads nowhere.
     """
     try:
         return Path(os.path.abspath(folder))
@@ -45,32 +45,32 @@ def _absolute(folder: str) -> Path:
 
 
 def progress_file() -> Path:
-    """Which stops of which tours this reader has read."""
+    """The file with the stops that this reader has read, by tour."""
     return data_root() / "progress.json"
 
 
 def recent_file() -> Path:
-    """Where this reader was last, in `browse`."""
+    """The file with the place where this reader was last in `browse`."""
     return data_root() / "recent.json"
 
 
 def marks_file(key: str) -> Path:
-    """Where the stops of a set of notes are on one tree, so that no search has to place them again."""
+    """The file with the places of a set of notes in one tree, so that no search has to place them again."""
     return cache_root() / "notes" / f"{key}.json"
 
 
 def generated_dir(inputs_key: str) -> Path:
-    """The generated C++ of one set of packaged inputs (`Runtime.inputs_key`)."""
+    """The folder of the generated C++ of one set of packaged inputs (`Runtime.inputs_key`)."""
     return cache_root() / "generated" / inputs_key
 
 
 def catalogue_file(runtime_key: str) -> Path:
-    """The SQLite catalogue of one runtime (`Runtime.key`)."""
+    """The SQLite catalogue of one installed torch (`Runtime.key`)."""
     return cache_root() / "catalogue" / f"{runtime_key}.sqlite"
 
 
 def checkouts_dir() -> Path:
-    """The folder of everything `fetch` brought: one folder a name."""
+    """The folder of everything that `fetch` brought: one folder for each name."""
     return cache_root() / "checkouts"
 
 
@@ -80,12 +80,12 @@ def index_file(tree: str) -> Path:
 
 
 def read_ahead_file(tree: str) -> Path:
-    """The rows of a tree's generated files that were read before its index is built; named as the index is."""
+    """The file with rows of a tree's generated files that are read before its index is built; named like the index."""
     return cache_root() / "index" / f"{tree}.read-ahead"
 
 
 def symbols_dir() -> Path:
-    """The function tables of the libraries that were stepped through, a file a build id."""
+    """The folder of the function tables of libraries that were stepped through: one file for each build id."""
     return cache_root() / "symbols"
 
 
@@ -95,23 +95,23 @@ def kept_traces_dir() -> Path:
 
 
 def site_file(root: str) -> Path:
-    """What is remembered of the site that was written into the folder of this real path.
+    """The file that remembers the site in the folder with this real path.
 
-    It decides which files there may be deleted, so it is in no cache, which somebody may have given you.
+    It decides which files in that folder may be deleted. So it is not in the cache, which may come from somebody else.
     """
     return data_root() / "sites" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def lock_file(target: Path) -> Path:
-    """The lock that keeps two builders of `target` apart."""
+    """The lock that lets only one process at a time build `target`."""
     return target.with_name(target.name + ".lock")
 
 
 def trust_file() -> Path:
-    """The hashes of what others wrote that the user allowed to run."""
+    """The file with the hashes of other people's code that the user allowed to run."""
     return config_root() / "trusted.json"
 
 
 def survey_dir(runtime_key: str, phase: str) -> Path:
-    """The saved survey of one runtime (`Runtime.key`), "forward" or "forward and backward"."""
+    """The folder of the saved survey of one installed torch (`Runtime.key`), "forward" or "forward and backward"."""
     return cache_root() / "survey" / f"{runtime_key}-{phase.replace(' ', '-')}"

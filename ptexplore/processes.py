@@ -1,7 +1,7 @@
-"""Start a Python child by the absolute path of its script, in a neutral folder, with a private JSON channel.
+"""Starts a Python child by the absolute path of its script, in a neutral folder, with a private JSON channel.
 
-The child gets a pipe's descriptor as `--channel FD` and writes one JSON object a line to it; its
-stdout stays free for whatever user code prints. Nothing is ever unpickled.
+The child gets the descriptor of a pipe as `--channel FD` and writes one JSON object per line to it. Its stdout stays
+free for the output of user code. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -29,31 +29,32 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-PARENT = "PTEXPLORE_PARENT"  # names the variable that tells a child who started it
-ROOM = "PTEXPLORE_ROOM"  # and the one that fills the environment up, so that a child's stack begins at the same address
+PARENT = "PTEXPLORE_PARENT"  # the variable with the process id of the parent
+ROOM = "PTEXPLORE_ROOM"  # fills the environment up, so that a child's stack begins at the same address
 HASH_SEED = "PYTHONHASHSEED"
-_NO_RANDOM_ADDRESSES, _ASK = 0x0040000, 0xFFFFFFFF  # personality(2): ADDR_NO_RANDOMIZE, and what only reads it
-_FULL = 1 << 15  # bytes that the words and variables of a repeatable child take together, or a multiple of them
-_DIGITS = 10  # of a number that is handed over: a longer one would move what comes after it
-LOOK, TIMES = 1.0, 3  # seconds between looks whether a child that is late was stopped, and how often it may go on then
+_NO_RANDOM_ADDRESSES, _ASK = 0x0040000, 0xFFFFFFFF  # personality(2): ADDR_NO_RANDOMIZE, and the value that only reads
+_FULL = 1 << 15  # bytes that the words and variables of a repeatable child take together, or a multiple of it
+_DIGITS = 10  # digits of the descriptor's number: a longer one would move the data after it
+LOOK, TIMES = 1.0, 3  # seconds between checks whether a late child was stopped, and how often it may be continued
 MESSAGE_LIMIT = 512 * 1024 * 1024  # bytes of one message; more than any honest capture needs
 
 
 class ChannelError(Exception):
-    """The child broke the channel's protocol: not JSON, not an object, or too much of it."""
+    """The child broke the protocol of the channel: a message is no JSON, is no object, or is too long."""
 
 
 class ChannelTimeout(Exception):
-    """The child did not finish within its time."""
+    """The child did not finish in its time."""
 
 
 @contextlib.contextmanager
 def starting_workers() -> Iterator[None]:
-    """What multiprocessing starts in this block runs neither the caller's own script nor the folder one stands in.
+    """Keep the processes that multiprocessing starts in this block from running the caller's script or current folder.
 
-    The script of somebody who calls our API may have no `if __name__ == "__main__"`, and would then start itself. What
-    our workers run stands in our modules, never in that script. A new Python has the current folder first on its path
-    until multiprocessing gives it ours, and has imported a `pickle.py` that lies there by then: `-I` leaves that out.
+    The script of somebody who calls our API may have no `if __name__ == "__main__"`, and would then start itself. Our
+    workers only run functions of our modules, never of that script. A new Python has the current folder first on its
+    path, until multiprocessing gives it our path. By then it would have imported a `pickle.py` from that folder. `-I`
+    leaves the folder out.
     """
     from multiprocessing import util
 
@@ -73,27 +74,29 @@ def starting_workers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_workers(pool: ProcessPoolExecutor) -> Iterator[None]:
-    """The workers that `pool` starts in this block are ended where an error or Ctrl-C ends the block.
+    """End the workers that `pool` starts in this block, if an error or Ctrl-C ends the block.
 
-    A pool waits for what its workers are at, which may take many seconds, and nobody wants that any more.
+    A pool waits until its workers are ready. That may take many seconds, and nobody wants the results any longer.
     """
     import multiprocessing
 
     before = set(multiprocessing.active_children())
     try:
         yield
-    except BaseException:  # GeneratorExit too: whoever asked wants no more
+    except BaseException:  # also GeneratorExit: the caller wants no further result
         for worker in set(multiprocessing.active_children()) - before:
             worker.kill()
-        # One may have written half an answer. The pool waits for the rest until nobody can write it, and we could.
+        # A worker may have written half of an answer. The pool waits for the rest until every writer is closed, and
+        # this process holds one.
         pool._result_queue._writer.close()  # type: ignore[attr-defined]  # it has no public name
         raise
 
 
 def as_done(futures: Iterable[Future[_T]]) -> Iterator[Future[_T]]:
-    """Each of the futures when it is done.
+    """Yields each future when it is done.
 
-    `concurrent.futures.as_completed` takes the lock of each; one that Ctrl-C leaves taken stops the pool for ever.
+    `concurrent.futures.as_completed` takes the lock of each future. If Ctrl-C leaves a lock taken, the pool stops
+    forever.
     """
     from queue import SimpleQueue
 
@@ -107,7 +110,7 @@ def as_done(futures: Iterable[Future[_T]]) -> Iterator[Future[_T]]:
 
 
 def end_with_parent(last: Callable[[], None] = lambda: None) -> None:
-    """Have this process, which multiprocessing started, end when its parent does, even if that is killed.
+    """Make this worker of multiprocessing end when its parent ends, even if the parent is killed.
 
     `last` is called before it ends.
     """
@@ -123,7 +126,7 @@ def end_with_parent(last: Callable[[], None] = lambda: None) -> None:
 
     try:
         threading.Thread(target=watch, daemon=True).start()
-    except RuntimeError:  # the limit on processes, which counts threads: the system ends us then, without `last`
+    except RuntimeError:  # the limit on processes counts threads: then the system ends this process, without `last`
         import ctypes
 
         with contextlib.suppress(AttributeError, OSError):
@@ -132,20 +135,20 @@ def end_with_parent(last: Callable[[], None] = lambda: None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Descendant:
-    """A process that a child of ours started, itself or through others."""
+    """A process that our child started, directly or through other processes."""
 
     pid: int
-    command: str  # its command line; empty where it is a fork of the child that runs no other program
+    command: str  # its command line; empty if it is a fork of the child that runs no other program
     in_group: bool  # whether `Child.stop` ends it
 
 
 @dataclass
 class Child:
-    """A running child: its process (leader of a process group of its own) and our end of its channel."""
+    """A running child: its process, which leads its own process group, and our end of its channel."""
 
     process: subprocess.Popen[bytes]
     channel: int
-    _pending: bytearray = field(default_factory=bytearray)  # of a message that has not come whole
+    _pending: bytearray = field(default_factory=bytearray)  # the first part of an incomplete message
 
     def messages(
         self,
@@ -155,9 +158,9 @@ class Child:
     ) -> Iterator[dict[str, Any]]:
         """Yield each message until the child closes the channel.
 
-        `extend(message)` may give the seconds allowed from that message on. Raises ChannelTimeout when the
-        time is up first, ChannelError on bad data. A child that ends by itself when its time is up has `patience`
-        seconds more to say so; if it was stopped (SIGSTOP) it is made to go on.
+        `extend(message)` may return a number of seconds: the time allowed from that message on. A child that ends by
+        itself when its time is up has `patience` more seconds to say so. If it was stopped (SIGSTOP), it is continued.
+        Raises ChannelTimeout if the time is up, ChannelError on bad data.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         pending = self._pending
@@ -181,7 +184,7 @@ class Child:
                     yield message
 
     def _wait(self, deadline: float | None, patience: float) -> None:
-        """Wait until the child has said something. Raises ChannelTimeout."""
+        """Wait until the child has written something. Raises ChannelTimeout."""
         left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
         stops = 0
         while not select.select([self.channel], [], [], left)[0]:
@@ -195,20 +198,20 @@ class Child:
                     os.kill(self.process.pid, signal.SIGCONT)
 
     def _is_stopped(self) -> bool:
-        """Whether the child itself was stopped; False where the system does not say so."""
+        """Whether the child itself was stopped; False if the system does not say so."""
         state = _state(Path(f"/proc/{self.process.pid}"))
         return state is not None and state.letter == "T"
 
     def interrupt(self) -> None:
-        """Interrupt what the child runs as Ctrl-C would; `messages` can be asked again for what it answers."""
+        """Interrupt the child as Ctrl-C would. After that you can ask `messages` for its answer."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGINT)
 
     def descendants(self) -> list[Descendant]:
-        """What the child started, itself or through others, and what still runs; the child is not among it.
+        """Returns the processes that the child started, directly or through others, and that still run.
 
-        What another process has adopted is not known of: the child must do that itself. [] where the system has no
-        `/proc`.
+        Processes that another process has adopted are missing; the child must adopt them itself for that. Empty if the
+        system has no `/proc`.
         """
         states = {int(entry.name): state for entry in _processes() if (state := _state(entry)) is not None}
         family, further = {self.process.pid}, {self.process.pid}
@@ -223,7 +226,7 @@ class Child:
         ]
 
     def stop(self) -> int:
-        """Kill whatever is left of the child's process group, reap it, close the channel; its exit status."""
+        """Kill the rest of the child's process group, reap the child, close the channel. Returns the exit status."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.wait()
@@ -233,7 +236,7 @@ class Child:
 
 
 class _State(NamedTuple):
-    """What Linux tells of a process."""
+    """The state of a process, as Linux reports it."""
 
     letter: str  # R, S, Z, …
     parent: int
@@ -248,7 +251,7 @@ def _processes() -> list[Path]:
 
 
 def _state(entry: Path) -> _State | None:
-    """None where it is gone."""
+    """Read the state of a process; None if the process is gone."""
     try:
         letter, parent, group, *_ = (entry / "stat").read_text("utf-8", "replace").rpartition(") ")[2].split()
         return _State(letter, int(parent), int(group))
@@ -257,7 +260,7 @@ def _state(entry: Path) -> _State | None:
 
 
 def _command(pid: int) -> str:
-    """The command line of a process, as one would type it; empty where it is gone or has none."""
+    """Returns the command line of a process as you would type it; "" if the process is gone or has none."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:
@@ -276,25 +279,25 @@ def _decode(line: bytes) -> dict[str, Any]:
 
 
 def _ends_with_us() -> dict[str, str]:
-    """The variable that has a child end when we do, however we end.
+    """Returns the variable that makes a child end when this process ends, in any way.
 
-    The system tells a child that the thread is gone which started it: whoever starts a child waits for it in that
-    thread.
+    The system signals a child when the thread that started it ends. So the thread that starts a child must also wait
+    for it.
     """
     return {PARENT: str(os.getpid())}
 
 
 @contextlib.contextmanager
 def repeating(words: Sequence[str], variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """The environment in which what this thread starts in this block, by `words`, runs the same way each time.
+    """Yields the environment in which a child that this thread starts with `words` runs the same way each time.
 
-    The system places its memory where it did before (Linux; a container's filter may refuse that: the child can ask),
-    Python's hashes have a fixed seed, unless you gave one, and the stack begins at the same address however long the
-    variables are.
+    The system places its memory at the same addresses (on Linux; the filter of a container may refuse that, then the
+    child can ask). The hashes of Python have a fixed seed, unless you set one. The stack begins at the same address,
+    for any length of the variables.
     """
     seed = variables.get(HASH_SEED, "random")
     given = {**variables, HASH_SEED: "0" if seed == "random" else seed, ROOM: ""}
-    # What the system puts above the stack: each word and variable with the zero behind it, and a pointer to it.
+    # The system puts this above the stack: each word and variable with a zero after it, and a pointer to it.
     texts = [os.fsencode(text) for text in (*words, *(f"{name}={value}" for name, value in given.items()))]
     given[ROOM] = "." * (-sum(len(text) + 1 + 8 for text in texts) % _FULL)
     before = _personality(_ASK)
@@ -308,7 +311,7 @@ def repeating(words: Sequence[str], variables: Mapping[str, str]) -> Iterator[di
 
 
 def _personality(wanted: int) -> int:
-    """What personality(2) answers: how this thread, and what it starts, ran before; -1 where it is refused."""
+    """Call personality(2). Returns the earlier value for this thread and its children; -1 if the call is refused."""
     if not sys.platform.startswith("linux"):
         return -1
     import ctypes
@@ -327,11 +330,10 @@ def start(  # noqa: PLR0913  (what is started, where its streams lead, and how i
     environment: Mapping[str, str] | None = None,
     repeatable: bool = False,
 ) -> Child:
-    """Start `script` under `python`. The neutral folder is the script's own, which holds only our files.
+    """Start `script` under `python`. Its current folder is the script's folder, which holds only our files.
 
     `environment` are variables that it gets besides ours. A `repeatable` child runs the same way each time: see
-    `repeating`.
-    Raises OSError when `python` cannot be started.
+    `repeating`. Raises OSError if `python` cannot be started.
     """
     reader, writer = os.pipe()
     words = [str(python), "-B", str(script.resolve()), "--channel", f"{writer:0{_DIGITS}}", *arguments]

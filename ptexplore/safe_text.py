@@ -1,8 +1,8 @@
-"""One gate for text from outside: nothing in it steers a terminal, turns the direction of text or cannot be seen.
+"""The one gate for text from outside: it lets no character steer a terminal, turn the direction of text or hide.
 
-Documents pass it when they are read (`clean_json`, `clean_document`), so that no renderer has to remember it. Renderers
-clean what they print as well (`clean`, `clean_lines`), for text that came in no document: source, file names, messages
-of the system. Nothing heavy is imported: the error boundary needs this at once.
+Documents pass the gate when they are read (`clean_json`, `clean_document`), so no renderer has to remember it.
+Renderers also clean the text that they print (`clean`, `clean_lines`), because some text comes in no document: source,
+file names, messages of the system. This module imports nothing heavy: the error boundary needs it at once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# Every character of Unicode's categories Cc (but tab and line feed), Cf, Zl, Zp and Cs: control characters, marks that
-# turn the direction of text, characters that are not seen, ends of lines that some programs know, half characters.
+# Every character of Unicode's categories Cc (except tab and line feed), Cf, Zl, Zp and Cs: control characters, marks
+# that turn the direction of text, invisible characters, line ends that only some programs know, halves of characters.
 _RANGES = (
     (0x0, 0x8), (0xB, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD),
     (0x70F, 0x70F), (0x890, 0x891), (0x8E2, 0x8E2), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E),
@@ -24,44 +24,45 @@ _UNSAFE = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in 
 
 _SAFE_BYTES = bytes(code for code in range(0x80) if code not in UNSAFE)
 
-# In the text of a JSON document: an escape, or one that may stand for half of a character with the other half.
+# In the text of a JSON document: an escape, or a pair of escapes that may stand for the two halves of a character.
 _ESCAPE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
-# Whether there may be an escape to replace; it is told for too many, and quickly.
+# Whether the text may have an escape to replace. This is quick, and true for some texts without one.
 _SUSPECT = re.compile(rb"\\[bfr]|\\u(?:00[0189aA]|007[fF]|0[678]|18|20[0-6]|[dD][89a-fA-F]|[fF][eEfF])")
 _LETTERS = {b"\\b": 8, b"\\f": 12, b"\\r": 13}
 
 
 def is_clean(data: bytes) -> bool:
-    """Whether text as UTF-8 is safe to show as it is, tabs and line feeds aside; a large one is looked through soon."""
+    """Whether UTF-8 text is safe to show as it is; tabs and line feeds are allowed. It is quick for large texts."""
     rest = data.translate(None, _SAFE_BYTES)
     return not rest or _UNSAFE.search(rest.decode("utf-8", "surrogatepass")) is None
 
 
 def clean(text: str) -> str:
-    """One line of text that is safe to show: source, notes and sessions are data."""
+    """Returns text as one line that is safe to show. Source, notes and sessions are only data."""
     if text.isascii() and text.isprintable():
-        return text  # as nearly all are
+        return text  # nearly all texts
     return _UNSAFE.sub(INSTEAD, text).replace("\n", " ").replace("\t", " ")
 
 
 def clean_lines(text: str) -> str:
-    """The same, with line breaks kept."""
+    """Returns text that is safe to show, with its line breaks."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE.sub(INSTEAD, text).replace("\t", " ")
 
 
-_LONG_GAP = 8  # blanks within a line that are worth a number
-_MANY_LINES = 3  # empty lines that are worth a number
+_LONG_GAP = 8  # blanks inside a line; so many and more are replaced by their number
+_MANY_LINES = 3  # empty lines; more than these are replaced by their number
 
 
 def revealed(code: str) -> list[str]:
-    """Code that somebody else wrote, as lines in which nothing can hide: all of it, in ASCII.
+    """Returns somebody else's code as lines in which nothing can hide: all of it, in ASCII.
 
-    Every other character is written as Python's escape for it, so that no letter that looks like another, no blank of
-    another script and no mark that turns text can deceive. A backslash of the code is doubled: what has a single one is
-    such an escape. A carriage return alone ends a line, as it does for Python. Long runs of blanks and of empty lines
-    are counted: none can push what follows off the screen. A count stands between ⟨ and ⟩, which nothing else here can.
+    Every other character becomes Python's escape for it. So no letter that looks like another, no blank of another
+    script and no mark that turns text can deceive you. A backslash of the code is doubled; a single one begins such an
+    escape. A single carriage return ends a line, as in Python. Long runs of blanks and of empty lines become a number,
+    so that they cannot push the rest off the screen. The number is between ⟨ and ⟩, which no other text here can
+    contain.
     """
     lines: list[str] = []
     empty = 0
@@ -79,7 +80,7 @@ def revealed(code: str) -> list[str]:
     return lines
 
 
-_DEEP = 40  # blanks of an indent
+_DEEP = 40  # blanks at the start of a line; more are replaced by their number
 
 
 def _plain(letter: str) -> str:
@@ -89,16 +90,16 @@ def _plain(letter: str) -> str:
 
 
 def unsafe_in(text: str) -> str:
-    """The first character of the text that is not safe to show, as `U+202E`; "" where all are."""
+    """Returns the first character of the text that is not safe to show, as `U+202E`; "" if all are safe."""
     match = _UNSAFE.search(text)
     return f"U+{ord(match[0]):04X}" if match is not None else ""
 
 
 def clean_json(data: bytes) -> bytes:
-    """The text of a JSON document that says the same with safe strings, keys too; tabs and line feeds stay.
+    """Make all strings in the text of a JSON document safe, keys too. Tabs and line feeds stay.
 
-    It is done to the text, before anything is read of it: what no escape and no byte says, no value can hold. What is
-    no JSON, or no UTF-8, comes back so that its reader still says so.
+    This changes the text before it is parsed: a character that no escape and no byte stands for is in no value. Text
+    that is not JSON or not UTF-8 stays invalid, so that its reader still reports it.
     """
     if _SUSPECT.search(data) is not None:
         data = _ESCAPE.sub(_safe_escape, data)
@@ -109,7 +110,7 @@ def clean_json(data: bytes) -> bytes:
 
 
 def safe_json(value: Any) -> str:
-    """Plain data as JSON on one line, with safe texts: for a script, in which a browser reads each escape."""
+    """Returns plain data as JSON on one line, with safe texts, for a script: a browser reads each escape there."""
     import json
 
     text = _UNSAFE.sub(INSTEAD, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
@@ -117,7 +118,7 @@ def safe_json(value: Any) -> str:
 
 
 def _safe_letter(match: re.Match[str]) -> str:
-    """A letter that stands in a document as it is: white space between values, and what is no UTF-8, stay."""
+    """Replace an unsafe character that is written as itself. White space between values and invalid UTF-8 stay."""
     letter = match[0]
     return letter if letter < " " or "\udc80" <= letter <= "\udcff" else INSTEAD
 
@@ -135,7 +136,7 @@ def _safe_escape(match: re.Match[bytes]) -> bytes:
 
 
 def clean_document(value: Any) -> Any:
-    """Plain data (lists, tables, texts) as a reader of TOML or JSON gives it, with safe texts, keys too."""
+    """Make the texts in plain data safe, keys too. Plain data are lists, tables and texts from TOML or JSON."""
     if isinstance(value, str):
         return _UNSAFE.sub(INSTEAD, value)
     if isinstance(value, dict):

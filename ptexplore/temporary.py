@@ -1,4 +1,4 @@
-"""Folders for a while, which are gone afterwards: by whoever made one, or by a later command where that was killed."""
+"""Temporary folders. Their maker removes them; if it was killed, a later command does."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "ptexplore-"
-LOCK = ".in-use"  # a file in the folder, locked by whoever made it for as long as that lives
-INSIDE = "in"  # the folder in it that is given out
-_NAME = re.compile(rf"{PREFIX}[a-z]+-[a-z0-9_]{{8}}")  # as mkdtemp ends it
-_MARK = "made by ptexplore for a while: {}\n"  # what the lock says, with the folder's own name
+LOCK = ".in-use"  # a file in the folder; its maker keeps it locked as long as the maker lives
+INSIDE = "in"  # the folder inside, which the caller gets
+_NAME = re.compile(rf"{PREFIX}[a-z]+-[a-z0-9_]{{8}}")  # the form of mkdtemp's names
+_MARK = "made by ptexplore for a while: {}\n"  # the text of the lock, with the folder's name
 DAY = 86400.0  # seconds
 
 
 @contextlib.contextmanager
 def temporary_folder(purpose: str) -> Iterator[Path]:
-    """An empty folder of our own, in the system's place for such; what a killed command left there is removed."""
+    """Make an empty folder for this block, in the system's temporary folder.
+
+    First, folders that a killed command left there are removed.
+    """
     import fcntl
 
     clear_left_over()
@@ -31,18 +34,19 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
         with beside.open("w", encoding="utf-8") as lock:
             lock.write(_MARK.format(Path(folder).name))
             lock.flush()
-            with contextlib.suppress(OSError):  # a file system without locks: it is then removed by its age
+            with contextlib.suppress(OSError):  # a file system without locks: the folder is later removed by its age
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                beside.rename(Path(folder, LOCK))  # whoever sees it finds it locked
+                beside.rename(Path(folder, LOCK))  # whoever sees the file finds it locked
             inside = Path(folder, INSIDE)
             inside.mkdir()
             yield inside
 
 
 def clear_left_over() -> None:
-    """Remove such folders of this user's whose maker is gone; nobody else's, and none that is in use.
+    """Remove temporary folders of this user whose maker is gone. Folders in use, and other users' folders, stay.
 
-    A folder of the user's own may be called so, too: one goes only if all of it shows that it was made here.
+    A folder of the user may have such a name, too. So a folder is removed only if everything in it shows that it was
+    made here.
     """
     place = tempfile.gettempdir()
     with contextlib.suppress(OSError):
@@ -52,13 +56,13 @@ def clear_left_over() -> None:
                 if not _is_ours(folder):
                     continue
                 if not os.listdir(folder) and _is_old(folder):
-                    folder.rmdir()  # of one that was killed before it wrote its lock
+                    folder.rmdir()  # its maker was killed before it wrote the lock
                 elif _is_left_over(folder):
                     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether it is a folder, and no link to one, that this user made for nobody else, with nothing of anybody's."""
+    """Whether this is a real folder, no link, that only this user can open, and that holds only files of ours."""
     status = folder.lstat()
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
     return is_own and set(os.listdir(folder)) <= {LOCK, f"{LOCK}.new", INSIDE}
@@ -69,7 +73,10 @@ def _is_old(folder: Path) -> bool:
 
 
 def _is_left_over(folder: Path) -> bool:
-    """Whether its lock says that it was made here, and nobody holds it; where nobody could, whether it is a day old."""
+    """Whether the lock says that the folder was made here, and no process holds the lock.
+
+    If the lock never got its final name, the folder must also be a day old.
+    """
     import fcntl
 
     is_locked = os.path.lexists(folder / LOCK)

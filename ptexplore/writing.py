@@ -1,6 +1,6 @@
-"""Files that are written whole or not at all: those of a user, and our own, which one process at a time changes.
+"""Writes files whole or not at all: the user's files, and our own, which only one process at a time changes.
 
-And how both are opened to be read: a FIFO must keep nobody waiting, and a device has no end.
+It also opens both for reading: a FIFO must not make anybody wait, and a device has no end.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-_ATTEMPTS = 100  # names tried for a file aside
-_PATIENCE = 20.0  # seconds that a change of a small file waits for another process's
-_IN_PLACE = ("/dev/", "/proc/")  # whose regular files are somebody's open descriptors: `--save /dev/stdout`
+_ATTEMPTS = 100  # names tried for a temporary file
+_PATIENCE = 20.0  # seconds that a change of a small file waits for another process
+_IN_PLACE = ("/dev/", "/proc/")  # regular files below these are somebody's open descriptors: `--save /dev/stdout`
 
 
 def open_users_file(file: str | Path) -> IO[bytes]:
-    """Open a file that the user named, to read it; a link is followed.
+    """Open a file that the user named, for reading. A link is followed.
 
-    Raises OSError and ValueError; OSError for a FIFO, a device or a folder, too.
+    Raises OSError (also for a FIFO, a device or a folder) and ValueError.
     """
     handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if stat.S_ISREG(mode := os.fstat(handle).st_mode):
@@ -34,9 +34,9 @@ def open_users_file(file: str | Path) -> IO[bytes]:
 
 
 def open_below(root: str | Path, path: str) -> IO[bytes]:
-    """Open the regular file at a relative path below `root` to read it; no name on the way there is a link then.
+    """Open the regular file at a relative path below `root` for reading. No part of the path may be a link.
 
-    Raises OSError, also for a link, a FIFO and a device, and ValueError.
+    Raises OSError (also for a link, a FIFO or a device) and ValueError.
     """
     *parts, name = path.split("/")
     with folder_below(Path(root), parts) as folder:
@@ -48,15 +48,15 @@ def open_below(root: str | Path, path: str) -> IO[bytes]:
 
 
 def write_users_file(file: Path, content: str | bytes) -> None:
-    """Write a file that the user named: the one way to do so.
+    """Write a file that the user named. This is the only function that does so.
 
-    A regular file is replaced by a whole file that keeps its mode and its owner. A new name gets a whole file. A
-    symbolic link is followed, and stays. A device, a FIFO and an open descriptor (`/dev/stdout`) are written to. Text
-    is written as UTF-8. When this returns, the file is on the disk.
+    A regular file is replaced by a complete file with the same mode and owner. A new name gets a complete file. A
+    symbolic link is followed, and stays. A device, a FIFO and an open descriptor (`/dev/stdout`) are written to
+    directly. Text is written as UTF-8. When this function returns, the file is on the disk.
 
-    Raises OSError and UnicodeError. What was there stays then, and nothing half-written is left. There is one
-    exception: where no file beside it can take its place (the folder cannot be written, or the owner cannot be kept),
-    the file is written where it is.
+    Raises OSError and UnicodeError. Then the old content stays, and nothing half-written is left. There is one
+    exception: if no other file can replace it (its folder cannot be written, or the owner cannot be kept), the file is
+    written in place.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -70,16 +70,17 @@ def write_users_file(file: Path, content: str | bytes) -> None:
 
 
 def write_where_named(file: Path, content: str | bytes) -> None:
-    """Write a file whose name the user did not type: as `write_users_file`, but no link is followed, and none replaced.
+    """Write a file whose name the user did not type. It is like `write_users_file`, but links are not followed.
 
-    Raises OSError, also where a link, a FIFO or a device lies there: who put that there chose what is written over.
+    Raises OSError, also if a link, a FIFO or a device has that name: somebody else may have put it there, to choose
+    which file is overwritten.
     """
     state = _regular(file)
     _replace(os.path.abspath(file), state, content.encode() if isinstance(content, str) else content)
 
 
 def _regular(file: Path) -> os.stat_result | None:
-    """What is there, no link followed; None for nothing. Raises OSError where it is no regular file."""
+    """Returns the state of a regular file, without following a link; None if nothing is there. Else raises OSError."""
     try:
         state = os.lstat(file)
     except FileNotFoundError:
@@ -91,7 +92,7 @@ def _regular(file: Path) -> os.stat_result | None:
 
 
 def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
-    """Put a whole file where `target` is, which is no link; `state` is what is there."""
+    """Put a complete file at `target`, which is no link. `state` is the state of the file that is there, or None."""
     if state is not None and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
     folder, name = os.path.split(target)
@@ -116,19 +117,19 @@ def _replace(target: str, state: os.stat_result | None, data: bytes) -> None:
             if aside is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(aside, dir_fd=at)
-        with contextlib.suppress(OSError):  # not every file system can
+        with contextlib.suppress(OSError):  # not every file system can do this
             os.fsync(at)
     finally:
         os.close(at)
 
 
 def _open_aside(folder: int | None, mode: int, where: str = "") -> tuple[str, int]:
-    """A new file in an open folder, or in the folder `where`: its name, which nobody can foresee, and a descriptor.
+    """Make a new file in an open folder, or in the folder `where`. Returns its name and a descriptor.
 
-    The name is short, so that it fits where the file's own does.
+    Nobody can guess the name. It is short, so that it fits wherever the name of the file fits.
     """
     for _attempt in range(_ATTEMPTS):
-        from secrets import token_hex  # it loads much, and most commands write nothing
+        from secrets import token_hex  # it loads many modules, and most commands write nothing
 
         name = os.path.join(where, f".ptx-{token_hex(4)}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -138,15 +139,15 @@ def _open_aside(folder: int | None, mode: int, where: str = "") -> tuple[str, in
 
 
 def _keep_owner(handle: int, state: os.stat_result) -> None:
-    """Give a file the owner and mode of another. Raises PermissionError where this user may not."""
+    """Give a file the owner and mode of another. Raises PermissionError if this user may not."""
     made = os.fstat(handle)
     if (made.st_uid, made.st_gid) != (state.st_uid, state.st_gid):
         os.fchown(handle, state.st_uid, state.st_gid)
-    os.fchmod(handle, stat.S_IMODE(state.st_mode) & 0o777)  # as a write does, without set-user-id
+    os.fchmod(handle, stat.S_IMODE(state.st_mode) & 0o777)  # as a write does: without set-user-id
 
 
 def _write_in_place(file: str | Path, data: bytes, further: int = 0) -> None:
-    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | further)  # of a directory: EISDIR
+    handle = os.open(file, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | further)  # for a directory this raises EISDIR
     with os.fdopen(handle, "wb") as out:
         regular = stat.S_ISREG(os.fstat(handle).st_mode)
         out.write(data)
@@ -157,7 +158,7 @@ def _write_in_place(file: str | Path, data: bytes, further: int = 0) -> None:
 
 
 def write_new_file(file: Path, text: str) -> None:
-    """Write a file that the user named and that must not be there yet. Raises FileExistsError and other OSErrors."""
+    """Write a file that the user named and that must not exist yet. Raises FileExistsError and other OSErrors."""
     with open(file, "x", encoding="utf-8") as out:
         try:
             out.write(text)
@@ -171,10 +172,10 @@ def write_new_file(file: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def folder_below(root: Path, parts: Iterable[str], *, make: bool = False) -> Iterator[int]:
-    """A descriptor of a folder below `root`, by the names on the way to it, none of which is a link then.
+    """Yields a descriptor of a folder below `root`. `parts` are the names on the way; none of them may be a link.
 
-    `make` makes those that are not there. Raises OSError. What is done by the descriptor is done in that very folder,
-    whatever is put in its place meanwhile.
+    With `make`, missing folders are made. Raises OSError. Work through the descriptor stays in this very folder, even
+    if another one takes its place meanwhile.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
     folder = os.open(root, flags)
@@ -194,10 +195,11 @@ def folder_below(root: Path, parts: Iterable[str], *, make: bool = False) -> Ite
 def write_whole(
     file: Path, content: str | bytes, aside: Path | None = None, mode: int = 0o666, root: Path | None = None
 ) -> None:
-    """Write a file of ours in the folder `aside`, else beside `file`, then rename it into place.
+    """Write a file of ours in the folder `aside`, or beside `file`, then rename it to `file`.
 
-    Who reads meanwhile reads the old or the new. Text is written as UTF-8. Raises OSError and UnicodeError; what was
-    there stays then, and nothing half-written. No link among the folders from `root` on is followed, if it is given.
+    A reader sees either the old or the new file. Text is written as UTF-8. If `root` is given, no link among the
+    folders below it is followed. Raises OSError and UnicodeError; then the old content stays, and nothing half-written
+    is left.
     """
     data = content.encode() if isinstance(content, str) else content
     written: str | None = None
@@ -218,7 +220,7 @@ def write_whole(
 
 
 def keep_whole(file: Path, content: str | bytes, mode: int = 0o666, root: Path | None = None) -> None:
-    """As `write_whole`, in a folder of ours, which is made where it is missing; no link below `root` is followed."""
+    """Write a file like `write_whole`, and make its folder if it is missing. No link below `root` is followed."""
     if root is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, content, mode=mode)
@@ -229,7 +231,7 @@ def keep_whole(file: Path, content: str | bytes, mode: int = 0o666, root: Path |
 
 
 def forget_below(root: Path, file: Path) -> None:
-    """Delete a file of ours, if it is there; no link among the folders below `root` is followed. Raises OSError."""
+    """Delete a file of ours, if it exists. No link among the folders below `root` is followed. Raises OSError."""
     with contextlib.suppress(FileNotFoundError), folder_below(root, file.parent.relative_to(root).parts) as folder:
         os.unlink(file.name, dir_fd=folder)
 
@@ -237,15 +239,17 @@ def forget_below(root: Path, file: Path) -> None:
 def kept_bytes(
     file: Path, most: int = 1 << 30, check: Callable[[os.stat_result], object] = lambda _state: None
 ) -> bytes | None:
-    """What a file of ours holds, up to one byte more than `most`; None where there is none. A device holds nothing.
+    """Returns the content of a file of ours, at most one byte more than `most`; None if there is no such file.
 
-    `check` looks at what was opened, before it is read, and may raise OSError.
+    A device has the content b"".
 
-    Raises OSError where it is there and cannot be read: whoever took that for none would answer something else without
-    a word, or write over what it holds.
+    `check` gets the state of the opened file before it is read, and may raise OSError.
+
+    Raises OSError if the file exists but cannot be read. A caller that took this for a missing file would silently
+    answer something else, or overwrite the file.
     """
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not keep us waiting
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not make us wait
     except (FileNotFoundError, NotADirectoryError):
         return None
     with os.fdopen(handle, "rb") as kept:
@@ -256,9 +260,9 @@ def kept_bytes(
 
 @contextlib.contextmanager
 def changing(file: Path) -> Iterator[None]:
-    """Change a small file of ours: in this block no other process that changes it the same way does.
+    """Change a small file of ours. In this block, no other process changes it through this function.
 
-    What is there is read inside the block, and written with `keep_whole`. Raises OSError.
+    Read the file inside the block, and write it with `keep_whole`. Raises OSError.
     """
     refusal = TimeoutError(errno.ETIMEDOUT, "another ptexplore is changing it, and does not end", str(file))
     with locked(file.with_name(f"{file.name}.lock"), _PATIENCE, lambda: None, refusal):
@@ -266,7 +270,7 @@ def changing(file: Path) -> Iterator[None]:
 
 
 def empty_beside(file: Path) -> Path:
-    """A new, empty file in the folder of `file`, which is made where it is missing. Raises OSError."""
+    """Make a new, empty file in the folder of `file`, and the folder if it is missing. Raises OSError."""
     import tempfile
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -276,7 +280,7 @@ def empty_beside(file: Path) -> Path:
 
 
 def put_in_place(aside: Path, file: Path) -> None:
-    """Rename `aside`, which is written whole, to `file`, when all of it is on the disk."""
+    """Put `aside`, a complete file, on the disk, then rename it to `file`."""
     with aside.open("rb") as written:
         os.fsync(written.fileno())
     aside.chmod(0o644)
@@ -285,10 +289,10 @@ def put_in_place(aside: Path, file: Path) -> None:
 
 @contextlib.contextmanager
 def locked(lock: Path, seconds: float, waiting: Callable[[], None], refusal: Exception) -> Iterator[bool]:
-    """Keep two writers apart by the file `lock`; the value is whether another process had it.
+    """Keep two writers apart with the file `lock`. Yields whether another process had the lock.
 
-    `waiting()` is called once if another process has it. Raises `refusal` if that lasts longer than `seconds`, and
-    OSError where a link lies there: to open it could make or empty another file.
+    `waiting()` is called once if another process has it. Raises `refusal` if that lasts longer than `seconds`. Raises
+    OSError if a link has that name: opening it could make or empty another file.
     """
     import filelock
 

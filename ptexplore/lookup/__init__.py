@@ -1,1 +1,1 @@
-"""What a name means, who uses it, what a reader meant: one engine for every front end."""
+"""Finds the meaning of a name, its uses, and the things that a query may mean: one engine for every front end."""

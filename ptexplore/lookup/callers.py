@@ -1,7 +1,7 @@
-"""`refs --callers`: who calls a function, who calls those, and so on, as a tree that fits a screen.
+"""`refs --callers`: finds the callers of a function, their callers and so on, as a tree that fits a screen.
 
-A function that the tree has twice is followed once. What is not followed, for want of room or at the last level, says
-so: an end without a word is a function of which no call is indexed.
+A function that is in the tree twice is followed once. If a function is not followed, because there is no room or it is
+on the last level, its row says so. A row without such a note is a function without an indexed call.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from ptexplore.model.symbols import Symbol
 
 DEPTH = 3
 DEEPEST = 20
-ROWS = 32  # callers in all, where nothing else is asked for
-FUNCTIONS = 6  # of one name that are followed
-_MOST = (12, 6, 4, 3, 2)  # callers of one function by its level, the last for all further ones
+ROWS = 32  # callers in total, if no limit was asked for
+FUNCTIONS = 6  # functions with the name that are followed
+_MOST = (12, 6, 4, 3, 2)  # callers of one function on each level; the last number is for all further levels
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCallers:
-    """One function that was asked for, with its callers. `more` counts calls of its name that are not among them.
+    """A function that you asked for, and its callers. `more` counts calls of its name that are not among them.
 
-    `same` definitions are called so. `registered` are the names it is registered under: what calls it through these
-    is no call of its own name. `overridden` are functions of bases that it overrides: a call of one may run it.
+    `same` counts the definitions with that exact name. `registered` are the names that it is registered under: calls
+    through these do not use its own name. `overridden` are functions of bases that it overrides: a call of one of them
+    may run it.
     """
 
     name: str
@@ -56,7 +57,7 @@ class FunctionCallers:
 
 @dataclass(frozen=True, slots=True)
 class CallersView:
-    """Everything a renderer needs: the functions of that name, and how many more bear it than are followed."""
+    """Everything that a renderer needs: the functions with the name, and how many further ones are not followed."""
 
     asked: str
     depth: int
@@ -68,7 +69,7 @@ class CallersView:
 
 @dataclass(slots=True)
 class _Branch:
-    """A function of the tree while it grows; `node` is None for the one that was asked for."""
+    """A function of the tree while the tree grows. `node` is None for the function that was asked for."""
 
     node: CallNode | None
     symbol: Symbol | None
@@ -77,7 +78,7 @@ class _Branch:
     end: CallEnd = ""
 
     def folded(self) -> tuple[CallNode, ...]:
-        """The nodes below it, each with those below."""
+        """Returns the nodes below it, each with its own nodes below."""
         return tuple(
             replace(branch.node, further=branch.folded(), more=branch.more, end=branch.end)
             for branch in self.branches
@@ -86,9 +87,10 @@ class _Branch:
 
 
 def callers(trees: Sequence[IndexedTree], name: str, depth: int = DEPTH, limit: int | None = None) -> CallersView:
-    """The callers of the functions of that name, `depth` levels up; at most `limit` of each, else as many as fit.
+    """Find the callers of the functions with that name, `depth` levels up.
 
-    Raises PtexploreError where nothing is called so, and where what is called so is no function.
+    Each function gets at most `limit` callers, or as many as fit. Raises PtexploreError if nothing has the name, or if
+    no function has it.
     """
     check_length(name)
     reader = CallReader(trees)
@@ -103,7 +105,7 @@ def callers(trees: Sequence[IndexedTree], name: str, depth: int = DEPTH, limit: 
 
 
 def _functions(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbol]]:
-    """The functions and macros that a name means, each once with its tree's number; definitions before declarations."""
+    """Returns the functions and macros that a name means, each once, with its tree's number; definitions come first."""
     named = asked_for(trees, name).symbols
     if not named:
         raise nothing_refers(trees, name)
@@ -119,7 +121,7 @@ def _functions(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbo
 
 
 def _key(symbol: Symbol) -> tuple[str, str]:
-    """What tells a function from others: its name, and its file where that alone sees it."""
+    """Returns the key of a function: its name, and its file if no other file sees it."""
     return symbol.qualified, symbol.path if is_own(symbol.path, static=symbol.static) else ""
 
 
@@ -147,7 +149,7 @@ def _called(
 
 
 def _grow(reader: CallReader, top: _Branch, depth: int, limit: int | None, rows: int) -> None:
-    """A level after the other, so that what is near is shown whole before what is far."""
+    """Grow level by level: the near callers are complete before the far callers are read."""
     level, followed, left = [top], set[tuple[str, str]](), rows
     for number in range(depth):
         following: list[_Branch] = []
@@ -173,7 +175,7 @@ def _grow(reader: CallReader, top: _Branch, depth: int, limit: int | None, rows:
 
 
 def _registered(trees: Sequence[IndexedTree], symbol: Symbol) -> tuple[str, ...]:
-    """The names that a function is registered under in its own file, or with its own qualified name."""
+    """Returns the names that a function is registered under in its own file, or with its qualified name elsewhere."""
     rows = (row for indexed in trees for row in indexed.store.dialect_targeting(symbol.name))
     own = (row.name for row in rows if row.path == symbol.path or row.target == symbol.qualified)
     return tuple(dict.fromkeys(own))
@@ -186,7 +188,7 @@ def _walk(nodes: Sequence[CallNode]) -> Iterator[CallNode]:
 
 
 def _remarks(functions: Sequence[FunctionCallers]) -> Iterator[AnswerRemark]:
-    """What must be said of such a tree."""
+    """Yields the remarks on the whole tree."""
     nodes = [node for function in functions for node in _walk(function.callers)]
     if any(node.is_choice for node in nodes):
         yield CallsMayMeanOther()
@@ -204,7 +206,7 @@ def _remarks(functions: Sequence[FunctionCallers]) -> Iterator[AnswerRemark]:
         yield FoundByName(max(function.same for function in functions))
 
 
-_LISTED = 3  # names of registrations that a remark lists
+_LISTED = 3  # registered names that a remark lists
 _ENDS: Mapping[CallEnd, AnswerRemark] = {
     "elsewhere": FollowedElsewhere(),
     "room": NoRoomToFollow(),

@@ -1,7 +1,8 @@
-"""Who calls a function and whom it calls, some levels deep: as `refs` finds uses, and as the site's pages link names.
+"""Finds the callers and the callees of a function, some levels deep.
 
-Both are found by name unless a semantic reader resolved them. A written name that can mean several definitions stays a
-choice among them, and one that can mean too many, or nothing in these trees, is only counted.
+Callers are found as `refs` finds uses; callees as the site's pages link names. Both are found by name, unless a
+semantic reader resolved them. If a name can mean several definitions, it stays a choice. If it can mean too many, or
+nothing in these trees, it is only counted.
 """
 
 from __future__ import annotations
@@ -24,23 +25,26 @@ from ptexplore.store.index import site as index_site
 from ptexplore.store.index.site import SiteUse
 
 LEVELS = 2
-# Why callers are not below a function: it has another row, there is no room, the levels end; "": all are there.
+# Why no callers are listed under a function: they are at another row, there is no room, or this is the last level. ""
+# means that all are listed.
 CallEnd = Literal["", "elsewhere", "room", "depth"]
-MOST = 8  # functions of the first level that are named, each way; half as many of each further one
-CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # what calls stand in
-_IN_A_FILE = 40  # calls of one name in one file that are looked at, at least
+MOST = 8  # functions of the first level that are named, in each direction; each further level names half as many
+CALLING: tuple[SymbolKind, ...] = ("function", "macro")  # the kinds of symbol that calls can be in
+_IN_A_FILE = 40  # calls of one name in one file that are read, at least
 
 
 @dataclass(frozen=True, slots=True)
 class CallNode:
     """A function at the other end of a call.
 
-    `name` is its qualified name. Of a function that is called it is what the call says, if that may mean several; of a
-    call outside of functions it is the path. `places` are where it is defined. `call` is the first call, the first sure
-    one if one is; `times` counts them. `how` is "resolved" if a semantic reader says it, else "name-matched".
-    `is_choice` means that the name at the call may mean one of several definitions, or that only the name speaks for
-    it. `further` are the functions one level on; `more` counts the calls of it, or the names in it, that are left out;
-    `end` says why `callers` did not go on.
+    `name` is its qualified name. For a callee that may mean several definitions, it is the text of the call; for a call
+    outside of functions, it is the path. `places` are where the function is defined. `call` is the first call, or the
+    first sure call if there is one; `times` counts the calls. `how` is "resolved" if a semantic reader resolved the
+    call, else "name-matched".
+
+    `is_choice` says that the name at the call may mean one of several definitions, or that only the name speaks for it.
+    `further` are the functions one level on. `more` counts calls of it, or names in it, that are left out. `end` says
+    why `callers` stopped here.
     """
 
     name: str
@@ -57,8 +61,9 @@ class CallNode:
 
 @dataclass(frozen=True, slots=True)
 class CallsView:
-    """The calls of one function and those in it. `more_callers` counts the calls of that name that are not among the
-    callers, `more_callees` further names.
+    """The calls of one function, and the calls in it.
+
+    `more_callers` counts the calls of its name that are not listed; `more_callees` counts further names.
     """
 
     symbol: Symbol
@@ -71,7 +76,7 @@ class CallsView:
 
 
 class _Calls(NamedTuple):
-    """The calls of one name in one file of a tree, by line, each with what the line says of it."""
+    """The calls of one name in one file of a tree: for each line, the use and the reading of that line."""
 
     tree: int
     path: str
@@ -79,7 +84,7 @@ class _Calls(NamedTuple):
 
 
 class CallReader:
-    """Answers for the functions of some trees. It keeps what it read: for many questions of one thread."""
+    """A reader of the calls in some trees. It keeps all rows for later questions; use it in one thread."""
 
     def __init__(self, trees: Sequence[IndexedTree]) -> None:
         self._trees = trees
@@ -87,12 +92,12 @@ class CallReader:
         self.uses = UseReader(self.names)
 
     def function_at(self, tree: str, path: str, line: int) -> Symbol | None:
-        """The function, or the macro, around a line of a tree; None where there is none."""
+        """Returns the function or macro around a line of a tree, or None."""
         number = next((number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree), None)
         return self._trees[number].store.enclosing(path, line, CALLING) if number is not None else None
 
     def around(self, symbol: Symbol, tree: str, levels: int = LEVELS, most: int = MOST) -> CallsView:
-        """Who calls a definition of a tree, and whom it calls; at most `most` of the first level each way."""
+        """Returns the callers and the callees of a definition in a tree; at most `most` on the first level each way."""
         number = next(number for number, indexed in enumerate(self._trees) if indexed.tree.info.name == tree)
         seen = frozenset({symbol.qualified})
         callers, more_callers = self._callers(symbol, levels, most, seen)
@@ -106,14 +111,14 @@ class CallReader:
         return CallsView(symbol, place, callers, more_callers, callees, more_callees, tuple(remarks))
 
     def same(self, symbol: Symbol) -> int:
-        """How many definitions are called just so."""
+        """Returns the number of definitions with the same qualified name."""
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         return self.uses.definitions(symbol.name, (symbol.qualified,), only)
 
-    # --- who calls it ---
+    # --- callers ---
 
     def callers_of(self, symbol: Symbol, most: int) -> tuple[tuple[CallNode, ...], int]:
-        """The functions that call a symbol, at most `most`; how many calls of its name are not among theirs."""
+        """Returns at most `most` functions that call a symbol, and how many calls of its name are not in these."""
         return self._callers(symbol, 0, most, frozenset())
 
     def _callers(
@@ -144,9 +149,9 @@ class CallReader:
         sure: bool,
         several: bool,
     ) -> None:
-        """What calls on a line that can mean the symbol; `sure` where the line can mean nothing else of another name.
+        """Add the caller on a line that can mean the symbol. `sure` says that the line can mean no other name.
 
-        Where `several` are called so, only a semantic reader tells which of them it is.
+        If the name has `several` definitions, only a semantic reader can say which of them is called.
         """
         indexed = self._trees[calls.tree]
         around = indexed.store.enclosing(calls.path, line, CALLING)
@@ -158,7 +163,7 @@ class CallReader:
         known = nodes.get(key)
         if known is not None:
             told = replace(known, times=known.times + 1)
-            if known.is_choice and sure:  # the line that is shown is one that can mean nothing else
+            if known.is_choice and sure:  # show a line that can mean nothing else
                 told = replace(told, is_choice=False, call=spot(indexed, calls.path, line))
             nodes[key] = told
             return
@@ -168,7 +173,7 @@ class CallReader:
         nodes[key] = CallNode(name, places, spot(indexed, calls.path, line), 1, how, not sure, around)
 
     def _is_likely(self, use: SiteUse, path: str, scope: str, symbol: Symbol) -> bool:
-        """Whether a use that may mean it has a line: through an object, or where nothing nearer is meant."""
+        """Whether a use that may mean the symbol is listed: it goes through an object, or its link leads to it."""
         if use.text != use.name and ("." in use.text or "->" in use.text):
             return True
         meant = self.names.meant(use, path, scope)
@@ -182,7 +187,7 @@ class CallReader:
         return replace(node, further=further, more=more)
 
     def _calls_of(self, symbol: Symbol) -> Iterator[_Calls]:
-        """Every call that is written so that it can mean the symbol, a file at a time."""
+        """Yields every call that can mean the symbol by its spelling, one file after the other."""
         asked = asked_for(self._trees, symbol.qualified)
         fitting = cache(partial(fits, asked))
         own = is_own(symbol.path, static=symbol.static)
@@ -204,14 +209,14 @@ class CallReader:
     def _told(
         self, file: FileReader, path: str, use: SiteUse, qualified: str
     ) -> Iterator[tuple[int, SiteUse, Reading]]:
-        """The lines of a use that can mean that name, as `refs` tells them."""
+        """Yields the lines of a use that can mean that name. `refs` decides in the same way."""
         bearers = None if path.endswith((".py", ".pyi")) else self.uses.bearers(use.name)
         for line in use.lines:
             reading = file.read(use, line) if use.target is None else PLAIN
             if may_mean(bearers, (without_constructor(qualified),), reading):
                 yield line, use, reading
 
-    # --- whom it calls ---
+    # --- callees ---
 
     def _callees(
         self, symbol: Symbol, tree: int, levels: int, most: int, seen: frozenset[str]
@@ -225,7 +230,7 @@ class CallReader:
         reader = self.uses.of_file(symbol.path, file.text if file is not None else None)
         for first, use, lines, sole in sorted(_called_in(symbol, self.names.uses(symbol.path), reader), key=_first):
             meant = self.names.meant(use, symbol.path, symbol.qualified)
-            if sole is not None and (meant is None or not meant.sure):  # as an object's class says
+            if sole is not None and (meant is None or not meant.sure):  # the class of an object decides
                 meant = self.uses.meaning(use.name, sole) or meant
             if meant is None:
                 unknown += 1
@@ -263,7 +268,7 @@ class CallReader:
 def _called_in(
     symbol: Symbol, uses: Iterable[SiteUse], reader: FileReader
 ) -> Iterator[tuple[int, SiteUse, list[int], str | None]]:
-    """The calls in a symbol: the first line, the use with its lines there, and the one name that these can mean."""
+    """Yields the calls in a symbol: the first line, the use, its lines there, and the only name that they can mean."""
     for use in uses:
         inside = _inside(use, symbol)
         if inside:
@@ -276,20 +281,20 @@ def _first(call: tuple[int, SiteUse, list[int], str | None]) -> int:
 
 
 def _inside(use: SiteUse, symbol: Symbol) -> list[int]:
-    """The lines of a use that are calls in a symbol's extent; a macro that the index expands is none."""
+    """Returns the lines of a use that are calls inside a symbol. Macros that the index expands do not count."""
     return [line for line in use.lines if symbol.begin <= line <= symbol.end_line] if use.kind == "call" else []
 
 
 def _plainest(node: CallNode) -> tuple[bool, bool, int]:
-    """One definition before a choice, functions before macros, then in the order of the calls."""
+    """Order: single definitions before choices, functions before macros, then by the line of the call."""
     macro = node.symbol is not None and node.symbol.kind == "macro"
     return (node.is_choice, macro, node.call.ref.line or 0)
 
 
 def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
-    """The order in which a reader wants files that use what stands in the file `near`: what lies nearer first.
+    """Returns the key that orders files with uses of a definition in the file `near`: files near it come first.
 
-    After these come files that a machine wrote, those of one device, and tests, in this order.
+    Files that a machine wrote come after these, then files for one device, then tests.
     """
     (ours, _, _), (theirs, test, made) = _about(near), _about(path)
     shared = 0
@@ -302,5 +307,5 @@ def rank(path: str, near: str) -> tuple[bool, bool, bool, int, str]:
 
 @cache
 def _about(path: str) -> tuple[list[str], bool, bool]:
-    """The folders of a file, whether it is a test's, and whether a machine wrote it."""
+    """Returns the folders of a file, whether it is a test, and whether a machine wrote it."""
     return path.split("/")[:-1], is_test_file(path), is_made(path)

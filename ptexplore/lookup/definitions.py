@@ -1,4 +1,4 @@
-"""What a name means where it stands in a source text: its definitions, and what must be said of them."""
+"""Finds the definitions that a name means at its place in a source text, with a remark on how sure they are."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ from ptexplore.source.canonical import language_of
 def find_definitions(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], AnswerRemark | None]:
-    """What a name on a line may be: candidates elsewhere, the same file's and tree's first; what must be said of them.
+    """Returns the definitions elsewhere that a name on a line may mean, and a remark on them.
 
-    A name with what qualifies it is looked up as it is written, then by its last part: an alias is no namespace. Where
-    several are called so, and `names` is sure which one is seen from there (as links on the site are), it is that one.
+    Definitions in the same file come first, then those in the same tree. A qualified name is looked up as it is
+    written, then by its last part, because the qualifier may be an alias and not a namespace. If several definitions
+    have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned.
     """
     near = _told_nearby(trees, names, name, tree, path, line)
     if near is not None:
@@ -43,7 +44,7 @@ def find_definitions(
     if not named and last != name and "/" not in name:
         named = candidates(trees, None, last)
         remark = OnlyLastPart(name, last) if named else None
-    # What is called so in another language is another thing.
+    # A definition in another language is another thing.
     language = language_of(path)
     same_language = [candidate for candidate in named if language_of(candidate.spot.ref.path or "") == language]
     if not same_language:
@@ -74,7 +75,10 @@ def _seen_from_there(
     line: int,
     trees: Sequence[IndexedTree],
 ) -> Candidate | None:
-    """The one of several that a use on a line means, looked for from the inside out; None where a choice is left."""
+    """Returns the one candidate that a use on the line means, or None if a choice is left.
+
+    Scopes are searched from the inside out.
+    """
     number = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
     if number is None or names.owner.get(path, (None, 0))[0] != number:
         return None
@@ -99,14 +103,14 @@ def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
 
 
 _SCOPES = ("function", "class", "struct", "union")
-# Words that stand before a name without declaring it.
+# Words that may come before a name without declaring it.
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
 def _told_nearby(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], AnswerRemark] | None:
-    """What lines around a name say that it is: a local name, the member of one, what a macro declares."""
+    """Look for a name in the lines around it: a local name, a member of one, or a name that a macro declares."""
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
         number, at = local
@@ -121,8 +125,10 @@ def _told_nearby(
 def _member_of_local(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], AnswerRemark] | None:
-    """What "op.impl" is where `op` is a local name of a class that is known: its member, by the looks of what declares
-    it; None where that does not tell, or several lines declare such a name with different types.
+    """Returns the member that "op.impl" means, where `op` is a local name of a known class.
+
+    The text of the declaration decides. Returns None if it does not name one known class, or if several lines declare
+    the local name with different types.
     """
     owner, _, last = name.rpartition(".")
     declared = list(_declared(trees, owner, tree, path, line)) if owner and last.isidentifier() else []
@@ -144,18 +150,19 @@ def _member_of_local(
 
 
 def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:
-    """The line that seems to declare a plain name of C++ around a place, with its tree's number."""
+    """Returns the line that seems to declare a plain C++ name around a place, with the number of its tree."""
     return next(((number, at) for number, at, _type in _declared(trees, name, tree, path, line)), None)
 
 
 def _declared(
     trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int
 ) -> Iterator[tuple[int, int, str]]:
-    """The lines that seem to declare a plain name of C++ around a place, with their tree's number and the type as it
-    is written, "" of a type: in its function a parameter, a variable or a type; in the classes around that a type,
-    which may be a parameter of their templates.
+    """Yields the lines that seem to declare a plain C++ name around a place: tree number, line, written type.
 
-    By the looks of it: a type before the name, and after it what ends a declarator.
+    In the function around the place this is a parameter, a variable or a type. In the classes around it this is a type,
+    which may be a parameter of their templates. For a type, the written type is "".
+
+    Only the text decides: a type before the name, and the end of a declarator after it.
     """
     at = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
     if at is None or not name.isidentifier() or language_of(path) != "cpp":
@@ -176,7 +183,7 @@ def _declared(
         for number in range(scope.begin, line + 1):
             text = (indexed.tree.line(path, number) or "").partition("//")[0]
             if scope.kind != "function" and any(each.begin <= number <= each.end_line for each in inner):
-                continue  # what a member declares is not seen outside of it
+                continue  # a declaration inside a member is not visible outside of it
             if alias.search(text):
                 yield at, number, ""
             for match in declaration.finditer(text) if scope.kind == "function" else ():
@@ -185,11 +192,11 @@ def _declared(
 
 
 _MACRO = re.compile(r"\b(_*[A-Z][A-Z0-9_]{3,})\s*(?=\()")
-_NESTED = 3  # macros that name a macro that declares it
+_NESTED = 3  # levels of macros that are followed to a macro that declares the name
 
 
 def _given_by_macro(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> Candidate | None:
-    """The macro whose arguments a line is in and whose text declares a plain name (AT_DISPATCH_CASE: scalar_t)."""
+    """Returns the macro that declares a plain name and whose arguments a line is in (AT_DISPATCH_CASE: scalar_t)."""
     indexed = next((indexed for indexed in trees if indexed.tree.info.name == tree), None)
     if indexed is None or not name.isidentifier() or language_of(path) != "cpp":
         return None
@@ -210,7 +217,7 @@ def _given_by_macro(trees: Sequence[IndexedTree], name: str, tree: str, path: st
 
 
 def _declares(trees: Sequence[IndexedTree], macro: str, name: str, level: int) -> bool:
-    """Whether a macro's text, or that of a macro which it uses, has the name: there nothing else can bear it."""
+    """Whether the text of a macro, or of a macro that it uses, contains the name."""
     for indexed in trees:
         for symbol in indexed.store.symbols_named(macro):
             if symbol.kind != "macro":

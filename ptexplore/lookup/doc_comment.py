@@ -1,4 +1,4 @@
-"""What a source text itself says of a definition: the comment above it, or a Python docstring."""
+"""Finds the comment above a definition, or its Python docstring."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-_LONGEST = 400  # lines of a comment that are looked through for its beginning
+_LONGEST = 400  # lines of a comment that are searched for its beginning
 _TO_LINTERS = re.compile(r"\s*//\s*(?:NOLINT|clang-format|clang-tidy|@lint|lint-ignore)")
 DOC = 140  # characters of a comment that are shown
 _SIGN = re.compile(r"^\s*(?://[/!]?<?|/\*+!?|\*+/?|#)\s?|\s*\*+/\s*$")
 
 
 class Defined(Protocol):
-    """Where a definition stands: the line of its name, the first line of the whole."""
+    """The place of a definition: the line of its name, and the first line of the whole."""
 
     @property
     def line(self) -> int: ...
@@ -23,7 +23,7 @@ class Defined(Protocol):
 
 
 def doc_of(lines: Sequence[str], symbol: Defined, *, python: bool) -> str:
-    """The beginning of the comment above a definition, or of a Python docstring, as one text."""
+    """Returns the beginning of the comment above a definition, or of its Python docstring, as one line of text."""
     if python:
         body = " ".join(line.strip() for line in lines[symbol.line : symbol.line + 3])
         match = re.search(r'(?:"""|\'\'\')\s*(.+?)(?:"""|\'\'\'|$)', body)
@@ -37,7 +37,7 @@ def doc_of(lines: Sequence[str], symbol: Defined, *, python: bool) -> str:
 
 
 def _comment_above(lines: Sequence[str], end: int) -> Sequence[str]:
-    """The lines of the comment that ends above a line, from its first one on; what is said to linters is no comment."""
+    """Returns the lines of the comment that ends above a line. Comments for linters are skipped."""
     while end > 0 and _TO_LINTERS.match(lines[end - 1]):
         end -= 1
     start, inside = end, False

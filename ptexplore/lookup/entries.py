@@ -1,4 +1,4 @@
-"""What is known of a name before anyone asks for it: its sort, how likely it is meant, how often it is used."""
+"""Gives each name the facts for its order in a search: its sort, its likelihood, its number of uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ptexplore.source.canonical import FOREIGN, area, language_of
 from ptexplore.store.index.search import word_starts
 
-# Of what is alike: the sort of thing. A name in small letters may be a word, which notes are about.
+# The order of the sorts of things, if the names fit equally well. The second number is for a query in small letters: it
+# may be a word, and notes are about words.
 RANKS = {
     "tour": (4, 0), "stop": (4, 1), "note": (4, 1), "concept": (4, 1), "folder": (5, 2), "operator": (2, 3),
     "class": (1, 4), "struct": (1, 4), "union": (1, 4), "enum": (1, 4), "function": (3, 5), "concept of C++": (4, 6),
@@ -19,11 +20,11 @@ RANKS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A name that a search may find, before it is drawn: what orders it.
+    """A name that a search may find, with the facts that order it.
 
-    `kind` is a key of the ranks, `context` what stands before the name (a scope, a folder), `minor` and `area` how
-    likely it is meant, `uses` the width in bits of how often its name is used, `order` its place in its own family.
-    `python` says that it stands in Python, `path` in which file a symbol does.
+    `kind` is a key of `RANKS`. `context` is the scope or folder before the name. `minor` and `area` say how likely the
+    name is meant. `uses` is how often the name is used, as a number of bits. `order` is the place in its own family.
+    `python` says that it is in Python; `path` is the file of a symbol.
     """
 
     kind: str
@@ -38,7 +39,7 @@ class Entry:
 
     @property
     def family(self) -> str:
-        """What it is one of: overloads of one function, or of one operator."""
+        """The family of the name: the overloads of one function, or of one operator."""
         if self.kind == "folder":
             return f"folder {self.context}/{self.name}".replace(" /", " ")
         name = self.name.partition(".")[0] if self.kind == "operator" else self.name
@@ -46,9 +47,9 @@ class Entry:
 
 
 def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: bool, uses: int) -> Entry:
-    """A symbol of a SymbolKind; `container` is what qualifies it, without its last separator."""
+    """Returns the entry of a symbol (its kind is a SymbolKind). `container` is its scope without the last separator."""
     outer = re.split(r"::|\.", container)[-1]
-    # PyTorch's classes begin with a capital, its namespaces and modules do not.
+    # PyTorch's classes begin with a capital; its namespaces and modules do not.
     method = kind == "function" and outer.lstrip("_")[:1].isupper()
     shown = "method" if method else "concept of C++" if kind == "concept" else kind
     near = area(path)
@@ -57,7 +58,10 @@ def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: b
 
 
 def operator_entry(namespace: str, name: str, uses: int) -> Entry:
-    """An operator ("add.Tensor"): ATen's own first, what returns its result before what writes it."""
+    """Returns the entry of an operator ("add.Tensor").
+
+    ATen's own come first, and overloads that return the result come before those that write it (`out`).
+    """
     overload = name.partition(".")[2]
     order = 0 if overload in ("", "Tensor") else 1
     order = 2 if "out" in overload else order
@@ -66,31 +70,31 @@ def operator_entry(namespace: str, name: str, uses: int) -> Entry:
 
 
 def file_entry(path: str, uses: int) -> Entry:
-    """A file, by its last part."""
+    """Returns the entry of a file, by the last part of its path."""
     folder, _, name = path.rpartition("/")
     near = area(path)
     return Entry("file", name, folder, near >= FOREIGN, near, uses)
 
 
 def folder_entry(path: str, *, written: bool) -> Entry:
-    """A folder, by its last part; one that somebody wrote a page about comes first."""
+    """Returns the entry of a folder, by the last part of its path. A folder with a page (`written`) comes first."""
     outer, _, name = path.rpartition("/")
     near = area(f"{path}/x")
     return Entry("folder", name, outer, not written and near >= FOREIGN, 0 if written else near)
 
 
 def use_bits(count: int) -> int:
-    """How often a name is used, coarsely: what is used twice as often is one more."""
+    """Returns roughly how often a name is used: twice as many uses add one."""
     return min(count.bit_length(), 15)
 
 
 def row_code(entry: Entry) -> str:
-    """What a row of a site keeps of an entry: how likely it is meant, how often its name is used, whether a method."""
+    """Returns the code of an entry in the site's rows: how likely it is meant, its uses, and "m" for a method."""
     inner = "m" if entry.kind in ("method", "enumerator") else ""
     return f"{int(entry.minor) + 2 * entry.area}{entry.uses:x}{inner}"
 
 
 def row_place(entry: Entry) -> tuple[int, ...]:
-    """Where an entry stands among others that begin alike, before anyone asks: what has few words comes first."""
+    """Returns the key that orders entries with the same beginning before anyone asks. Fewer words come first."""
     words = len(word_starts(entry.name))
     return (int(entry.minor), words, RANKS[entry.kind][0], entry.area, -entry.uses, entry.order)

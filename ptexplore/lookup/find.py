@@ -1,4 +1,4 @@
-"""`find`: what a query may mean, best first: gathered, put in order, made an answer; also while you type it."""
+"""`find`: gathers what a query may mean, ranks it and forms the answer. The palette searches in the same way."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ptexplore.model.remarks import AnswerRemark, DeclarationsFolded, LinesOfTex
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 
-FEW = 3  # fewer results than this, and none that is called so: the query may be meant as text
+FEW = 3  # with fewer results than this, and no name that equals the query, text is searched too
 BEST = 8  # results of all sorts that come first
-BY_WORDS = 5  # notes that only speak of the query: more would bury what bears its name
+BY_WORDS = 5  # notes that only mention the query's words; more of them would hide the things with that name
 _BY_WORDS = (SAID, HALF_SAID, LATE_SAID, LATE_HALF)
 
 
 @dataclass(frozen=True, slots=True)
 class HitGroup:
-    """Results of one sort, best first; `more` says how many are left out, None where nobody counted."""
+    """The results of one sort, best first. `more` is how many results are left out; None if they were not counted."""
 
     sort: HitSort
     hits: tuple[Candidate, ...]
@@ -38,9 +38,10 @@ class HitGroup:
 
 @dataclass(frozen=True, slots=True)
 class FindView:
-    """Everything a renderer needs of one search: the `best` of all sorts, then each sort, those among them.
+    """Everything that a renderer needs of one search.
 
-    `how` says how it was searched; `remarks` are these and what an option of the command line shows.
+    `best` are the best results of all sorts. `groups` are the results of each sort; the best results are among them.
+    `how` are remarks on how the query was searched. `remarks` are the same, and how many declarations are folded.
     """
 
     query: str
@@ -52,7 +53,7 @@ class FindView:
 
     @property
     def further(self) -> tuple[HitGroup, ...]:
-        """The groups without what is among the best."""
+        """The groups without the results in `best`. A group with no result left is dropped, unless `more` is not 0."""
         shown = {id(hit) for hit in self.best}
         left = (tuple(hit for hit in group.hits if id(hit) not in shown) for group in self.groups)
         groups = (replace(group, hits=hits) for group, hits in zip(self.groups, left, strict=True))
@@ -66,9 +67,10 @@ def find(
     wanted: FindQuery,
     notes: SearchedNotes | None = None,
 ) -> FindView:
-    """Search every tree. `catalogue` is the installed torch's operators with the tree that holds their places.
+    """Search every tree for a query.
 
-    Raises PtexploreError for a query that is too long to be one.
+    `catalogue` has the operators of the installed torch and the tree that their places are in. If no name is like the
+    query, a second search also accepts typing errors. Raises PtexploreError for a query that is too long.
     """
     check_length(query)
     asked = read_query(pasted(query))
@@ -92,7 +94,7 @@ def _answer(
     gathered: Possibilities,
     ranking: Ranking,
 ) -> FindView:
-    """What is shown of all results: the best, some of each group; lines of text where names say little."""
+    """Form the answer: the best results and some of each group. If there are few results, lines of text are added."""
     rows = ranking.rows
     made = {id(row): row.possible.candidate() for row in rows[:BEST]} if wanted.group is None else {}
     best = tuple(made.values())
@@ -117,7 +119,7 @@ def _answer(
 def _group(
     group: HitSort, rows: Sequence[Rated], wanted: FindQuery, cut: frozenset[str], made: dict[int, Candidate]
 ) -> HitGroup:
-    """The results of one group, as many as are wanted; of notes that only speak of the query fewer."""
+    """Cut the results of one group to the limit. Notes that only mention the query's words have a lower limit."""
     shown = rows[: wanted.limit]
     if group == "note" and wanted.kind is None:
         by_words = [row for row in shown if row.key[0] in _BY_WORDS][max(BY_WORDS, wanted.limit // 4) :]
@@ -128,7 +130,7 @@ def _group(
 
 
 def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Candidate]) -> Iterable[AnswerRemark]:
-    """How names and notes were searched."""
+    """Yields the remarks on how names and notes were searched."""
     if ranking.some_words:
         yield SomeWords(tuple(asked.words))
     if ranking.dropped:
@@ -138,13 +140,13 @@ def _how_named(query: str, asked: ReadQuery, ranking: Ranking, best: Sequence[Ca
 
 
 def _how_text(query: str) -> AnswerRemark:
-    """How lines were searched."""
+    """Returns the remark on how lines of text were searched."""
     words = [word for word in WORD.findall(query) if not word[0].isdecimal()]
     return LinesOfText(query == query.lower(), bool(words) and len(words[0]) >= PART)
 
 
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
-    """What is said if nothing fits a query: what was searched, what is closest."""
+    """Returns the error for a query without results. It names the trees that were searched and the closest names."""
     close = nearest_names(trees, query)
     message = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
@@ -170,7 +172,7 @@ def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One sort of results: its name, the sign that chooses it, what `find` calls it."""
+    """A sort of results: its name, the sign that chooses it, and its kind for `find` (None for all sorts)."""
 
     name: str
     sign: str
@@ -186,12 +188,15 @@ SORTS = (
     Sort("folders", "=", "folder"),
     Sort("text", '"', "text"),
 )
-MOST = 40  # of one sort where it is asked for alone
-EACH = 8  # of each where all are
+MOST = 40  # results, if you chose one sort
+EACH = 8  # results of each sort, if you chose none
 
 
 def asked(typed: str) -> tuple[Sort, str]:
-    """The sort that the first sign of a query chooses, all without one; and the query without it."""
+    """Returns the sort that the first sign of a query chooses, and the query without that sign.
+
+    Without a sign, it is the sort "all".
+    """
     query = typed.strip()
     chosen = next((sort for sort in SORTS if sort.sign and query.startswith(sort.sign)), SORTS[0])
     return chosen, query[len(chosen.sign) :].strip()
@@ -205,7 +210,10 @@ def hits(
     sort: Sort,
     stopped: Callable[[], bool] = lambda: False,
 ) -> FindView | None:
-    """What the palette shows: the best, a few of each sort; of one sort many. None where nothing was typed."""
+    """Returns the results that the palette shows, or None if nothing was typed.
+
+    With the sort "all", these are the best results and a few of each sort; else many of the chosen sort.
+    """
     if not query:
         return None
     most = EACH if sort.kind is None else MOST

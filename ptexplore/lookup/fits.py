@@ -1,4 +1,4 @@
-"""How a name, a tour, a note or a folder is like what was typed."""
+"""Compares names, tours, notes and folders with the text that you typed."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from ptexplore.annotations.topics import Topic
 from ptexplore.lookup.query import BACKENDS, ReadQuery
 from ptexplore.store.index.search import lowered, slips, word_starts
 
-# How a result is like the query, best first. MINOR ones are members, methods, namespaces, declarations, and what stands
-# in tests or in text that was taken over: they follow what else is called so.
+# How a result is like the query, best first. MINOR results are members, methods, namespaces and declarations, and
+# things in tests or in third-party text. These come after the other results with the same name.
 (PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
  LATE_SAID, SLIPPED, LATE_HALF) = range(16)  # fmt: skip
-_NEARLY_WHOLE = 8  # letters: one slip in so many is a whole name, not the beginnings of words
-_SHORTEST_SLIP = 5  # letters: in fewer, every name is like every other
-_SHORTEST_WORD = 2  # letters: fewer are in every note
-_HUMPS = 24  # letters at most of the beginnings of words
+_NEARLY_WHOLE = 8  # letters: one typing error in so many still means the whole name, not the beginnings of words
+_SHORTEST_SLIP = 5  # letters: a shorter name is like too many others
+_SHORTEST_WORD = 2  # letters: a shorter word is in every note
+_HUMPS = 24  # letters at most, for the beginnings of several words
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How a name is like what was typed: one of the grades above; `extra` are words that it has beyond that."""
+    """How a name is like the query: one of the grades above. `extra` counts the words of the name that do not fit."""
 
     grade: int
     extra: int = 0
 
 
 def name_fit(term: str, name: str) -> Fit | None:
-    """How one name is like one term; None where it is not. Slips are told by `slip_fit`."""
+    """Returns how a name is like a term, or None if it is not. Typing errors are for `slip_fit`."""
     if name == term:
         return Fit(WHOLE)
     low, wanted = lowered(name), lowered(term)
@@ -57,12 +57,15 @@ def name_fit(term: str, name: str) -> Fit | None:
 
 
 def _humps(wanted: str, words: Sequence[str], at: int) -> bool:
-    """Whether every piece of what is wanted begins a word, in their order: "tenit" is TensorIterator, "DKS" too."""
+    """Whether the text splits into beginnings of the name's words, in order.
+
+    "tenit" fits TensorIterator, "DKS" fits DispatchKeySet.
+    """
     if not wanted:
         return True
     for number in range(at, len(words)):
         if number and at == 0:
-            return False  # the first piece begins the name
+            return False  # the first piece must begin the name
         word = words[number]
         for length in range(1, min(len(wanted), len(word)) + 1):
             if wanted[length - 1] != word[length - 1]:
@@ -73,7 +76,10 @@ def _humps(wanted: str, words: Sequence[str], at: int) -> bool:
 
 
 def slip_fit(term: str, name: str) -> Fit | None:
-    """How near a name is that has a letter more, less, changed or swapped: one slip, two in long names."""
+    """Returns how near a name with one typing error is (two in a long name), or None.
+
+    A typing error is a letter that is missing, added, changed or swapped.
+    """
     wanted, low = lowered(term), lowered(name)
     if len(wanted) < _SHORTEST_SLIP:
         return None
@@ -81,18 +87,18 @@ def slip_fit(term: str, name: str) -> Fit | None:
     count = slips(wanted, low, most)
     if not 0 < count <= most:
         return None
-    # In a short name capitals and underscores are beginnings of words rather than a slip.
+    # In a short name, capitals and underscores mean beginnings of words rather than a typing error.
     whole = len(wanted) >= _NEARLY_WHOLE or (wanted == term and "_" not in term)
     return Fit(NEAR if count == 1 and whole else SLIPPED, count)
 
 
 def words_of_path(path: str) -> list[str]:
-    """The words of the parts of a path."""
+    """Returns the words of all parts of a path."""
     return list(chain.from_iterable(map(words_of, path.split("/"))))
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case: "UfuncCPUKernel_add" is ufunc, cpu, kernel, add."""
+    """Returns the words of a name in lower case: "UfuncCPUKernel_add" gives ufunc, cpu, kernel, add."""
     begins = word_starts(name)
     return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, [*begins[1:], len(name)], strict=True)]
 
@@ -101,9 +107,9 @@ def words_of(name: str) -> list[str]:
 
 
 def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | None:
-    """How a tour, stop, concept or folder is what was asked for; `weights` says how much each word tells.
+    """Returns how a tour, stop, concept or folder is like the query, or None if no word fits.
 
-    None where not one word fits.
+    `weights` has the weight of each word.
     """
     if asked.text in topic.names:
         return Fit(WHOLE)
@@ -127,12 +133,12 @@ def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | N
 
 
 def _of_another_backend(asked: ReadQuery, path: str) -> bool:
-    """Whether a folder is of backends by its words, and not of the one that is asked for."""
+    """Whether the words of a folder name backends, but not the backend that is asked for."""
     backends = BACKENDS.intersection(words_of_path(path))
     return bool(backends) and asked.backend not in backends
 
 
-_OF_TITLE = 5  # the score of a word that the title has; that it begins a word of the title is one less
+_OF_TITLE = 5  # the score of a word of the title; a word that only begins a word of the title gets one less
 
 
 def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence[str]) -> int:
@@ -149,6 +155,6 @@ def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence
 
 
 def word_weights(asked: ReadQuery, topics: Sequence[Topic]) -> list[int]:
-    """How much each word of the query tells: one that few topics have tells more."""
+    """Returns the weight of each word of the query. A word in few topics weighs more."""
     held = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
     return [max(1, (len(held) // max(1, sum(word in words for words in held))).bit_length()) for word in asked.words]

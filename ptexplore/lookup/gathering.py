@@ -1,6 +1,6 @@
-"""What a query may mean, gathered from indexes, operators and notes: nothing is put in order here.
+"""Gathers from indexes, operators and notes all that a query may mean. `lookup/ranking.py` puts it in order.
 
-More is gathered than fits: what does not, `lookup/ranking.py` leaves out.
+More is gathered than fits the query; `lookup/ranking.py` drops the rest.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from ptexplore.resolve.places.precision import unknown
 from ptexplore.store.index.search import lowered
 
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
-_LOOKED_AT = 200  # names of one sort and tree that are put in order, at least
-_FEWER = 60  # where so little was typed that all of them are alike
-_TELLING = 3  # letters that tell something
+_LOOKED_AT = 200  # names of one sort and tree that are ranked, at least
+_FEWER = 60  # the same for a very short query, which fits many names equally well
+_TELLING = 3  # letters of a query that is not very short
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedNotes:
-    """What people wrote, for a search: where the stops stand on each tree, and all that was written about."""
+    """The notes that a search reads: the marks of the stops in each tree, and all topics that people wrote about."""
 
     marks_by_tree: MarksByTree = field(default_factory=dict)
     topics: Sequence[Topic] = ()
@@ -52,29 +52,34 @@ class SearchedNotes:
 
 @dataclass(frozen=True, slots=True)
 class FindQuery:
-    """What the reader asked for: at most so many of each group, of one group or kind of symbol, full text as well."""
+    """The options of a search.
+
+    At most `limit` results of each group. `kind` is the one group, or kind of symbol, that is wanted. With `text`,
+    lines of text are searched too; with `declarations`, a declaration is listed even if its definition is found.
+    """
 
     limit: int = 20
     kind: str | None = None
     text: bool = False
     declarations: bool = False
-    stopped: Callable[[], bool] = lambda: False  # whether nobody waits for the lines of text any more
+    stopped: Callable[[], bool] = lambda: False  # whether nobody waits for the lines of text any longer
 
     @property
     def group(self) -> str | None:
-        """The one group that is asked for, if one is."""
+        """The group that the reader wants; None for all groups."""
         return self.kind if self.kind in GROUPS else "symbol" if self.kind else None
 
     @property
     def symbol_kind(self) -> str | None:
-        """The one kind of symbol that is asked for, if one is."""
+        """The kind of symbol that the reader wants; None for all kinds."""
         return self.kind if self.kind not in GROUPS else None
 
 
 class Possibilities(NamedTuple):
-    """What a query may mean. `cut` are the groups of which not all were looked at, `topics` all that was written about.
+    """Everything that a query may mean.
 
-    `folded` counts declarations and constructors that stand behind what they declare and make.
+    `cut` are the groups in which not everything was looked at. `topics` are all topics of the notes, fitting or not.
+    `folded` counts the declarations and constructors that are left out because their definition or class is a result.
     """
 
     possible: list[Possible]
@@ -92,7 +97,7 @@ def gather(
     *,
     slips: bool,
 ) -> Possibilities:
-    """All that may be called as was asked for, with `slips` also nearly so; and what was written about."""
+    """Gather everything that may have the name asked for, and the topics. With `slips`, nearly equal names fit too."""
     only = wanted.group
     gatherer = _Gatherer(trees, catalogue, asked, wanted, notes)
     if only in (None, "symbol"):
@@ -112,7 +117,7 @@ def gather(
 
 
 class _Gatherer:
-    """Gathers for one query, a sort of thing at a time."""
+    """A gatherer for one query: it gathers one sort of thing after another."""
 
     def __init__(
         self,
@@ -134,7 +139,7 @@ class _Gatherer:
     # --- symbols ---
 
     def symbols(self, *, slips: bool) -> None:
-        """One result for a name with its signature in a file: what further trees say of it goes with it."""
+        """Gather symbols. A name with one signature in one file is one result, with its places in all trees."""
         trees, asked, wanted = self._trees, self._asked, self._wanted
         kind = wanted.symbol_kind
         at_least = _LOOKED_AT if len(asked.last) >= _TELLING else _FEWER
@@ -169,14 +174,14 @@ class _Gatherer:
             self.possible.append(Possible("symbol", entry, make, is_public))
 
     def _uses(self, names: set[str]) -> Counter[str]:
-        """How often names are used, in bits; over all trees."""
+        """Returns how often each name is used in all trees, as a number of bits."""
         counts: Counter[str] = Counter()
         for indexed in self._trees:
             counts.update(indexed.store.uses(names))
         return Counter({name: use_bits(count) for name, count in counts.items()})
 
     def atlas(self) -> None:
-        """Hand-written definitions of the atlas's release, where no checkout says more."""
+        """Gather hand-written definitions that the atlas names, if there is no checkout of PyTorch."""
         kind = self._wanted.symbol_kind
         for symbol, place in atlas_symbols(self._trees, self._asked.name, self._wanted.limit, prefix=True):
             if kind is None or symbol.kind == kind:
@@ -189,7 +194,7 @@ class _Gatherer:
     # --- operators ---
 
     def operators(self, *, slips: bool) -> None:
-        """Operators of the running torch by name; further ones that only a checkout defines, by their full name."""
+        """Gather operators by name from the installed torch; those that only a checkout defines, by their full name."""
         known: set[str] = set()
         by_base = self._catalogue.store.names_by_base if self._catalogue is not None else {}
         wanted = self._asked.last.lower().lstrip("_")
@@ -221,7 +226,7 @@ class _Gatherer:
                         self.possible.append(Possible("operator", entry, partial(self._operator, row.name)))
 
     def _operator(self, name: str) -> Candidate:
-        """An operator: its place in the running torch, then what each tree's entry says of it."""
+        """Returns an operator with its place in the installed torch, then its entry in each tree."""
         catalogue = self._catalogue
         operator = catalogue.store.operator(name) if catalogue is not None else None
         hit: Candidate | None = None
@@ -237,7 +242,7 @@ class _Gatherer:
     # --- files and folders ---
 
     def files(self) -> None:
-        """Files by their name or a part of their path; a path that several trees have is one result."""
+        """Gather files by name or a part of their path. A path that several trees have is one result."""
         fragment = self._asked.text if self._asked.path or not self._asked.joined else self._asked.last
         if len(fragment) < 2 or "::" in fragment:
             return
@@ -256,7 +261,7 @@ class _Gatherer:
             self.possible.append(Possible("file", entry, make))
 
     def folders(self) -> None:
-        """Folders by their name or the end of their path, in the first tree that has them."""
+        """Gather folders by name or the end of their path. The place is in the first tree that has the folder."""
         if len(self._asked.last) < 2:
             return
         holders: dict[str, list[int]] = {}
@@ -279,7 +284,7 @@ class _Gatherer:
     # --- notes ---
 
     def topics(self, only: str | None) -> None:
-        """Tours, stops, notes and concepts; of the folders with a page those that a tree has."""
+        """Gather tours, stops, notes and concepts, and those folders with a page that a tree has."""
         for number, topic in enumerate(self._notes.topics):
             is_folder = topic.kind == "folder"
             if only is not None and is_folder != (only == "folder"):
@@ -293,7 +298,7 @@ class _Gatherer:
                 self.possible.append(Possible("folder", topic, make, number=number))
 
     def _note(self, topic: Topic) -> Candidate:
-        """A tour, stop or concept, where its stop's anchor is placed: on the first tree that can."""
+        """Returns a tour, a stop or a concept. Its place is in the first tree where its stop's anchor is placed."""
         stop = topic.stops[0]
         asked = (topic.name if topic.kind in ("tour", "note") else stop).split("#")
         command = shlex.join(["ptexplore", "tour", *asked])
@@ -314,7 +319,7 @@ class _Gatherer:
 
 
 def _may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
-    """Whether operators of this base may be meant."""
+    """Whether the query may mean operators with this base name."""
     if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:
         return True
     if slips and slip_fit(asked.last, base) is not None:
@@ -327,7 +332,7 @@ def _itself(hit: Candidate) -> Candidate:
 
 
 def _one_namespace(symbols: Iterable[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
-    """Each namespace once, as the first tree has it: every file that opens it has a row."""
+    """Keep one symbol for each namespace, from the first tree: every file that opens the namespace has a row."""
     seen: set[str] = set()
     kept = []
     for number, symbol in symbols:
@@ -340,13 +345,13 @@ def _one_namespace(symbols: Iterable[tuple[int, Symbol]]) -> list[tuple[int, Sym
 
 
 def _makes_one_of(symbol: Symbol, defined: set[str]) -> bool:
-    """Whether it is the constructor or destructor of a class that is a result itself: the class leads there."""
+    """Whether the symbol is a constructor or destructor of a class that is itself a result. The class leads there."""
     outer = symbol.qualified.rpartition("::")[0]
     return outer in defined and outer.rpartition("::")[2] == symbol.name.removeprefix("~")
 
 
 def _placed(hit: Candidate, place: Spot) -> Candidate:
-    """An operator with one place more: a tree's first one counts, and a known place stands before an unknown one."""
+    """Add a place to an operator. A tree adds only its first place; a known place comes before an unknown one."""
     if hit.spot.ref.precision == "unknown":
         return replace(hit, spot=place, also=(hit.spot, *hit.also))
     if place.tree.name in {known.tree.name for known in (hit.spot, *hit.also)}:

@@ -1,4 +1,4 @@
-"""Which definitions a written name can mean: those its qualifiers and its place allow, as a choice where several."""
+"""Finds the definitions that a written name can mean, by its qualifiers and its place: one, or a choice of several."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ptexplore.store.index import site as index_site
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 
-MOST = 6  # definitions that are still a choice
-BY_NAME = 3  # of those that only the name speaks for
-_RECENT = 8  # files whose uses are kept
-_KEPT = 2000  # answers that are kept of one name
+MOST = 6  # definitions that a reader can still choose from
+BY_NAME = 3  # the same, if only the name speaks for them
+_RECENT = 8  # files whose uses are kept in memory
+_KEPT = 2000  # answers for one name that are kept in memory
 CLASSES = frozenset({"class", "struct", "union"})
 _TYPES = CLASSES | {"enum", "typedef", "concept"}
-_LIKE_TYPES = _TYPES | {"enumerator", "member"}  # of a class's name there is an enumerator of the kinds, often
+_LIKE_TYPES = _TYPES | {"enumerator", "member"}  # a class often has an enumerator of the same name
 _CALLED = CLASSES | {"function", "macro", "variable", "typedef", "concept"}
 _KINDS = {
     "call": _CALLED, "address": frozenset({"function", "variable"}), "inherit": _TYPES, "type": _TYPES,
@@ -30,14 +30,15 @@ _SCOPES = frozenset({"namespace", "class", "struct", "union", "function"})
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 PYTHON = (".py", ".pyi")
 _HEADERS = (".h", ".hpp", ".cuh", ".inl", ".inc")
-# What PyTorch puts there stands beside the library's own, which no index of ours has: most uses of std::log are not it.
+# PyTorch's additions to std are few, and no index of ours has the standard library: most uses of std::log do not mean
+# PyTorch's.
 _FOREIGN = "std::"
-_OWN_FILE = ("", "self.", "cls.")  # what stands before a name of Python that its own file is asked for first
+_OWN_FILE = ("", "self.", "cls.")  # before these, a Python name is first looked for in its own file
 NESTED = re.compile(r"<[^<>()]*>|\([^()<>]*\)|\{[^{}]*\}")
 
-# Expressions that begin with letters, or what is rare, and not with a place (\b): a megabyte of text is looked through
-# in 15 ms. What begins a line begins behind the end of another. The second reads a text backwards, since a comma or a
-# bracket is rarer than a blank: "int a," is ",a tni".
+# These expressions begin with letters or with something rare, and not with a boundary (\b): a megabyte of text takes 15
+# ms. For the same reason an expression for the start of a line matches the end of the line before it. The second one
+# reads a text backwards, since a comma or a bracket is rarer than a blank: "int a," becomes ",a tni".
 _AUTO = re.compile(r"auto(?<=\bauto)\s*(?:const\b)?\s*[&*]{0,2}\s*(\w+)\s*=")
 _DECLARED_BACKWARDS = re.compile(r"[,)]\s*(\w+)[&*]{0,2}\s+(?=[\w>&*])")
 _BEHIND = re.compile(r"\s*[,)=]")
@@ -48,7 +49,7 @@ _PARAMETER = re.compile(r"(?:^|,)\s*\*{0,2}(\w+)")
 _BOUND = re.compile(r"\n[ \t]+(?:for\s+)?(\w+)(?:\s*,\s*\w+)*\s*(?::[^=\n()]+)?(?:=(?!=)|\bin\b)")
 _NAMED_AS = re.compile(r"as(?<=\bas)\s+(\w+)\s*:")
 
-# Folders whose headers hardly anything else includes: of one device, of one processor, of tests.
+# Folders whose headers hardly any file outside includes: for one device, for one processor, for tests.
 _ALONE = frozenset({"mps", "metal", "vulkan", "glsl", "hip", "vsx", "zarch", "sve", "test", "tests"})
 
 
@@ -56,7 +57,7 @@ Look = Literal["type", "macro", ""]
 
 
 class LinkTarget(NamedTuple):
-    """One definition that can be linked to: its path, whether in the first tree, and what the index says of it."""
+    """A definition that a link can go to: its path, the number of its tree, and the index's record of it."""
 
     path: str
     tree: int
@@ -64,14 +65,14 @@ class LinkTarget(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What a use can mean. `sure` where the index leaves one; else a choice among `places`."""
+    """The definitions that a use can mean. `sure` if the index leaves only one; else `places` are a choice."""
 
     places: tuple[LinkTarget, ...]
     sure: bool
 
 
 class _Looks(dict[str, Look]):
-    """How names look, worked out for each once: millions of words are asked for."""
+    """How names look. Each is worked out once: millions of words are asked for."""
 
     def __init__(self, names: DefinitionsByName, *, python: bool) -> None:
         super().__init__()
@@ -79,7 +80,7 @@ class _Looks(dict[str, Look]):
 
     def __missing__(self, name: str) -> Look:
         look: Look = ""
-        if name[:1].isupper() or name.endswith("_t"):  # else a variable is called so, too
+        if name[:1].isupper() or name.endswith("_t"):  # else a variable often has this name, too
             kinds = {
                 place.definition.kind
                 for place in self._names.places(name)
@@ -91,29 +92,32 @@ class _Looks(dict[str, Look]):
 
 
 class _Group(NamedTuple):
-    """What bears one name and can be used in one way: all, by container, outside of classes, as a member."""
+    """All definitions with one name that can be used in one way, sorted by container.
+
+    `free` are those outside of classes, `members` those inside.
+    """
 
     places: list[LinkTarget]
     inside: dict[str, list[LinkTarget]]
     free: list[LinkTarget]
     ends: dict[str, list[str]]  # the containers by their last part
-    fitting: dict[str, list[LinkTarget]]  # by what is written before the name
+    fitting: dict[str, list[LinkTarget]]  # by the qualifier that is written before the name
     members: Meaning | None
     has_members: bool
     only_macros: bool
-    own: frozenset[str]  # in C++ the files that alone see some of them; in Python those that have one
+    own: frozenset[str]  # in C++ the files with a definition that only they see; in Python all files with a definition
 
 
 class DefinitionsByName:
-    """The definitions of several trees by name. A path that an earlier tree has is not looked at in a later one.
+    """The definitions in several trees, by name. A file is read only from the first tree that has its path.
 
-    What is asked for is read when it is asked for; `preload` reads everything at once, for thousands of pages.
+    Rows are read when they are asked for. `preload` reads all of them at once, for thousands of pages.
     """
 
     def __init__(self, stores: Sequence[IndexStore]) -> None:
         self._stores = stores
         self._files: list[dict[int, str]] = []
-        self.owner: dict[str, tuple[int, int]] = {}  # path -> its tree, its number there
+        self.owner: dict[str, tuple[int, int]] = {}  # path -> number of its tree, number of the file there
         for number, store in enumerate(stores):
             own = {file: path for file, path in index_site.files(store).items() if path not in self.owner}
             self._files.append(own)
@@ -128,7 +132,7 @@ class DefinitionsByName:
         self._known: dict[tuple[str, bool], dict[tuple[object, ...], Meaning | None]] = {}
         self._looks = (_Looks(self, python=False), _Looks(self, python=True))
         self._whole = False
-        self._uses: dict[str, list[SiteUse]] = {}  # of the files read last: a site asks twice
+        self._uses: dict[str, list[SiteUse]] = {}  # of the files read last: a page of the site asks twice
 
     def preload(self) -> None:
         """Read every definition, once."""
@@ -136,7 +140,7 @@ class DefinitionsByName:
             return
         by_file: defaultdict[str, list[SiteDefinition]] = defaultdict(list)
         by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
-        with uncollected():  # half a million
+        with uncollected():  # half a million objects
             for number, store in enumerate(self._stores):
                 files = self._files[number]
                 for definition in index_site.definitions(store):
@@ -149,12 +153,12 @@ class DefinitionsByName:
         self._classes = {name: True for store in self._stores for name in index_site.classes(store)}
 
     def reopened(self, stores: Sequence[IndexStore]) -> DefinitionsByName:
-        """The same with connections of its own: for a worker that was forked."""
+        """Use these open indexes from now on. A forked worker needs its own connections."""
         self._stores = stores
         return self
 
     def places(self, name: str) -> list[LinkTarget]:
-        """Everything of that name, by tree, file and line."""
+        """Returns every definition with that name, ordered by tree, file and line."""
         if name not in self._by_name and not self._whole:
             self._by_name[name] = [
                 LinkTarget(self._files[number][definition.file], number, definition)
@@ -166,25 +170,26 @@ class DefinitionsByName:
 
     @property
     def kept(self) -> int:
-        """How many definitions were read by their names so far, all of which are kept."""
+        """How many definitions were read by name so far. All of them are kept in memory."""
         return sum(map(len, self._by_name.values()))
 
     def looks(self, *, python: bool) -> Mapping[str, Look]:
-        """How names look wherever they are written: a type's or a macro's, if nothing else that matters bears it.
+        """Returns how names look, for colours and never for claims: in some file, a variable may have the name.
 
-        For colouring, never for claims: in some file a variable may be called so.
+        A name looks like a macro if only macros have it. It looks like a type if only types, enumerators and members
+        have it.
         """
         return self._looks[python]
 
     def defined(self, path: str) -> list[SiteDefinition]:
-        """Every symbol of a file."""
+        """Returns every symbol of a file."""
         if path not in self._by_file and not self._whole and path in self.owner:
             number, file = self.owner[path]
             self._by_file[path] = index_site.of_file(self._stores[number], file)
         return self._by_file.get(path, [])
 
     def uses(self, path: str) -> list[SiteUse]:
-        """Every use in a file."""
+        """Returns every use in a file."""
         if path not in self.owner:
             return []
         if path not in self._uses:
@@ -195,7 +200,7 @@ class DefinitionsByName:
         return self._uses[path]
 
     def is_class(self, qualified: str) -> bool:
-        """Whether a class, struct or union bears that qualified name in any of the trees."""
+        """Whether a class, struct or union in any of the trees has that qualified name."""
         if qualified not in self._classes:
             if self._whole:
                 return False
@@ -203,7 +208,10 @@ class DefinitionsByName:
         return self._classes[qualified]
 
     def meant(self, use: SiteUse, path: str, scope: str) -> Meaning | None:
-        """What `use` in `path` means inside `scope` ("at::native"); None where nothing here has that name."""
+        """Returns the definitions that `use` in `path` can mean inside `scope` ("at::native").
+
+        Returns None if no definition here has that name, or if too many have it.
+        """
         if use.kind == "include":
             return self.included(use.text, path)
         python = path.endswith(PYTHON)
@@ -217,7 +225,8 @@ class DefinitionsByName:
             return group.members
         else:
             written = written_before(use)
-            # Where it is written matters by the folders of one device or of tests, and to what its own file alone sees.
+            # The place matters in two ways: its folders may be for one device or for tests, and a file sees its own
+            # definitions.
             where = path if path in group.own else alone_in(path)
             key = (use.kind, written, use.target, where, "" if written or group.only_macros else scope)
         known = self._known.setdefault((use.name, python), {})
@@ -229,7 +238,7 @@ class DefinitionsByName:
         return known[key]
 
     def included(self, text: str, path: str) -> Meaning | None:
-        """The file that an #include names; None where it is not one of these trees'."""
+        """Returns the file that an #include names, or None if it is not in these trees."""
         files = [file for file in self._tails.get(text.rsplit("/", 1)[-1], ()) if f"/{file}".endswith(f"/{text}")]
         beside = f"{path.rpartition('/')[0]}/{text}"
         files = [beside] if beside in files else [file for file in files if file.removesuffix(text) in _INCLUDE_FOLDERS]
@@ -257,7 +266,7 @@ class DefinitionsByName:
         for container, contained in inside.items():
             ends[_last(container)].append(container)
             (members if self.is_class(container[:-2]) else free).extend(contained)
-        # nobody knows the object's type: what is no member cannot be meant, of members the name alone speaks
+        # the type of the object is not known: only members can be meant, and only their name speaks for them
         only_macros = all(place.definition.kind == "macro" for place in places)
         own = frozenset(place.path for place in places if python or not seen_from("", (place,)))
         return _Group(
@@ -279,10 +288,10 @@ class DefinitionsByName:
         return self._unwritten(group, use, path, scope)
 
     def _unwritten(self, group: _Group, use: SiteUse, path: str, scope: str) -> tuple[list[LinkTarget], bool]:
-        """A name without qualifiers: looked for from the inside out.
+        """Look up a name without qualifiers, from the inside out.
 
-        Not sure where a class stands in between, since its bases may have one, too; nor of a name that is only handed
-        on, which may be a macro's argument.
+        The result is not sure if a class is in between, since its bases may have a member of that name. It is not sure
+        either for a name that is only passed on, since that may be an argument of a macro.
         """
         inner, in_class = scope, False
         while True:
@@ -294,19 +303,22 @@ class DefinitionsByName:
                 break
             in_class = in_class or self.is_class(inner)
             inner = inner.rpartition("::")[0]
-        # brought in by a using, or found through its arguments: by its name alone
+        # brought in by `using`, or found through its arguments: only the name speaks for it
         return seen_from(path, group.free), False
 
 
 def _choice(places: list[LinkTarget], *, sure: bool) -> Meaning | None:
-    """Each place once, tests only where there is nothing else; None where there are too many to choose among."""
+    """Keep each place once, and places in tests only if there is nothing else.
+
+    Returns None if there are too many to choose from.
+    """
     kept = [place for place in places if not place.definition.test] or places
     chosen = {(place.path, place.definition.line): place for place in kept}.values()
     return Meaning(tuple(chosen), sure and len(chosen) == 1) if 0 < len(chosen) <= (MOST if sure else BY_NAME) else None
 
 
 def _in_python(places: list[LinkTarget], use: SiteUse, path: str) -> tuple[list[LinkTarget], bool]:
-    """In Python: what an import names, what the same file has at its top; members by their name alone."""
+    """Look up a Python name: an import by its full name, others at the top of the same file, members by name."""
     if use.kind == "import":
         return [place for place in places if place.definition.qualified == use.text], True
     before = use.text[: -len(use.name)]
@@ -322,13 +334,13 @@ def _in_python(places: list[LinkTarget], use: SiteUse, path: str) -> tuple[list[
 
 
 def _top(place: LinkTarget) -> bool:
-    """Whether a Python definition stands at its module's top: its container is the module."""
+    """Whether a Python definition is at the top of its module: its container is the module."""
     module = place.path.rsplit(".", 1)[0].replace("/", ".").removesuffix(".__init__")
     return place.definition.container[:-1] == module or place.definition.container == ""
 
 
 def written_before(use: SiteUse) -> str:
-    """What stands before the name without template arguments: "native::"; "" where it is not qualified."""
+    """Returns the qualifier before a name, without template arguments: "native::"; "" if there is none."""
     if use.text == use.name:
         return ""
     before = use.text[: use.text.rfind(use.name)]
@@ -338,16 +350,16 @@ def written_before(use: SiteUse) -> str:
 
 
 def _last(container: str) -> str:
-    """The last part of "at::native::"."""
+    """Returns the last part of "at::native::": "native"."""
     return container[:-2].rpartition("::")[2]
 
 
 def agree(written: str, container: str) -> bool:
-    """Whether one is the end of the other, whole parts compared."""
+    """Whether one is the end of the other; only whole parts count."""
     return bool(container) and (f"::{container}".endswith(f"::{written}") or written.endswith(f"::{container}"))
 
 
-# The folders that PyTorch's build looks into for headers.
+# The folders where PyTorch's build looks for headers.
 _INCLUDE_FOLDERS = frozenset({
     "", "aten/src/", "build/aten/src/", "torch/csrc/api/include/", "torch/csrc/api/src/", "torch/csrc/", "torch/",
     "torch/include/",
@@ -358,35 +370,38 @@ def _is_constructor(definition: SiteDefinition) -> bool:
     return definition.kind == "function" and f"::{definition.container}".endswith(f"::{definition.name}::")
 
 
-# --- what a name cannot mean ---
+# --- excluded meanings ---
 
 
 @cache
 def alone_in(path: str) -> frozenset[str]:
-    """The folders around a file whose headers hardly anything else includes."""
+    """Returns those folders around a file whose headers hardly any file outside includes."""
     return _ALONE.intersection(path.split("/")[:-1])
 
 
 def of_another_kind(target: str, path: str) -> bool:
-    """Whether a name written in `path` hardly means what stands in `target`, where no qualifier says that it does."""
+    """Whether a name in `path`, without a qualifier, hardly means a definition in `target`."""
     return hardly_meant(alone_in(target), path)
 
 
 def hardly_meant(folders: frozenset[str], path: str) -> bool:
-    """Whether a name written in `path` hardly means what `folders` (`alone_in`) are around."""
+    """Whether a name in `path` hardly means a definition inside these `folders` (from `alone_in`)."""
     return bool(folders) and not folders <= alone_in(path)
 
 
-@lru_cache(maxsize=1)  # the page of a file asks, and then its uses do
+@lru_cache(maxsize=1)  # a page asks for its own file, and then its uses ask again
 def local_names(text: str, *, python: bool) -> frozenset[str]:
-    """The names that functions of a text declare themselves, by their looks: what is called so elsewhere is hidden."""
+    """Returns the names that the functions of a text seem to declare.
+
+    A local name hides other things with the same name.
+    """
     if python:
         return frozenset(_python_locals(text))
     return frozenset([*_AUTO.findall(text), *(name[::-1] for name in _DECLARED_BACKWARDS.findall(text[::-1]))])
 
 
 def is_local_name(text: str, name: str) -> bool:
-    """Whether a name of C++ is among the `local_names` of a text: of one name this is known much sooner."""
+    """Whether a C++ name is one of the `local_names` of a text. For a single name this is much faster."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
@@ -401,7 +416,7 @@ def is_local_name(text: str, name: str) -> bool:
 
 
 def _python_locals(text: str) -> set[str]:
-    """The names that functions of a Python file bind themselves: parameters, and what is assigned further in."""
+    """Returns the names that the functions of a Python file bind: parameters, and assignments inside of them."""
     names = {*_BOUND.findall(text), *_NAMED_AS.findall(text)}
     for of_function, of_lambda in _PARAMETERS.findall(text):
         names.update(_PARAMETER.findall(of_function or of_lambda))
@@ -409,7 +424,7 @@ def _python_locals(text: str) -> set[str]:
 
 
 def linkable(places: list[LinkTarget]) -> list[LinkTarget]:
-    """Definitions alone where there are any, with the overloads that are only declared."""
+    """Returns the definitions if there are any, with the overloads that are only declared; else the declarations."""
     places = [place for place in places if not place.definition.container.startswith(_FOREIGN)]
     defined = [place for place in places if not place.definition.declared]
     if all(place.definition.static for place in defined):
@@ -418,7 +433,10 @@ def linkable(places: list[LinkTarget]) -> list[LinkTarget]:
 
 
 def _bodiless(places: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> list[LinkTarget]:
-    """Overloads without a body, as pure virtual ones are, beside the one that has one: which is meant is not known."""
+    """Returns the overloads without a body, such as pure virtual ones, beside the one definition that has a body.
+
+    Which of them a use means is not known.
+    """
     declared = [
         place
         for place in places
@@ -444,7 +462,7 @@ def _bodiless(places: Sequence[LinkTarget], defined: Sequence[LinkTarget]) -> li
 
 
 def by_qualified(places: Sequence[LinkTarget]) -> dict[str, list[LinkTarget]]:
-    """What bears one name by its qualified name."""
+    """Group things with one name by their qualified name."""
     by_name: defaultdict[str, list[LinkTarget]] = defaultdict(list)
     for place in places:
         by_name[place.definition.qualified].append(place)
@@ -452,23 +470,23 @@ def by_qualified(places: Sequence[LinkTarget]) -> dict[str, list[LinkTarget]]:
 
 
 def count_definitions(places: Sequence[LinkTarget], only: str = "") -> int:
-    """How many definitions a qualified name has: overloads (also those only declared), the arms of an `#if`.
+    """Count the definitions of a qualified name: overloads (also those only declared), and the arms of an `#if`.
 
-    Which of them a use means its name does not say. `only` is the file that alone sees the one that is asked about:
-    what other files see alone is no other one then.
+    The name of a use does not say which of them it means. `only` is the file that the definition asked about is visible
+    in, if it is visible in no other. Then definitions that only other files see do not count.
     """
     if only and len(places) > 1:
         places = [each for each in places if each.path == only or not is_own(each.path, static=each.definition.static)]
     if len(places) < 2:
         return len(places)
     defined = [place for place in places if not place.definition.declared]
-    defined = [place for place in defined if not place.path.endswith(".pyi")] or defined  # a stub repeats what is there
+    defined = [place for place in defined if not place.path.endswith(".pyi")] or defined  # a .pyi repeats them
     declared = _bodiless(places, defined) if defined else places
     return len(defined) + len({parameters(place.definition.signature) for place in declared})
 
 
 def parameters(signature: str) -> int | None:
-    """How many parameters a signature has; None where it is not whole."""
+    """Returns the number of parameters in a signature, or None if the signature is not complete."""
     first, last = signature.find("("), signature.rfind(")")
     if first < 0 or last < first:
         return None
@@ -479,12 +497,12 @@ def parameters(signature: str) -> int | None:
 
 
 def is_own(path: str, *, static: bool) -> bool:
-    """Whether a definition is seen in its own file alone."""
+    """Whether only its own file sees a definition."""
     return static and not path.endswith(_HEADERS)
 
 
 def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
-    """Without what only its own file sees, as what a file that is no header declares for itself."""
+    """Drop the things that only another file sees, such as declarations in a file that is no header."""
     return [
         place
         for place in places
@@ -495,7 +513,7 @@ def seen_from(path: str, places: Sequence[LinkTarget]) -> list[LinkTarget]:
 
 
 def scopes_by_line(symbols: Sequence[SiteDefinition], lines: int) -> list[str]:
-    """For each line the qualified name of the innermost scope around it."""
+    """Returns the qualified name of the innermost scope around each line."""
     scopes = [""] * lines
     around = [s for s in symbols if s.kind in _SCOPES and not s.declared and s.end_line > s.begin]
     for symbol in sorted(around, key=lambda symbol: (symbol.begin, -symbol.end_line)):

@@ -1,4 +1,4 @@
-"""The running torch's operators beside the indexes: where one is defined."""
+"""The operators of the installed torch beside the indexes, and the place where an operator is defined."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ptexplore.store.catalogue.reader import Store
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """What the installed torch registered, the tree of its places, and that tree's `number` among those searched.
+    """The operators that the installed torch registered, and the tree that their places are in.
 
-    `number` is -1 where that tree is not searched.
+    `number` is that tree's number among the searched trees, or -1 if it is not searched.
     """
 
     store: Store
@@ -25,7 +25,7 @@ class Catalogue:
 
 
 def operator_spot(catalogue: Catalogue, operator: Operator) -> Spot:
-    """Where an operator is defined: its entry in YAML, else what the binary recorded of its schema."""
+    """Returns the place where an operator is defined: its YAML entry, else the place recorded with its schema."""
     tree = catalogue.tree
     if operator.yaml_path and operator.yaml_line:
         return Spot(in_runtime(tree, operator.yaml_path, operator.yaml_line, operator.yaml_end), tree.info)

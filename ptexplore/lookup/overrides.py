@@ -1,8 +1,9 @@
-"""What overrides a virtual function, and what it overrides: by `virtual`, `override`, parameters and classes' bases.
+"""Finds the functions that override a virtual function, and those that it overrides.
 
-A function that says `override` overrides one of a base, as the compiler checks. One that does not say so overrides a
-virtual one of a base with the same parameters. What is not known for sure (a base that is a template's parameter,
-parameters that are written differently) is a candidate.
+The knowledge comes from `virtual`, `override`, the parameters, and the bases of classes. A function that says
+`override` overrides a function of a base: the compiler checks that. A function that does not say so overrides a virtual
+function of a base with the same parameters. If something is not certain (a base is a parameter of the template, or
+parameters are written differently), the function is a candidate.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from ptexplore.lookup.link_targets import PYTHON, LinkTarget
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.store.index.site import SiteDefinition
 
-OVERRIDING = ("override", "final")  # what a function that overrides says, behind its parameters
+OVERRIDING = ("override", "final")  # an overriding function has one of these after its parameters
 _OUTER = re.compile(r"\b\w+::")
 _CONST = re.compile(r"\bconst\b")
 
-# How alike two parameter lists are: the same types, the same but for their namespaces, as many; or another function's.
+# How alike two parameter lists are: the same types, the same apart from namespaces, or only as many; "" if none of
+# these.
 Likeness = Literal["same", "nearly", "number", ""]
 
 
 class OverriddenFunction(NamedTuple):
-    """A function that overrides another, or is overridden: where it is declared; a candidate where it is not `sure`."""
+    """A function that overrides another, or is overridden, and its declaration. If not `sure`, it is a candidate."""
 
     name: str
     place: LinkTarget
@@ -37,7 +39,10 @@ class OverriddenFunction(NamedTuple):
 
 
 class Overridden(NamedTuple):
-    """What a function overrides, nearest base first. `is_whole`: all bases are known; `says`: it says `override`."""
+    """The functions that a function overrides, nearest base first.
+
+    `is_whole` says that all bases are known. `says` is True if the function itself says `override`.
+    """
 
     functions: tuple[OverriddenFunction, ...]
     is_whole: bool
@@ -48,14 +53,14 @@ _NOTHING = Overridden((), is_whole=True, says=False)
 
 
 class OverrideReader:
-    """Answers for the member functions of C++ in some trees. It keeps what it worked out; for one thread."""
+    """A reader of the overrides among C++ member functions. It keeps its results; use it in one thread."""
 
     def __init__(self, reader: UseReader) -> None:
         self._reader = reader
 
     @remembered
     def _members(self, name: str) -> Mapping[str, Sequence[LinkTarget]]:
-        """The member functions of a name, by their class."""
+        """Returns the member functions of that name, by their class."""
         by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
         for place in self._reader.names.places(name):
             if place.definition.kind == "function" and not place.path.endswith(PYTHON):
@@ -68,7 +73,7 @@ class OverrideReader:
 
     @remembered
     def overridden(self, qualified: str) -> Overridden:
-        """What a member function overrides: the functions of that name in the bases of its class."""
+        """Returns the functions that a member function overrides: functions of its name in the bases of its class."""
         own = self._own(qualified)
         if not own:
             return _NOTHING
@@ -82,7 +87,7 @@ class OverrideReader:
             if theirs and like and (like != "number" or says) and self.is_virtual(f"{base}::{name}"):
                 place = next((each for each in theirs if each.definition.virtual), theirs[0])
                 likely.append((OverriddenFunction(f"{base}::{name}", place, like == "same"), like))
-        if says and is_whole and len(likely) == 1:  # it overrides one of a base, and there is no other
+        if says and is_whole and len(likely) == 1:  # it overrides a function of a base, and there is only one
             likely = [(likely[0][0]._replace(sure=True), "same")]
         same = [each for each, like in likely if like == "same"]
         functions = same or [each for each, _like in likely]
@@ -91,26 +96,31 @@ class OverrideReader:
 
     @remembered
     def is_virtual(self, qualified: str) -> bool:
-        """Whether a member function says that it is virtual, or that it overrides one; or one above it does."""
+        """Whether a member function, or a function above it that it overrides, says `virtual` or `override`."""
         own = self._own(qualified)
         owner, _, name = qualified.rpartition("::")
         above = (self._members(name).get(base, ()) for base in self._reader.above(owner)[0])
         return _is_said(own) or any(_is_said(theirs) and _likeness(own, theirs) == "same" for theirs in above)
 
     def overrides(self, qualified: str, classes: Collection[str]) -> bool | None:
-        """Whether a member function that says that it overrides one overrides that of its name in one of these classes;
-        None where not all bases of its class are known.
+        """Whether a member function that says `override` overrides the function of its name in one of these classes.
+
+        Returns None if not all bases of its class are known.
         """
         owner, _, name = qualified.rpartition("::")
         members = self._members(name)
         own = members.get(owner, ())
         fitting = [each for each in classes if each not in members or not own or _likeness(own, members[each])]
         derives = self._reader.derives(owner, fitting) if fitting else False
-        # It has a base, since it overrides a function: where none is known, a macro may have made the class.
+        # It says that it overrides a function, so its class has a base. If none is known, a macro may have made the
+        # class.
         return None if derives is False and fitting and not self._reader.above(owner)[0] else derives
 
     def overriding(self, qualified: str) -> tuple[OverriddenFunction, ...]:
-        """The functions of other classes that override a member function, or may, by class; each where it says so."""
+        """Returns the functions of other classes that override a member function, or may.
+
+        Those that are sure come first. There is one for each class. Its place is where it says `override`.
+        """
         owner, _, name = qualified.rpartition("::")
         if not self._own(qualified):
             return ()
@@ -128,9 +138,9 @@ class OverrideReader:
 
     @remembered
     def silent(self, qualified: str) -> tuple[LinkTarget, ...]:
-        """The functions of classes below that override a virtual one for sure, and do not say so: where each stands.
+        """Returns the functions of classes below that certainly override a virtual function without saying `override`.
 
-        Of one that does not say itself that it is virtual nothing is told.
+        Empty if the function itself does not say that it is virtual.
         """
         own = self._own(qualified)
         if not _is_said(own):
@@ -147,7 +157,7 @@ class OverrideReader:
 
 
 def _is_said(places: Sequence[LinkTarget]) -> bool:
-    """Whether one of a function's places says that it is virtual, or that it overrides a function."""
+    """Whether one of a function's places says `virtual`, or that it overrides a function."""
     return any(place.definition.virtual for place in places) or _says(places)
 
 
@@ -160,7 +170,7 @@ _LIKENESS: tuple[Likeness, ...] = ("same", "nearly", "number")
 
 
 def _likeness(own: Sequence[LinkTarget], theirs: Sequence[LinkTarget]) -> Likeness:
-    """How alike the most alike two of these are."""
+    """Returns the best likeness of any two of these."""
     alike = {like for mine in own for other in theirs for like in _alike(mine.definition, other.definition)}
     return next((like for like in _LIKENESS if like in alike), "")
 
@@ -179,7 +189,7 @@ def _alike(mine: SiteDefinition, other: SiteDefinition) -> Iterator[Likeness]:
 
 @lru_cache(maxsize=65536)
 def _parameters(signature: str) -> tuple[tuple[str, ...] | None, bool]:
-    """The types of a signature's parameters, None where they cannot be read; whether the function is const."""
+    """Returns the types of a signature's parameters (None if unreadable), and whether the function is const."""
     close = closing_of(signature, 0) if signature.startswith("(") else -1
     if close < 0 or "#" in signature:
         return None, False

@@ -1,7 +1,7 @@
-"""A query, read: a name with what stands before it, words of notes, an operator on a backend.
+"""Reads a query: a name with its scope, words of notes, or an operator on a backend.
 
-`render/html/assets/ranking.js` reads queries in the same way in a browser; tests/unit/lookup/test_ranking.py holds the
-two together.
+`render/html/assets/ranking.js` reads queries in the same way in a browser. tests/unit/lookup/test_ranking.py checks
+that the two agree.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import lowered
 
-# "add cpu" asks where an operator is for a backend: its card says so, and after it comes what is named as its kernel.
-# The table is written into a site's search as well (view/site/shards.py), whose script reads queries by it.
+# "add cpu" asks for an operator on a backend. The card of the operator answers that; names like its kernel's come after
+# the card. This table is also written into the site's search (view/site/shards.py), and the script there reads queries
+# with it.
 QUERY_WORDS = {
-    "stops": " ".join(sorted(STOP_WORDS)),  # that say nothing in a query
+    "stops": " ".join(sorted(STOP_WORDS)),  # words that say nothing in a query
     "backends": "cpu cuda mps xpu meta autograd sparse quantized mkldnn nested",
-    "of_kernels": "kernel impl out structured ufunc",  # of a kernel's name, beside the operator's and the backend's
-    "for_kernels": "kernel kernels implementation impl",  # of a query that asks for a kernel
-    # How kernels of an operator for a backend are called, or begin.
+    "of_kernels": "kernel impl out structured ufunc",  # words of a kernel's name, beside the operator and the backend
+    "for_kernels": "kernel kernels implementation impl",  # words of a query that asks for a kernel
+    # The names of an operator's kernels for a backend, or how they begin.
     "kernel_names": "{operator}_kernel {operator}_out_{backend} {operator}_{backend} structured_{operator}_{backend}",
 }
 BACKENDS, OF_KERNELS, _FOR_KERNELS = (
@@ -29,12 +30,12 @@ BACKENDS, OF_KERNELS, _FOR_KERNELS = (
 )
 _KERNEL_NAMES = QUERY_WORDS["kernel_names"].split()
 
-# torch.add, F.conv2d, x.view and Tensor.add_ are how Python writes an operator.
+# torch.add, F.conv2d, x.view and Tensor.add_: Python's spellings of an operator.
 _CALL = re.compile(r"(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)", re.IGNORECASE)
 _QUESTION = re.compile(r"[a-z0-9 ',?-]+")
-_TAIL = re.compile(r"(?<!operator)\(.*$|\?+$")  # a call's arguments, a question's mark
+_TAIL = re.compile(r"(?<!operator)\(.*$|\?+$")  # the arguments of a call, or a question mark
 SPACES = re.compile(r"\s+|::|/")
-_LINE = re.compile(r"(?<=\w):(?P<line>[1-9]\d{0,6})(?:-\d+)?$")  # of a file: "Dispatcher.h:120"
+_LINE = re.compile(r"(?<=\w):(?P<line>[1-9]\d{0,6})(?:-\d+)?$")  # a line of a file: "Dispatcher.h:120"
 _FILE = re.compile(r"\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$")
 
 
@@ -42,11 +43,13 @@ _FILE = re.compile(r"\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in
 class ReadQuery:
     """A query as a search understands it.
 
-    `name` is the text without brackets, `spellings` are the names that it may be. `last` is the name looked for,
-    `outer` what has to stand before it, `joined` all of it in one, where it is several words. `words` are the stems of
-    its words, less those that say nothing (`dropped`). `plain` says that it may be words of a note, `question` that
-    it is hardly a name. `call` is the operator that Python writes so. `line` stood behind a file, 0 where none did.
-    `operator` and `backend` are those of "add cpu", and of "cpu softmax kernel"; `kernel`: its kernel was named.
+    `name` is the text without brackets; `spellings` are the names that it may stand for. `last` is the name to look
+    for, and `outer` are the parts that must come before it. If the text has several words, `joined` is all of them as
+    one. `words` are the stems of the words, without those that say nothing (`dropped`).
+
+    `plain` says that the text may be words of a note, `question` that it is hardly a name. `call` is the operator whose
+    spelling in Python this is. `line` is the line that was typed after a file, or 0. `operator` and `backend` come from
+    "add cpu" and from "cpu softmax kernel"; `kernel` says that the query asks for the kernel.
     """
 
     text: str
@@ -69,12 +72,12 @@ class ReadQuery:
 
     @property
     def qualified(self) -> bool:
-        """Whether it is a name of C++ with what it is in, as it is written there."""
+        """Whether it is a C++ name with its scope, separated by `::`."""
         return "::" in self.name and bool(self.outer) and not self.joined
 
 
 def read_query(typed: str) -> ReadQuery:
-    """What was typed, understood: a name with what stands before it, or words."""
+    """Read the text that you typed: as a name with its scope, or as words."""
     text = " ".join(typed.split())
     placed = _LINE.search(text)
     if placed is not None and _FILE.search(text[: placed.start()]):
@@ -125,9 +128,9 @@ def read_query(typed: str) -> ReadQuery:
 
 
 def _on_backend(pieces: Sequence[str]) -> tuple[str, str, bool]:
-    """The operator and the backend that words name, and whether they name its kernel; "" twice where they do not.
+    """Returns the operator and the backend that the words name, or "" for both; and whether they ask for the kernel.
 
-    The backend is the last word, or any if the kernel is named: "sparse tensor" is no operator on a backend.
+    The backend must be the last word, unless the kernel is asked for: "sparse tensor" is no operator on a backend.
     """
     rest = [piece for piece in pieces if piece not in _FOR_KERNELS]
     backends = [piece for piece in rest if piece in BACKENDS]

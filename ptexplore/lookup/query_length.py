@@ -1,4 +1,4 @@
-"""How long a query may be: a name, a path or a few words are never longer, and the search's work grows with it."""
+"""The limit on the length of a query. No name, path or few words are longer, and longer ones cost more time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LONGEST = 1000  # characters
 
 
 def check_length(query: str) -> None:
-    """Raise PtexploreError (usage) for a query that is too long to be one."""
+    """Raise PtexploreError (usage) if a query is longer than `LONGEST`."""
     if len(query) > LONGEST:
         why = f"it has {len(query):,} characters, and a query has at most {LONGEST:,}"
         hint = "ptexplore find NAME; the text of an error goes to ptexplore explain-error"

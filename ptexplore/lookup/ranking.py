@@ -1,8 +1,8 @@
-"""Which of all that fits a query comes first: one order for the command line, the screens and the site.
+"""The order of the results of a search: the same for the command line, the screens and the site.
 
-A result is a name, a note or a folder. `ranked` puts all that was gathered into its place; what does not fit is left
-out. `render/html/assets/ranking.js` does the same in a browser, over what a site's rows keep;
-tests/unit/lookup/test_ranking.py holds the two together.
+A result is a name, a note or a folder. `ranked` orders everything that was gathered and drops the things that do not
+fit. `render/html/assets/ranking.js` does the same in a browser, with the facts that the site's rows keep.
+tests/unit/lookup/test_ranking.py checks that the two agree.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from ptexplore.store.index.search import lowered, word_starts
 
 _CLASSES = ("class", "struct", "union", "enum")
 _DEFINED = (*_CLASSES, "function")
-_BEHIND_KERNELS = 20  # as many words more has an operator where its kernel is asked for
-_FOLDER_ALONE = 50  # as many words more: a file in a folder that is called so
+_BEHIND_KERNELS = 20  # counted as extra words of an operator, if the query asks for its kernel
+_FOLDER_ALONE = 50  # counted as extra words of a file, if only its folder has the name
 
-Key = tuple[Any, ...]  # of numbers and, at the end, texts: compared from the front
+Key = tuple[Any, ...]  # numbers and, at the end, texts; compared from the front
 _T = TypeVar("_T")
-HitSort = Literal["best", "symbol", "atlas", "operator", "folder", "file", "note", "text"]  # of a search's results
+HitSort = Literal["best", "symbol", "atlas", "operator", "folder", "file", "note", "text"]  # sorts of search results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Possible:
-    """What a query may mean, before it is drawn: the group it is shown in, what orders it, how it is made a result.
+    """A thing that a query may mean: its group, the facts that order it, and a function that makes the result.
 
-    `is_public` says that a public Python name leads to it; `number` is a topic's place in the notes.
+    `is_public` says that a public Python name leads to it. `number` is the place of a topic in the notes.
     """
 
     group: HitSort
@@ -68,7 +68,7 @@ class Possible:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rated:
-    """A result with its place, and what it is one of."""
+    """A result with the key that orders it, and the family that it belongs to."""
 
     key: Key
     family: str
@@ -76,7 +76,10 @@ class Rated:
 
 
 class Ranking(NamedTuple):
-    """The results in their order. `some_words`: no note has all words. `dropped` were no words for notes."""
+    """The results in their order.
+
+    `some_words` says that no note has all words of the query. `dropped` are words that the search in notes ignores.
+    """
 
     rows: list[Rated]
     some_words: bool = False
@@ -84,14 +87,15 @@ class Ranking(NamedTuple):
 
     @property
     def is_called(self) -> bool:
-        """Whether a result is called as was typed."""
+        """Whether a result has the name that you typed (case aside), or is a note whose words you typed."""
         return any(row.key[0] <= CASE_MINOR for row in self.rows)
 
 
 def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topic], *, slips: bool) -> Ranking:
-    """What fits of all that was gathered, best first. `topics` are all that were written about; `slips` count if asked.
+    """Returns the gathered things that fit, best first. With `slips`, typing errors fit too.
 
-    Notes with some of the words count only where none has all.
+    `topics` are all topics of the notes; they give each word of the query its weight. Notes with only some of the words
+    count only if no note has all words.
     """
     names: list[Rated] = []
     notes: list[Rated] = []
@@ -114,12 +118,12 @@ def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topi
 
 
 def is_slip_likely(asked: ReadQuery, ranking: Ranking) -> bool:
-    """Whether what was typed is one name, and no result is called so or begins so."""
+    """Whether you typed one name, and no result has this name, begins with it, or is a note about it."""
     return not (asked.joined or asked.question or any(row.key[0] <= BEGINS for row in ranking.rows))
 
 
 def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool) -> list[Fit]:
-    """How a topic fits, in one or two ways; with `slips` also by a slip in a name of it, a folder's aside."""
+    """Returns how a topic fits: by its words, and with `slips` also with a typing error in a name (not a folder's)."""
     fits = [topic_fit(asked, topic, weights)]
     if slips and topic.kind != "folder":
         fits += [slip_fit(asked.text, name) for name in topic.names]
@@ -127,9 +131,10 @@ def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool
 
 
 def _that_count(asked: ReadQuery, notes: list[Rated], names: Sequence[Rated]) -> tuple[list[Rated], bool]:
-    """The notes that count: those with some of the words only where none has all, and whether they are these.
+    """Returns the notes that count, and whether these have only some of the words.
 
-    Where an operator on a backend was asked for, what only speaks of both comes after all that is called so.
+    Notes with some of the words count only if no note has all. If the query is an operator on a backend, notes that
+    only mention both words come after everything that has the name.
     """
     if asked.operator and any(row.key[0] == PUBLIC for row in names):
         notes = [replace(row, key=(LATE_SAID, *row.key[1:])) if row.key[0] == SAID else row for row in notes]
@@ -141,7 +146,7 @@ def _that_count(asked: ReadQuery, notes: list[Rated], names: Sequence[Rated]) ->
 
 
 def _folders_once(rows: Iterable[Rated]) -> list[Rated]:
-    """A folder that is called so, and is about it too, is one result."""
+    """Merge results for one folder: a folder may fit by its name and by its page."""
     best: dict[object, Rated] = {}
     for row in rows:
         name = row.family if row.possible.group == "folder" else row
@@ -154,12 +159,12 @@ def _folders_once(rows: Iterable[Rated]) -> list[Rated]:
 
 
 def public_key(asked: ReadQuery, entry: Entry) -> Key:
-    """Where a definition stands that a public Python name leads to: before all else."""
+    """Returns the key of a definition that a public Python name leads to. It comes before everything else."""
     return _key(asked, entry, PUBLIC, 0, minor=False, outer=0)
 
 
 def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
-    """Where a name stands among the results; None where it does not fit. `slips` says whether slips count."""
+    """Returns the key of a name among the results, or None if it does not fit. With `slips`, typing errors fit too."""
     if _on_a_backend(asked, entry):
         return _key(asked, entry, PUBLIC, _BEHIND_KERNELS * asked.kernel, minor=False, outer=0)
     further = _kernel_on_a_backend(asked, entry)
@@ -170,34 +175,35 @@ def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
         return None
     minor = entry.minor
     if asked.dotted and not entry.python and entry.kind not in ("operator", "file", "folder"):
-        minor = True  # a name with dots is Python's: what C++ calls so comes after it
+        minor = True  # a name with dots is Python's, so C++ things with that name come after it
     outer = _outer_rank(asked, entry)
     return _key(asked, entry, _grade(asked, entry, fit, minor=minor, outer=outer), fit.extra, minor=minor, outer=outer)
 
 
 def _grade(asked: ReadQuery, entry: Entry, fit: Fit, *, minor: bool, outer: int) -> int:
-    """The grade of what is called so, whole: less where it is hardly meant; any other as it is."""
+    """Returns the grade of a fit. A whole name gets a lower grade if it is hardly meant; other fits keep theirs."""
     if fit.grade not in (WHOLE, CASE):
         return fit.grade
     if asked.joined and outer and lowered(entry.name).replace("_", "") != asked.joined:
         return WORDS  # "memory format" is hardly a format somewhere in memory_viz
     if asked.qualified and not outer and entry.area < FOREIGN:
-        return fit.grade  # who writes the class means its member
+        return fit.grade  # a reader who writes the class means its member
     capitals = asked.last != lowered(asked.last)
     if minor or (asked.question and len(asked.words) > 1):
-        # Capitals are meant: an enumerator of just that name comes before a function that differs in case.
+        # Capitals are typed on purpose: an enumerator with exactly that name comes before a function that differs in
+        # case.
         spelled = capitals and entry.area < FOREIGN and not asked.dotted
         return CASE_MINOR if fit.grade == CASE else CASE if spelled else WHOLE_MINOR
     if fit.grade == CASE and not asked.joined:
         if capitals:
-            return TITLE  # no note stands there for a name with capitals
+            return TITLE  # no note has this grade for a name with capitals
         if asked.plain and entry.kind in _CLASSES and not entry.area:
             return WHOLE  # "tensor" is Tensor
     return fit.grade
 
 
 def topic_key(asked: ReadQuery, fit: Fit, topic: Topic, number: int) -> Key:
-    """Where a topic stands among the results; `number` is its place in the notes."""
+    """Returns the key of a topic among the results. `number` is its place in the notes."""
     grade = fit.grade
     if not asked.plain:
         grade = {TITLE: LATE_TITLE, SAID: LATE_SAID, HALF_SAID: LATE_HALF}.get(grade, grade)
@@ -214,16 +220,19 @@ def _key(asked: ReadQuery, entry: Entry, grade: int, extra: int, *, minor: bool,
     if asked.path and entry.kind in ("folder", "file"):
         rank = -1
     elif entry.kind == "folder" and entry.area:
-        rank = RANKS["file"][asked.plain]  # nobody wrote about it
+        rank = RANKS["file"][asked.plain]  # nobody wrote a page about it
     return (grade, minor, 0, outer, extra, rank, entry.area, -entry.uses, entry.order, len(entry.name),
             len(entry.context), entry.name, entry.context)  # fmt: skip
 
 
-_REPEATED = 2  # the place in a key of how many of its family came before
+_REPEATED = 2  # the place in a key for how many results of the same family came before
 
 
 def in_order(rated: Iterable[tuple[Key, str, _T]]) -> list[_T]:
-    """The results by their keys; of one family the first alone stands in its place, the others after those alike."""
+    """Returns the results in the order of their keys.
+
+    The first result of a family keeps its place. The others come after the results that are equal so far.
+    """
     times: Counter[tuple[object, str]] = Counter()
     placed: list[tuple[Key, int, _T]] = []
     for number, (key, family, result) in enumerate(sorted(rated, key=lambda row: row[0])):
@@ -235,7 +244,7 @@ def in_order(rated: Iterable[tuple[Key, str, _T]]) -> list[_T]:
 
 
 def _entry_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
-    """How a name with what stands before it fits."""
+    """Returns how a name fits, together with the scope or folder before it."""
     low = lowered(entry.name if asked.question else f"{entry.context} {entry.name}")
     fit = _operator_fit(asked, entry) if entry.kind == "operator" else name_fit(asked.last, entry.name)
     if fit is not None and asked.outer and not (entry.kind == "operator" and asked.call):
@@ -264,7 +273,7 @@ def _slipped(asked: ReadQuery, entry: Entry) -> Fit | None:
 
 
 def _operator_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
-    """An operator is called by its base ("add"), by its overload ("add.Tensor"), and as Python writes it."""
+    """Returns how an operator fits: by its base ("add"), its overload ("add.Tensor"), or its spelling in Python."""
     base = entry.name.partition(".")[0]
     if asked.text in (entry.name, f"{entry.context}::{entry.name}"):
         return Fit(WHOLE, -1 if "." in entry.name else 0)
@@ -279,9 +288,9 @@ def _operator_fit(asked: ReadQuery, entry: Entry) -> Fit | None:
 
 
 def _on_a_backend(asked: ReadQuery, entry: Entry) -> bool:
-    """Whether the query is an operator of ATen and a backend: its first overload is what is asked for.
+    """Whether the query is an operator of ATen and a backend, and the entry is the first overload of the operator.
 
-    Overloads that write to what is given (`out`) come later.
+    Overloads that write to an argument (`out`) come later.
     """
     if entry.kind != "operator" or entry.context != "aten" or entry.order > 1:
         return False
@@ -289,9 +298,9 @@ def _on_a_backend(asked: ReadQuery, entry: Entry) -> bool:
 
 
 def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
-    """How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0.
+    """Returns how many words a kernel's name has beside the operator's, if it is a kernel for the backend; else 0.
 
-    By its name and its file's alone: of an operator whose kernels are called otherwise the card tells.
+    Only the names of the kernel and its file decide. The card of an operator shows its kernels with other names.
     """
     operator = asked.operator
     native = entry.context.rpartition("::")[2] == "native"  # the namespace of kernels
@@ -310,7 +319,7 @@ def _kernel_on_a_backend(asked: ReadQuery, entry: Entry) -> int:
 
 
 def _outer_rank(asked: ReadQuery, entry: Entry) -> int:
-    """0 where what stands before the name ends as it was typed, whole parts alone."""
+    """Returns 0 if the scope or folder before the name ends in the parts that you typed, each whole; else 1."""
     if not asked.outer or (entry.kind == "operator" and asked.call):
         return 0
     parts = [part for part in SPACES.split(lowered(entry.context).replace(".", "/")) if part]

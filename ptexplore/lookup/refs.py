@@ -1,4 +1,4 @@
-"""`refs`: every use of a name, grouped by what the use is; what is resolved apart from what matches by name."""
+"""`refs`: finds every use of a name, grouped by sort of use, and separates resolved uses from name matches."""
 
 from __future__ import annotations
 
@@ -45,24 +45,26 @@ from ptexplore.model.symbols import DIALECT_KINDS, Dialect, Ref, Symbol
 from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteUse
 
-# What a line is told as that holds several uses: the first of these that it is.
+# If a line has several uses, it counts as the first of these sorts that it has.
 _ORDER = ("registrations", "stubs", "bindings", "addresses", "calls", "overrides", "inherits", "macros", "YAML",
           "imports", "types", "tests")  # fmt: skip
 GROUPS = ("calls", "addresses", "overrides", "inherits", "types", "registrations", "stubs", "bindings", "YAML",
           "imports", "macros", "tests")  # fmt: skip
-LONGEST = 60  # characters of what a row registers under
-VALUES = frozenset({"member", "variable", "enumerator"})  # what is read and written, which the index does not note
-_NOBODYS = ("default",)  # a last part that says nothing of what else was meant
+LONGEST = 60  # characters of the context of a registration row that are kept
+VALUES = frozenset({"member", "variable", "enumerator"})  # things that are read and written; the index has no such uses
+_NOBODYS = ("default",)  # a last part that does not say which other thing was meant
 _OF_REF = {"call": "calls", "address": "addresses", "override": "overrides", "inherit": "inherits", "type": "types",
            "include": "imports", "import": "imports", "macro": "macros", "yaml": "YAML"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """One use. `how` says what was found: "resolved" by a semantic reader, "name-matched", or the macro of the row.
+    """One use of a name.
 
-    `text` is the line itself; `inside` the function around it; `detail` what a row registers under ("aten::add, CPU"),
-    or the overload that a resolved use is of ("add(const Tensor &, int)"). `certain`: it can mean nothing else.
+    `how` is "resolved" if a semantic reader resolved the use, "name-matched" if only the name matches, or the macro of
+    a row. `text` is the line, `inside` the function around it. `detail` is the registered name and key of a row
+    ("aten::add, CPU"), or the overload of a resolved use ("add(const Tensor &, int)"). `certain` says that the use can
+    mean nothing else.
     """
 
     spot: Spot
@@ -76,10 +78,10 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class UseGroup:
-    """Lines of one sort by path; `total` counts all, `uses` are those within the limit.
+    """The lines of one sort, ordered by path. `total` counts all of them; `uses` has those within the limit.
 
-    `certain`: they can only mean what was asked; else they may also mean something else of that name. `overriding` of
-    them are no uses, but functions of other classes that override it.
+    If `certain`, the lines can mean only the name asked for; else they may mean another thing of that name.
+    `overriding` counts those that are no uses: functions of other classes that override the function.
     """
 
     name: str
@@ -91,9 +93,9 @@ class UseGroup:
 
 @dataclass(frozen=True, slots=True)
 class OverriddenAt:
-    """What a function overrides: the functions of bases, nearest first, each with its place and whether that is sure.
+    """The functions that a function overrides, nearest base first, each with its place and whether it is sure.
 
-    `all_known` is False where not all bases of its class are known: there may be others.
+    `all_known` is False if not all bases of its class are known: then there may be more functions.
     """
 
     name: str
@@ -103,20 +105,25 @@ class OverriddenAt:
 
 @dataclass(frozen=True, slots=True)
 class RefsView:
-    """Everything a renderer needs of one name's uses. `defined` are name, kind and place of what bears the name.
+    """Everything that a renderer needs to show the uses of one name.
 
-    `lines` counts the lines that use it, each once: the site and the screen say this number of the same name. `certain`
-    counts those of them that can mean nothing else; None where the name alone was asked for. The totals of the groups
-    are these lines, and the `overridden` ones: functions of classes below its own that override it, which are no uses;
-    of `may_override` of them not all bases are known. `otherwise` counts the lines with the name that are not among
-    them, since something else is meant; `untold` those that are not, though nothing else of that name is indexed, so
-    that it is not known what they mean. The first remark says so. `definitions` are called so: which of several a use
-    means is not told. `overrides` says what the member functions among them override.
+    `defined` has name, kind and place of each thing with that name. `groups` have the lines that use it, and the
+    functions that override it.
+
+    `lines` counts the lines that use the name, each once; the site and the screens show the same number. `certain`
+    counts those that can mean nothing else; it is None if you asked for a bare name that several things have.
+    `overridden` counts functions of classes below that override the function: they are in the groups but are no uses.
+    For `may_override` of them not all bases are known.
+
+    `otherwise` counts the lines with the name that mean something else and are left out. `untold` counts lines that are
+    left out although nothing else of that name is indexed: what they mean is not known. The first remark says so.
+    `definitions` counts the definitions with that exact name; a use does not say which of them it means. `overrides`
+    has the functions that the member functions among them override.
     """
 
     asked: str
     defined: tuple[tuple[str, str, Spot], ...]
-    more: int  # how many more bear it than are in `defined`
+    more: int  # how many things with the name are not in `defined`
     groups: tuple[UseGroup, ...]
     remarks: tuple[AnswerRemark, ...]
     trees: tuple[TreeInfo, ...]
@@ -132,10 +139,10 @@ class RefsView:
 
 @dataclass(slots=True)
 class _LeftOut:
-    """The uses of the name that mean something else: the lines of all, and what some of them say that they mean."""
+    """Lines with the name that mean something else, and the meanings that some of the lines give."""
 
     lines: set[tuple[str, int]] = field(default_factory=set)
-    own: set[tuple[str, int]] = field(default_factory=set)  # where it says itself that it overrides another
+    own: set[tuple[str, int]] = field(default_factory=set)  # where the function itself says `override`
     told: Counter[str] = field(default_factory=Counter)
 
     def take(self, path: str, line: int, told: str = "") -> None:
@@ -145,7 +152,7 @@ class _LeftOut:
 
 
 class _Raw(NamedTuple):
-    """One use as the index has it, before anything is read for it; there may be tens of thousands."""
+    """One use as the index has it, before its line is read. There may be tens of thousands."""
 
     indexed: IndexedTree
     group: str
@@ -155,9 +162,9 @@ class _Raw(NamedTuple):
     written: str
     detail: str = ""
     ref: Ref | None = None
-    row_name: str = ""  # of a row that is of the name, not one that registers it
+    row_name: str = ""  # set if the row has the name itself, and does not register the function of that name
     certain: bool = False
-    overriding: bool = False  # of a function of another class that may override what was asked for
+    overriding: bool = False  # a function of another class that may override the function asked for
 
 
 def refs(
@@ -168,16 +175,16 @@ def refs(
     reader: UseReader | None = None,
     only: str = "",
 ) -> RefsView:
-    """The uses of `name`, a symbol (qualified or not) or an operator, at most `limit` of each group.
+    """Find the uses of `name`, a symbol (qualified or not) or an operator; at most `limit` in each group.
 
-    `only` is the file that alone sees the definition that is meant, if one is. `reader` is kept for these trees, where
-    there is one. Raises PtexploreError where nothing uses it and nothing is called so.
+    `only` is the file that the definition is visible in, if it is visible in no other. You can keep a `reader` for the
+    same trees and pass it again. Raises PtexploreError if nothing uses the name and nothing has it.
     """
     check_length(name)
     asked = asked_for(trees, name)
     raw: dict[tuple[str, str, int, str], _Raw] = {}
     left_out = _LeftOut()
-    copies: dict[str, None] = {}  # of trees that have the name in files of their own which an earlier tree has, too
+    copies: dict[str, None] = {}  # trees with the name in files that an earlier tree has, too
     certainty = _Certainty(trees, asked, reader, left_out)
     for indexed, earlier in one_tree_a_file(trees):
         known_before = cache(partial(_known, earlier))
@@ -188,7 +195,7 @@ def refs(
             elif known:
                 copies[indexed.tree.info.label] = None
             elif kind is None or use.group == kind:
-                # a resolved use names its overload: two of one name on one line are two uses
+                # a resolved use names its overload: two overloads on one line are two uses
                 written = f"{use.written} {use.detail}" if use.how == "resolved" else use.written
                 raw.setdefault((use.path, use.group, use.line, written), use)
     if not raw and not asked.symbols and not left_out.lines:
@@ -208,7 +215,7 @@ def refs(
     ]
     shown = [use for group in groups for use in group.uses]
     definitions = certainty.definitions(only) if lines else 1
-    left = 0 if kind is not None else len(left_out.lines)  # a line of another sort may be one that means it
+    left = 0 if kind is not None else len(left_out.lines)  # a line of a sort that you did not ask for may mean the name
     otherwise, untold = (0, left) if left and not only and certainty.is_sole else (left, 0)
     remarks = [
         *_remarks(asked, shown, (otherwise, untold), left_out.told, copies, definitions), *_changed_files(trees, shown)
@@ -223,7 +230,7 @@ def refs(
 
 
 class _Certainty:
-    """Tells the uses that can only mean what was asked from those that may mean something else of that name."""
+    """A filter between uses that can only mean the name asked for, and uses that may mean another thing."""
 
     def __init__(
         self, trees: Sequence[IndexedTree], asked: Asked, reader: UseReader | None, left_out: _LeftOut
@@ -235,7 +242,7 @@ class _Certainty:
         self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
         kinds = {symbol.kind for _number, symbol in asked.symbols}
         told_by_name = bool(asked.qualified) or len(self._meant) == 1
-        self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # its name alone speaks for it
+        self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # only the name speaks for a use of it
         self.told = told_by_name and not self.of_value
 
     @lazy
@@ -247,7 +254,10 @@ class _Certainty:
         return OverrideReader(self._reader)
 
     def silent_overrides(self) -> Iterator[_Raw]:
-        """What overrides it in classes below and does not say so, of which the index has no use."""
+        """Yields the functions of classes below that override it without saying `override`.
+
+        The index has no uses for these functions.
+        """
         for name in self._functions():
             for path, tree, definition in self._overriding.silent(name):
                 group = "tests" if is_test_file(path) else "overrides"
@@ -256,7 +266,7 @@ class _Certainty:
                            overriding=True)  # fmt: skip
 
     def overridden(self) -> Iterator[OverriddenAt]:
-        """What the member functions that were asked for override; of those that override nothing, nothing."""
+        """Yields the functions that each member function asked for overrides, unless there are none."""
         for name in self._functions():
             overridden = self._overriding.overridden(name)
             if not (overridden.functions or overridden.says):
@@ -268,35 +278,36 @@ class _Certainty:
             yield OverriddenAt(name, tuple(functions), overridden.is_whole)
 
     def _functions(self) -> list[str]:
-        """The member functions of C++ that were asked for, by qualified name; none where nothing is told apart."""
+        """Returns the qualified names of the C++ member functions asked for; none if uses are not separated."""
         if not self.told or not self._asked.member:
             return []
         symbols = [symbol for _number, symbol in self._asked.symbols if symbol.kind == "function"]
         return list(dict.fromkeys(symbol.qualified for symbol in symbols if "::" in symbol.qualified))
 
     def definitions(self, only: str) -> int:
-        """How many definitions are called so, in the file `only` if it alone sees the one that is meant."""
+        """Count the definitions with the name asked for. `only` is the file that sees it, if no other file does."""
         names = {symbol.qualified for _number, symbol in self._asked.symbols}
         return sum(self._reader.definitions(last, names, only) for last in self._asked.lasts) if names else 0
 
     @lazy
     def is_sole(self) -> bool:
-        """Whether nothing else in these trees bears the name that was asked for."""
+        """Whether nothing else in these trees has the name asked for."""
         return bool(self._meant) and all(self._reader.bearers(last).are_all(self._meant) for last in self._asked.lasts)
 
     def is_own(self, overriding: str) -> bool:
-        """Whether a function that says that it overrides one is what was asked for itself."""
+        """Whether a function that says `override` is itself the function asked for."""
         return self.told and overriding in self._meant
 
     def overrides(self, overriding: str) -> bool | None:
-        """Whether a member function that says that it overrides one overrides what was asked for, by its class's bases;
-        None where these are not all known.
+        """Whether a member function that says `override` overrides the function asked for.
+
+        The bases of its class decide. Returns None if a base is unknown.
         """
         meant = {"::".join(container) for container in self._asked.cpp}
         return self._overriding.overrides(overriding, meant) if meant else None
 
     def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
-        """Each line once, as a certain use if it has one; without those that must mean something else."""
+        """Keep each line once, as a certain use if it has one. Uses that must mean something else are dropped."""
         by_line: defaultdict[tuple[str, int], list[_Raw]] = defaultdict(list)
         if not self.told:
             for use in uses:
@@ -324,12 +335,12 @@ class _Certainty:
                     by_line[path, use.line].append(use._replace(certain=True))
                 elif may_mean(bearers, self._meant, reading):
                     by_line[path, use.line].append(use._replace(certain=reading.sole is not None))
-                else:  # another name, or a number of arguments that it does not take
+                else:  # another name, or a number of arguments that the function does not take
                     self._left_out.take(path, use.line, reading.sole or "")
         return [min(some, key=_first_told) for some in by_line.values()]
 
     def _is_certain(self, use: _Raw) -> bool:
-        """Of a row, of what a semantic reader resolved, or of what overrides it and does not say so."""
+        """Whether a use without a reading is certain: a row, a resolved use, or a silent override."""
         if use.overriding:
             return use.certain
         if use.how == "resolved":
@@ -346,7 +357,7 @@ class _Certainty:
         return any(written[-len(spelling) :] == spelling for spelling in self._asked.operators)
 
     def _is_whole(self, ref: Ref) -> bool:
-        """Whether Python writes one of the names that were asked for from the package on."""
+        """Whether a Python use writes one of the names asked for in full, from the package on."""
         parts = tuple(ref.text.split("."))
         return len(parts) > 2 and ref.path.endswith((".py", ".pyi")) and parts[:-1] in self._asked.python
 
@@ -360,7 +371,7 @@ def _known(trees: Sequence[IndexedTree], path: str) -> bool:
 
 
 def nothing_refers(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
-    """What is said of a name that nothing refers to: what was searched, what is closest."""
+    """Returns the error for a name that nothing refers to: the trees that were searched, and the closest names."""
     close = nearest_names(trees, name)
     searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
     why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
@@ -375,9 +386,9 @@ def _uses(
     known_before: Callable[[str], bool],
     certainty: _Certainty,
 ) -> Iterator[_Raw]:
-    """What one tree's index has on the name, less what another qualifier says is something else.
+    """Yields the uses of the name in one tree's index, without those whose qualifier means something else.
 
-    Where it says itself that it overrides a function is no use of it.
+    A function that says `override` is no use of itself.
     """
     for row in _rows(indexed, asked):
         named = row.name in asked.row_names and (asked.row_kinds is None or row.kind in asked.row_kinds)
@@ -400,7 +411,7 @@ def _uses(
 
 
 def _may_override(asked: Asked, ref: Ref, overrides: Callable[[str], bool | None]) -> bool:
-    """Whether a member function of another class may override what was asked for: what it says itself does not tell."""
+    """Whether a member function of another class may override the function asked for."""
     own = asked.member and ref.kind == "override" and ref.target is None
     return own and overrides(ref.text) is not False
 
@@ -413,7 +424,7 @@ def _raw_ref(indexed: IndexedTree, ref: Ref) -> _Raw:
 
 
 def _rows(indexed: IndexedTree, asked: Asked) -> Iterator[Dialect]:
-    """Rows that are of the name (a stub, an operator) and rows that register the function of that name."""
+    """Yields the rows with that name (a stub, an operator), and the rows that register the function of that name."""
     rows = chain.from_iterable(indexed.store.dialect(name, asked.row_kinds) for name in asked.row_names)
     targeting = chain.from_iterable(map(indexed.store.dialect_targeting, asked.lasts))
     yield from dict.fromkeys(chain(rows, targeting))
@@ -429,7 +440,7 @@ def _raw_row(indexed: IndexedTree, row: Dialect, row_name: str) -> _Raw:
 
 
 def _use_group(name: str, raw: Sequence[_Raw], limit: int | None, *, certain: bool) -> UseGroup:
-    """The lines by their places; the text of a line is read only when it is shown."""
+    """Group lines in the order of their places. The text of a line is read only if the line is shown."""
     ordered = sorted(raw, key=lambda use: (use.path, use.line))
     overriding = sum(use.overriding for use in raw)
     return UseGroup(name, tuple(map(_use, islice(ordered, limit))), len(raw), certain, overriding)
@@ -439,7 +450,7 @@ def _use(raw: _Raw) -> NameUse:
     indexed = raw.indexed
     line = indexed.tree.line(raw.path, raw.line)
     inside = indexed.store.enclosing(raw.path, raw.line)
-    # What the line's own macro makes is not around it.
+    # The function that the macro on the line makes is not around the line.
     own = inside is None or inside.kind == "namespace" or (inside.macro is not None and inside.line == raw.line)
     name = None if own or inside is None else inside.qualified
     text = shortened(line, raw.written.rsplit("::", 1)[-1]) if line is not None else ""
@@ -449,7 +460,7 @@ def _use(raw: _Raw) -> NameUse:
 def _defined(
     trees: Sequence[IndexedTree], asked: Asked, limit: int | None
 ) -> tuple[tuple[tuple[str, str, Spot], ...], int]:
-    """What bears the name: its definitions, else its declarations; and how many are beyond the limit."""
+    """Returns the definitions with the name, else its declarations, and how many are beyond the limit."""
     definitions = [(n, s) for n, s in asked.symbols if s.role == "definition"]
     together = merged(trees, definitions or asked.symbols)
     shown = []
@@ -463,7 +474,7 @@ def _defined(
 def _remarks(
     asked: Asked,
     shown: Iterable[NameUse],
-    left: tuple[int, int],  # lines that mean something else, and those of which that is not known
+    left: tuple[int, int],  # lines that mean something else, and lines whose meaning is not known
     told: Counter[str],
     copies: Iterable[str],
     definitions: int,
@@ -499,12 +510,13 @@ _CLASSES = ("class", "struct", "union", "enum")
 class Asked:
     """A name whose uses are wanted.
 
-    `lasts` are the last parts under which uses of it are indexed. `cpp` and `python` are the containers it may be in,
-    each as its parts, `operators` its spellings as an operator in Python ("aten", "add", "Tensor"); with none of the
-    three it was not qualified, and every use of the name counts. `member` is False where every C++ symbol of it is
-    known to stand in a namespace, so that `x.f()` cannot mean it. `row_names` are the names under which the dialect
-    has it, in rows of `row_kinds` (None: of any kind): a row for "add" is an operator, or a method, but not
-    at::native::add; and a row of C++'s is not torch._C.TensorBase.add.
+    `lasts` are the last parts under which its uses are indexed. `cpp` and `python` are the containers that it may be
+    in, each as a tuple of parts. `operators` are its spellings as an operator in Python ("aten", "add", "Tensor"). If
+    all three are empty, the name was not qualified, and every use of the name counts. `member` is False if every C++
+    symbol of the name is in a namespace: then `x.f()` cannot mean it.
+
+    `row_names` are its names in rows of the dialect, and `row_kinds` the kinds of these rows (None: any kind). A row
+    for "add" is an operator or a method, but not at::native::add. A row of C++ is not torch._C.TensorBase.add.
     """
 
     name: str
@@ -519,17 +531,17 @@ class Asked:
 
     @property
     def tellable(self) -> bool:
-        """Whether what is left out is worth a word: an overload's name ("Tensor") alone says nothing."""
+        """Whether left-out uses are worth a remark. The name of an overload ("Tensor") by itself says nothing."""
         return not self.operators or len(self.operators[0]) < 3
 
     @property
     def qualified(self) -> bool:
-        """Whether what a use is written with can contradict it."""
+        """Whether the qualifier of a use can contradict the name."""
         return bool(self.cpp or self.python or self.operators)
 
 
 def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
-    """What `name` stands for in these trees: every symbol of it with its tree's number, its containers, its rows."""
+    """Look up `name` in the trees: its symbols with their trees' numbers, their containers, and its rows."""
     plain = pasted(name).removeprefix("::")
     parts = _parts(plain)
     if len(parts) < 2:
@@ -543,7 +555,7 @@ def asked_for(trees: Sequence[IndexedTree], name: str) -> Asked:
     operators = ((spelled, (*spelled, "default")) if len(spelled) == 2 else (spelled,)) if operator else ()
     known = {_parts(symbol.qualified)[:-1] for _number, symbol in symbols}
     if public:
-        known.add(parts[:-1])  # as most write it: nn.Conv2d, not torch.nn.modules.conv.Conv2d
+        known.add(parts[:-1])  # most people write nn.Conv2d, not torch.nn.modules.conv.Conv2d
     containers = tuple(sorted(known)) or (() if operator else (parts[:-1],))
     in_cpp = "::" in plain
     lasts = [parts[-1]] if containers else []
@@ -568,7 +580,7 @@ def _symbols(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> tuple[t
 def _may_be_member(
     trees: Sequence[IndexedTree], symbols: Sequence[tuple[int, Symbol]], containers: Sequence[Scope]
 ) -> bool:
-    """Whether the name may be reached through an object; unknown counts as yes."""
+    """Whether the name may be reached through an object. If that is not known, the answer is yes."""
     if not symbols:
         return True
     for container in filter(None, containers):
@@ -581,19 +593,22 @@ def _may_be_member(
 
 @lru_cache(maxsize=65536)
 def _parts(name: str) -> Scope:
-    """The parts of a qualified name without template arguments; a Python name is parted at its dots."""
+    """Split a qualified name into its parts, without template arguments; a Python name at its dots."""
     parts = name_parts(name)
     return parts if len(parts) > 1 or "operator" in name else tuple(name.split("."))
 
 
 def split_target(target: str) -> tuple[str, str]:
-    """The qualified name that a `Ref.target` holds, and its parameter list, "" where the overload is not known."""
+    """Split a `Ref.target` into the qualified name and the parameter list ("" if the overload is not known)."""
     at = target.find("(", target.find("operator()") + len("operator()") if "operator()" in target else 0)
     return (target[:at], target[at:]) if at >= 0 else (target, "")
 
 
 def asked_exactly(qualified: str, name: str, *, python: bool, member: bool) -> Asked:
-    """The question for one definition by its qualified name; `name` is its last part, `member` that of a class."""
+    """Returns the question for one definition.
+
+    `name` is the last part of `qualified`. `member` says that it belongs to a class.
+    """
     container = qualified[: len(qualified) - len(name)].rstrip(":.")
     if not container:
         return Asked(qualified, (name,))
@@ -602,7 +617,7 @@ def asked_exactly(qualified: str, name: str, *, python: bool, member: bool) -> A
 
 
 def spelling(name: str, text: str, *, python: bool) -> str:
-    """A use's text with what `fits` asks of it alone: all uses through an object of C++ are one spelling."""
+    """Reduce the text of a use to the part that `fits` reads. All C++ uses through an object become one spelling."""
     if python or text == name:
         return text
     if ("." in text or "->" in text) and "operator" not in text:
@@ -611,9 +626,9 @@ def spelling(name: str, text: str, *, python: bool) -> str:
 
 
 def fits(asked: Asked, path: str, text: str, target: str | None = None) -> bool:
-    """Whether a use written as `text` in the file `path` can mean what was asked.
+    """Whether a use written as `text` in the file `path` can mean the name asked for.
 
-    `target` is what a semantic reader resolved it to, which then decides.
+    `target` is the meaning that a semantic reader found. If there is one, only it decides.
     """
     if not asked.qualified:
         return True
@@ -636,13 +651,13 @@ def _cpp_fits(asked: Asked, text: str) -> bool:
 
 
 def _agree(written: Scope, container: Scope) -> bool:
-    """Whether one is the end of the other: names are looked up from the inside, so the outer parts may be missing."""
+    """Whether one is the end of the other. The outer parts may be missing, since lookup goes from the inside out."""
     shorter = min(len(written), len(container))
     return bool(shorter) and written[-shorter:] == container[-shorter:]
 
 
 def _python_agrees(written: Scope, container: Scope) -> bool:
-    """As in C++, but one word alone may be any alias or object; the package's own name is neither."""
+    """Like `_agree`. But a single word may be an alias or an object, unless it is the name of the package."""
     if len(written) == 1:
         return written != container[:1] or len(container) == 1
     return not written or _agree(written, container)

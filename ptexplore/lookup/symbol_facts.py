@@ -1,4 +1,4 @@
-"""What is known of one symbol: what its text says of it, who uses it, which operators it serves, the notes about it."""
+"""The facts about one symbol: its comment, its uses, the operators that it implements, and the notes about it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,19 @@ from ptexplore.model.symbols import Dialect, Symbol
 
 @dataclass(frozen=True, slots=True)
 class SymbolFacts:
-    """One symbol of a tree. `same` counts the definitions of that very name, `comment` is what its text says of it.
+    """The facts about one symbol of a tree.
 
-    `uses` are numbers of lines by what a use is, `lines` the number of all, `certain` of those that can mean nothing
-    else, `otherwise` and `untold` of those that are not counted; `definitions` are called so (`RefsView`).
-    `overridden` functions of classes below override it, or (`may_override` of them) may; `overrides` is what it
-    overrides. `operators` are the installed torch's records whose kernel it is or that only call it; `stubs` the rows
-    that register it, in its own file. `marks` are stops about it.
+    `same` counts the definitions with that exact qualified name. `comment` is the comment at its definition or
+    declaration.
+
+    `uses` has the number of lines for each sort of use; `lines` counts all of them. `certain` counts the lines that can
+    mean nothing else. `otherwise` and `untold` count lines that are not included, and `definitions` the definitions
+    with that name (see `RefsView`).
+
+    `overridden` counts the functions of classes below that override it or may; `may_override` counts those that only
+    may. `overrides` are the functions that it overrides. `operators` are the installed torch's registrations with this
+    symbol as their kernel, or with a kernel that only calls it. `stubs` are the rows that register it as a stub in its
+    own file. `marks` are the stops about it.
     """
 
     symbol: Symbol
@@ -57,13 +63,13 @@ def symbol_facts(
     symbol: Symbol,
     reader: UseReader | None = None,
 ) -> SymbolFacts:
-    """What trees, catalogue and notes know of a symbol of tree `number`; `reader` is kept for these trees."""
+    """Collect the facts about a symbol of tree `number`. You can pass the same `reader` again for the same trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
     lines, certain, otherwise, untold, definitions = 0, None, 0, 0, 1
     overridden, may_override = 0, 0
     overrides: tuple[OverriddenAt, ...] = ()
-    with contextlib.suppress(PtexploreError):  # nothing refers to it, and in these trees nothing is called so
+    with contextlib.suppress(PtexploreError):  # raised if no line uses the name and no symbol has it
         only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
         counts: Counter[str] = Counter()
@@ -83,7 +89,7 @@ def symbol_facts(
         comment=_comment(indexed, symbol),
         uses=groups,
         operators=tuple(operators),
-        # A row means what is called so in its own file; elsewhere another namespace may have a function of that name.
+        # A row means the function with that name in its own file; elsewhere, another namespace may have that name too.
         stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
         marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
         lines=lines,
@@ -98,7 +104,7 @@ def symbol_facts(
 
 
 def _comment(indexed: IndexedTree, symbol: Symbol) -> str:
-    """The comment at the definition, else at a declaration."""
+    """Returns the comment at the definition, else at a declaration."""
     declared = () if symbol.role == "declaration" else indexed.store.declarations(symbol.qualified)
     for place in (symbol, *declared):
         if place.parameters in (None, symbol.parameters):

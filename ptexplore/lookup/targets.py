@@ -1,4 +1,4 @@
-"""What a target names: a place in a file, a file, operators, symbols; and what is said where it names nothing."""
+"""Finds the things that a target names: a place in a file, a file, operators, symbols. Also the error for no match."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _ORDER = {"function": 0, "class": 0, "struct": 0, "union": 0, "enum": 1, "concep
 def candidates(
     trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str, kind: str | None = None
 ) -> list[Candidate]:
-    """Everything that `target` names: a place in a file, else a file, else operators and symbols; best first.
+    """Returns everything that `target` names, best first: a place in a file, else a file, else operators and symbols.
 
-    Raises PtexploreError for a target that is too long to be one.
+    Raises PtexploreError for a target that is too long.
     """
     check_length(target)
     files = _files_named(trees, target)
@@ -50,7 +50,7 @@ def candidates(
     target = pasted(target)
     named = [*_symbols(trees, target), *_operators(trees, catalogue, target)]
     call = read_query(target).call if not named else ""
-    if call:  # torch.add is no function of these files: Python's name for an operator
+    if call:  # torch.add is no function in these files, but Python's name for an operator
         named = _operators(trees, catalogue, f"aten::{call}")
     if kind is not None:
         return [candidate for candidate in named if candidate.kind == kind]
@@ -67,7 +67,7 @@ def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         return _paths(trees, target)
     path, first, last = match["path"], int(match["first"]), int(match["last"]) if match["last"] else None
     files = _paths(trees, path)
-    if os.path.isabs(path) and files:  # a line of the file as it lies there
+    if os.path.isabs(path) and files:  # the line number is of the file on disk
         tree = trees[files[0].tree].tree
         first, last = tree.own_line(files[0].name, first), tree.own_line(files[0].name, last) if last else None
     lengths = [_length(trees[file.tree], file.name) for file in files]
@@ -84,7 +84,10 @@ def _length(indexed: IndexedTree, path: str) -> int:
 
 
 def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
-    """Files of that canonical path, else of a path that ends in it; a file on this machine is known by its place."""
+    """Returns the files with that canonical path, else those whose path ends in it.
+
+    An absolute path is looked up on disk.
+    """
     if os.path.isabs(asked):
         return _on_disk(trees, asked)
     asked = asked.removeprefix("./")
@@ -100,7 +103,7 @@ def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
 
 
 def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
-    """The trees' files of that path: one candidate a project, further trees beside it."""
+    """Returns the files of that path: one candidate for each project, with its places in the other trees."""
     by_project: dict[str, list[int]] = {}
     for number, indexed in enumerate(trees):
         if indexed.store.file(path) is not None or ("/" in path and indexed.tree.exists(path)):
@@ -109,7 +112,7 @@ def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
 
 
 def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
-    """The file of a tree that lies at that absolute path: a compiler or a debugger may have named it."""
+    """Returns the file of a tree at that absolute path. A compiler or a debugger may have named it."""
     real = os.path.realpath(file)
     parts = real.split(os.sep)
     for number, indexed in enumerate(trees):
@@ -126,9 +129,9 @@ def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
 
 
 def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
-    """Definitions of the name, else its declarations.
+    """Returns the definitions of the name, else its declarations.
 
-    A qualified name is exact where it can be, else what Python's look-up finds, else an ending.
+    A qualified name is first looked for exactly, then as Python's imports lead to it, then as the end of a name.
     """
     asked = target.removeprefix("::")
     qualified = "::" in target or "." in target
@@ -144,7 +147,7 @@ def _symbols(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
 
 
 def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
-    """The definitions of a public Python name."""
+    """Returns the definitions that a public Python name leads to."""
     named = public_symbols(trees, asked)
     steps = {id(symbol): [f"{path}:{line}" for path, line in way.through] for _number, symbol, way in named}
     return [
@@ -154,13 +157,13 @@ def _public(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
 
 
 def _without_stubs(symbols: list[tuple[int, Symbol]]) -> list[tuple[int, Symbol]]:
-    """A .pyi only repeats what the .py defines."""
+    """Drop symbols of a .pyi file that the .py file defines too."""
     real = {symbol.qualified for _number, symbol in symbols if not symbol.path.endswith(".pyi")}
     return [(n, s) for n, s in symbols if not (s.path.endswith(".pyi") and s.qualified in real)]
 
 
 def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list[tuple[int, Symbol]]]:
-    """A class's name means the class: its constructors bear it too, and are named as Class::Class."""
+    """Drop the constructors of a class (Class::Class) if the class itself is there: its name means the class."""
     classes = {
         f"{symbol.qualified}::{symbol.name}"
         for (_number, symbol), *_others in together
@@ -173,7 +176,7 @@ def _without_constructors(together: list[list[tuple[int, Symbol]]]) -> list[list
 
 
 def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target: str) -> list[Candidate]:
-    """Operators of that full name, or every overload where it names a family ("aten::add")."""
+    """Returns the operator with that full name, or every overload if the target is a base name ("aten::add")."""
     asked = dispatcher_name(target)
     operators: dict[str, Candidate] = {}
     if catalogue is not None:
@@ -195,7 +198,7 @@ def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target
 
 
 def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
-    """What is said where a target names nothing in these trees: what was searched, what is closest."""
+    """Returns the error for a target that names nothing here: the trees that were searched, and the closest names."""
     message = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target
@@ -218,7 +221,7 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
 
 
 def nearest_files(trees: Sequence[IndexedTree], asked: str) -> list[str]:
-    """Files whose name is closest to that of `asked`; where none is like it, those in the same folder."""
+    """Returns up to five files whose paths contain `asked`, then its last part, then that part without its ending."""
     name = asked.rstrip("/").rsplit("/", 1)[-1]
     fragments = [fragment for fragment in (asked, name, name.rpartition(".")[0]) if len(fragment) > 2]
     files = (file for indexed in trees for part in fragments for file in indexed.store.files_like(part, 5))

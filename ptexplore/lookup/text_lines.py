@@ -1,4 +1,4 @@
-"""The lines of text that hold a query as it stands."""
+"""Finds the lines of text that contain a query literally."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ptexplore.lookup.trees import Candidate, IndexedTree, one_tree_a_file, spot
 
-FILES = 400  # most files of one tree that are read for one query
+FILES = 400  # files of one tree that are read for one query, at most
 LONGEST = 400  # characters of a line that are shown
 WORD = re.compile(r"\w+")
 
@@ -15,11 +15,11 @@ WORD = re.compile(r"\w+")
 def matching_lines(
     trees: Sequence[IndexedTree], query: str, limit: int, stopped: Callable[[], bool]
 ) -> tuple[list[Candidate], bool]:
-    """The first lines that hold `query`, `limit` at most, and whether there are (or may be) more.
+    """Returns the first lines that contain `query`, at most `limit`, and whether there are (or may be) more.
 
-    The query is literal; runs of blanks are one blank. Case counts when the query has a capital letter. Files are found
-    by the query's words: it may begin and end inside a word if its first has three letters. What was found so far is
-    returned as soon as `stopped` says so.
+    The query is literal; several blanks count as one. Case counts if the query has a capital letter. The index finds
+    the files by the query's words. If the first word has three letters, the query may begin and end inside a word. As
+    soon as `stopped` returns True, the lines found so far are returned.
     """
     words = [word.lower() for word in WORD.findall(query) if not word[0].isdecimal()]  # numbers are not indexed
     plain = " ".join(query.split())
@@ -45,9 +45,12 @@ def matching_lines(
 
 
 def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> Iterator[tuple[int, str]]:
-    """Numbers and lines of one file that hold `wanted`; a file without its first piece is not parted into lines."""
+    """Yields number and text of each line of a file that contains `wanted`.
+
+    A file without the first word is never split into lines.
+    """
     file = indexed.tree.read(path)
-    indexed.tree.forget()  # hundreds of files may be read for one query
+    indexed.tree.forget()  # one query may read hundreds of files
     if file is None:
         return
     first = wanted.split(" ", 1)[0]
@@ -65,7 +68,7 @@ def _lines_with(indexed: IndexedTree, path: str, wanted: str, *, fold: bool) -> 
 
 
 def shortened(line: str, word: str) -> str:
-    """A line without its indentation; of an endless one what is around `word`."""
+    """Returns a line without its indentation. From a very long line, only the part around `word` is kept."""
     line = line.strip()
     if len(line) <= LONGEST:
         return line

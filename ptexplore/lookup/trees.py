@@ -1,4 +1,4 @@
-"""What a search reads: trees with their indexes, the shipped atlas; and what may be claimed of a place in a tree."""
+"""The inputs of a search: trees with their indexes, and the shipped atlas. Also the precision of a place in a tree."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ptexplore.writing import open_below
 
 @dataclass(frozen=True)
 class IndexedTree:
-    """A tree and the open index of its text; `checkout` is None for the installed torch's own."""
+    """A source tree and its open index. `checkout` is None for the tree of the installed torch."""
 
     tree: SourceTree
     store: IndexStore
     checkout: Checkout | None
 
     def reopened(self) -> IndexedTree:
-        """The same with an index that is open once more: for another thread or process."""
+        """Returns the same tree with the index opened once more, for another thread or process."""
         return replace(self, store=type(self.store).open(self.store.path))
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One place in one tree, as every search result and every page shows it."""
+    """A place in a tree, as search results and pages show it."""
 
     ref: SourceRef
     tree: TreeInfo
@@ -47,9 +47,9 @@ class Spot:
 class Candidate:
     """One thing that a target or a query may mean: a symbol, an operator, a file, a note, a line of text.
 
-    `detail` is the signature, the schema or the line itself. `tree` is the number of its tree among those searched, -1
-    if that is none of them or nothing asks for it. `also` are places of the same thing in further trees. For a file,
-    `first` and `last` are the lines asked for; `command` is what shows it, if that is not `show` with its place.
+    `detail` is the signature, the schema or the line. `tree` is the number of its tree among the searched trees; -1 if
+    it is none of these, or if the number is not needed. `also` are the places of the same thing in other trees. For a
+    file, `first` and `last` are the lines asked for. `command` shows the thing, if `show` with its place does not.
     """
 
     kind: str
@@ -63,29 +63,29 @@ class Candidate:
     also: tuple[Spot, ...] = ()
     command: str = ""
     stop: str = ""  # the stop that shows a tour, a note or a concept: "tour#stop"
-    handed_on: tuple[str, ...] = ()  # the lines that give a public Python name to it, "torch/nn/__init__.py:8"
+    handed_on: tuple[str, ...] = ()  # the lines that give it a public Python name: "torch/nn/__init__.py:8"
 
     @property
     def declared(self) -> bool:
-        """Whether it is a declaration: no definition of it is known."""
+        """Whether it is a declaration, because no definition is known."""
         return self.symbol is not None and self.symbol.role == "declaration"
 
     @property
     def guards(self) -> tuple[str, ...]:
-        """The `#if` conditions under which it is there."""
+        """The `#if` conditions around it."""
         return self.symbol.guards if self.symbol is not None else ()
 
 
 def project(indexed: IndexedTree) -> str:
-    """Whose paths these are: the same path in two trees of one project is the same file at two versions."""
+    """Returns the project that a tree's paths belong to. The same path in two trees of a project is one file."""
     return indexed.checkout.project if indexed.checkout is not None else "pytorch"
 
 
 def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None = None, definitions: int = 1) -> Spot:
-    """A place that the index of this tree gives.
+    """Returns a place that this tree's index gives.
 
-    The precision is about the code that runs: that of a place in a tree of another version is `version-skew`, however
-    surely the line is the tree's own.
+    The precision is about the code that runs. A place in a tree of another version is `version-skew`, even if the line
+    is certain in that tree.
     """
     info = indexed.tree.info
     known = indexed.store.file(path)
@@ -96,7 +96,10 @@ def spot(indexed: IndexedTree, path: str, line: int | None, end_line: int | None
 
 
 def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
-    """A symbol's place; ambiguous where its tree defines the same name with the same parameters more than once."""
+    """Returns the place of a symbol.
+
+    The place is ambiguous if its tree defines the same name with the same parameters more than once.
+    """
     count = 1
     if symbol.role == "definition" and symbol.kind == "function":
         count = indexed.store.definitions_alike(symbol)
@@ -104,7 +107,7 @@ def symbol_spot(indexed: IndexedTree, symbol: Symbol) -> Spot:
 
 
 def symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> list[tuple[int, Symbol]]:
-    """The symbols of that qualified name (with `exact`) or whose name ends so, each with its tree's number."""
+    """Returns the symbols whose name ends in `name` (with `exact`: is `name`), each with the number of its tree."""
     pairs: list[tuple[int, Symbol]] = []
     for number, indexed in enumerate(trees):
         store = indexed.store
@@ -114,9 +117,10 @@ def symbols_called(trees: Sequence[IndexedTree], name: str, *, exact: bool) -> l
 
 
 def public_symbols(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbol, PythonDefinition]]:
-    """What a public Python name ("torch.nn.Conv2d", "nn.Conv2d", "F.relu") leads to: symbols with their tree's number.
+    """Returns the symbols that a public Python name ("torch.nn.Conv2d", "nn.Conv2d", "F.relu") leads to.
 
-    As Python's own look-up would find it, with the imports that hand it on. Empty for a name that is no dotted one.
+    Each has the number of its tree, and the imports that lead to it, as Python's own lookup follows them. Empty for a
+    name that is not Python's.
     """
     if not is_python_name(name):
         return []
@@ -130,9 +134,9 @@ def public_symbols(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, S
 
 
 def file_candidate(trees: Sequence[IndexedTree], numbers: Sequence[int], path: str, line: int = 0) -> Candidate:
-    """A file that the trees of these numbers have: its length, its place in the first of them and in the others.
+    """Returns a file that the trees with these numbers have: its length, and its place in each of them.
 
-    With a `line` that line of it, in the trees whose file has as many.
+    With a `line`, the place is that line, in the trees whose file is long enough.
     """
     known = [trees[number].store.file(path) for number in numbers]
     lines = [each.lines if each is not None else 0 for each in known]
@@ -145,7 +149,7 @@ def file_candidate(trees: Sequence[IndexedTree], numbers: Sequence[int], path: s
 
 
 def symbol_candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]]) -> Candidate:
-    """A symbol that several trees may have, each with its number: its place in the first of them and in the others."""
+    """Returns a symbol that several trees may have, with its place in the first tree and in the others."""
     (number, symbol), *others = sorted(places, key=lambda place: place[0])
     also = tuple(symbol_spot(trees[n], s) for n, s in others)
     where = symbol_spot(trees[number], symbol)
@@ -153,9 +157,9 @@ def symbol_candidate(trees: Sequence[IndexedTree], places: Sequence[tuple[int, S
 
 
 def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
-    """Symbols with their tree's number, those of several trees that are one and the same together, in order.
+    """Group symbols that are the same in several trees. Each comes with the number of its tree; the order stays.
 
-    Overloads, the arms of an `#if` and the specialisations of one tree stay apart, so that none is lost.
+    Overloads, the arms of an `#if` and specialisations in one tree stay apart, so that none is lost.
     """
     groups: dict[tuple[object, ...], list[tuple[int, Symbol]]] = {}
     times: Counter[tuple[object, ...]] = Counter()
@@ -168,9 +172,9 @@ def merged(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) 
 
 
 def same_things(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbol]]) -> list[list[tuple[int, Symbol]]]:
-    """As `merged`, and what another tree has in the same file under the same name, with other parameters, with it.
+    """Group symbols like `merged`, and also symbols of other trees whose parameters differ.
 
-    For lists of what is called so: one thing at two versions is one result.
+    The file, name, kind and role must be equal. Lists of names use this: one thing at two versions is one result.
     """
     groups: list[list[tuple[int, Symbol]]] = []
     alike: dict[tuple[object, ...], list[list[tuple[int, Symbol]]]] = {}
@@ -189,7 +193,7 @@ def same_things(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbo
 
 
 def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree, list[IndexedTree]]]:
-    """Each tree with those before it that speak for the same paths: the first that has a file is the one shown."""
+    """Yields each tree with the earlier trees of its project. Only the first tree that has a file shows it."""
     earlier: list[IndexedTree] = []
     for indexed in trees:
         yield indexed, [other for other in earlier if project(other) == project(indexed)]
@@ -197,7 +201,7 @@ def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree,
 
 
 def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> list[str]:
-    """Qualified names of the indexes that are closest to `asked`, best first; empty where nothing is like it."""
+    """Returns the indexed names that are closest to `asked`, best first; empty if none is like it."""
     scores: dict[str, int] = {}
     python = is_python_name(asked)
     last = asked.replace(".", "::").rsplit("::", 1)[-1] or asked
@@ -211,9 +215,9 @@ def nearest_names(trees: Sequence[IndexedTree], asked: str, count: int = 5) -> l
 
 
 def changed(indexed: IndexedTree, path: str) -> bool:
-    """Whether the file differs from what was indexed; only a folder used in place can.
+    """Whether a file differs from the text that was indexed. Only a folder that is used in place can differ.
 
-    Raises OSError where a broken disk, or a limit, does not let anybody know.
+    Raises OSError if a broken disk, or a limit, makes it impossible to know.
     """
     if indexed.checkout is None or not is_in_place(indexed.checkout):
         return False
@@ -230,9 +234,10 @@ def changed(indexed: IndexedTree, path: str) -> bool:
 
 
 def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefix: bool) -> list[tuple[Symbol, Spot]]:
-    """Definitions called `asked`, then (with `prefix`) those that begin so; of files that no tree here has.
+    """Returns the atlas's definitions called `asked`, then (with `prefix`) those whose name begins with it.
 
-    None where a checkout of PyTorch is among the trees: it knows better, and has the text.
+    Only files that no tree here has. Empty if a checkout of PyTorch is among the trees: the checkout is more exact, and
+    it has the text.
     """
     if any(indexed.checkout is not None and project(indexed) == "pytorch" for indexed in trees) or not trees:
         return []
@@ -243,7 +248,7 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
             if len(symbols) < limit and name != asked:
                 symbols += atlas.symbols_named(name)
     except PtexploreError:
-        return []  # it only ever adds
+        return []  # the atlas only adds to the results
     fits = any(indexed.checkout is None and indexed.tree.info.commit == atlas.commit for indexed in trees)
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, "matches" if fits else "version-skew")
     precision = decide(info.relation)
@@ -259,5 +264,5 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
 
 @lru_cache(maxsize=1)
 def _shipped_atlas() -> Atlas:
-    """Opened once: a palette asks it with every letter."""
+    """Open the atlas once: the palette needs it for every letter that you type."""
     return Atlas.open()

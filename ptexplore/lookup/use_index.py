@@ -1,7 +1,7 @@
-"""Who uses each thing that is defined in many files, as `refs` finds it: gathered by file, told by name.
+"""Gathers the uses in the files of a site, file by file, and gives them by name, as `refs` finds them.
 
-view/site/uses.py says what an entry holds. The uses are of the name; its spelling at a use says whether that can be
-of one definition. Calls, bases and overrides go by the rule that links follow (lookup/link_targets.py).
+view/site/uses.py describes the entry of a name. Uses are found by name; the spelling of a use says whether it can mean a
+certain definition. Calls, bases and overrides follow the rule for links (lookup/link_targets.py).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from ptexplore.safe_text import clean
 from ptexplore.source.canonical import is_made
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 
-LISTED = 300  # lines of one name that are listed
-TEXT = 140  # characters of a line
+LISTED = 300  # lines that are listed for one name
+TEXT = 140  # characters of a line that are shown
 _LETTERS = {"call": "c", "address": "a", "override": "o", "inherit": "i", "macro": "m", "yaml": "y", "import": "p"}
 REGISTRATION = "r"
-_ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # what a line says of several uses on it
+_ORDER = {letter: number for number, letter in enumerate("racoimyp")}  # the first that a line has counts
 _CALLER = frozenset({"function", "macro"})
 
-At = tuple[str, int]  # a definition by its path and line
+At = tuple[str, int]  # the path and line of a definition
 
 
 class LineOfUse(NamedTuple):
-    """A line that uses a name: `kind` is a letter of `_LETTERS`, `inside` the function around it, "" where none is."""
+    """A line that uses a name. `kind` is a letter (view/site/uses.py). `inside` is the function around the line, or ""."""
 
     line: int
     kind: str
@@ -54,17 +54,17 @@ class LineOfUse(NamedTuple):
 
 
 class CalledPlace(NamedTuple):
-    """A definition at the other end of a call, or of an inheritance: by name where it is a choice among `choices`."""
+    """A definition that is called, or inherited from. If it is one of several `choices`, it has only a name."""
 
     name: str
     at: At | None
-    line: int  # of the call, in the caller's file
+    line: int  # the line of the call in the caller's file
     choices: int = 1
     sure: bool = True
 
 
 class CallingPlace(NamedTuple):
-    """A function that calls: where it is defined, and the line of its call; `at` has line 0 for a file's own calls."""
+    """A function that calls: its definition, and the line of its call. `at` has line 0 for a file's own calls."""
 
     name: str
     at: At
@@ -73,7 +73,7 @@ class CallingPlace(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a use is written: its spelling, what a semantic reader resolved it to, what its line says of it."""
+    """How a use is written: its spelling, the target that a semantic reader found, and the reading of its line."""
 
     spelling: str
     target: str | None
@@ -83,9 +83,9 @@ class Way(NamedTuple):
 
 @dataclass(slots=True)
 class UsesOfFile:
-    """What one file uses: by name, each with kind, way of writing and lines; calls by caller; bases by class.
+    """The uses in one file: by name, with kind, spelling and lines; the calls by caller; the bases by class.
 
-    `lines` has the function around each of these lines with its text; None for a file whose text is not shown.
+    `lines` has, for each line with a use, the function around it and its text; None for a file whose text is not shown.
     """
 
     path: str
@@ -97,17 +97,17 @@ class UsesOfFile:
 
 
 def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[str], *, on_site: bool) -> UsesOfFile:
-    """The uses in one file of the names that are `wanted`; their lines alone where the file is not `on_site`.
+    """Gather the uses in one file of the names in `wanted`. A file that is not `on_site` gives only its line numbers.
 
-    `text` is None where the file is not the one that was indexed.
+    `text` is None if the file differs from the one that was indexed.
     """
     gathered = UsesOfFile(path, with_text=text is not None)
     names = reader.names
     uses = [use for use in names.uses(path) if use.kind in _LETTERS]
     file = reader.of_file(path, text)
     shown = text is not None and on_site
-    local = file.local_names() if shown else frozenset()  # all of them at once: the calls ask, too
-    soles: dict[At, str] = {}  # the one thing that a name on a line can mean, where it is called
+    local = file.local_names() if shown else frozenset()  # all at once: the calls need them, too
+    soles: dict[At, str] = {}  # by name and line of a call: the only thing that it can mean
     for use in uses:
         if use.name not in wanted:
             continue
@@ -128,13 +128,13 @@ def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[
 
 
 def _ways(file: FileReader, path: str, use: SiteUse) -> Iterable[tuple[Way, list[int]]]:
-    """The lines of a use by what they say of it."""
+    """Group the lines of a use by the reading of each line."""
     spelled = spelling(use.name, use.text, python=path.endswith(PYTHON))
     return [(Way(spelled, use.target, reading), lines) for reading, lines in file.read_lines(use).items()]
 
 
 def _around(symbols: Sequence[SiteDefinition], kinds: frozenset[str], lines: int) -> list[SiteDefinition | None]:
-    """For each line the innermost definition of these kinds around it."""
+    """Returns the innermost definition of these kinds around each line."""
     around: list[SiteDefinition | None] = [None] * lines
     wanted = [symbol for symbol in symbols if symbol.kind in kinds and not symbol.declared]
     for symbol in sorted(wanted, key=lambda symbol: (symbol.begin, -symbol.end_line)):
@@ -161,9 +161,9 @@ def _add_calls(
     gathered: UsesOfFile, reader: UseReader, uses: Sequence[SiteUse], local: Collection[str],
     symbols: Sequence[SiteDefinition], around: Sequence[SiteDefinition | None], soles: Mapping[At, str],
 ) -> None:  # fmt: skip
-    """The first call of each definition in each function.
+    """Add the first call of each definition in each function.
 
-    Where no link says what a call means, what it alone can mean does (`soles`, by name and line): so a base's members.
+    If the link is not sure, the only possible meaning (`soles`, by name and line) decides. This finds members of bases.
     """
     path, names = gathered.path, reader.names
     scopes = [] if path.endswith(PYTHON) else scopes_by_line(symbols, len(around))
@@ -204,7 +204,7 @@ def _add_bases(
     symbols: Sequence[SiteDefinition],
     lines: int,
 ) -> None:
-    """What each class inherits from."""
+    """Add the bases of each class."""
     inherits = [use for use in uses if use.kind == "inherit"]
     if not inherits:
         return
@@ -237,7 +237,7 @@ def _called(use: SiteUse, meant: Meaning, line: int, *, sure: bool) -> CalledPla
 
 
 class SiteUses:
-    """Everything that the files of a site use, by name. `pages` are the URLs of its files by path."""
+    """All uses in the files of a site, by name. `pages` has the URL of each file by its path."""
 
     def __init__(self, reader: UseReader, pages: Mapping[str, str]) -> None:
         self._reader = reader
@@ -246,15 +246,15 @@ class SiteUses:
         self._pages = pages
         self._uses: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
         self._elsewhere: defaultdict[str, list[tuple[str, str, Way, list[int]]]] = defaultdict(list)
-        self._lines: dict[str, dict[int, tuple[str, str]]] = {}  # by path: the function around a line, its text
-        self._rows: dict[tuple[str, int, Way], tuple[str, str]] = {}  # what a row is, and the text of its line
+        self._lines: dict[str, dict[int, tuple[str, str]]] = {}  # by path and line: function around it, text
+        self._rows: dict[tuple[str, int, Way], tuple[str, str]] = {}  # a row's name and context; its line's text
         self._callers: defaultdict[At, list[CallingPlace]] = defaultdict(list)
         self._callees: defaultdict[At, list[CalledPlace]] = defaultdict(list)
         self._bases: defaultdict[At, list[CalledPlace]] = defaultdict(list)
         self._derived: defaultdict[At, list[CallingPlace]] = defaultdict(list)
 
     def take(self, file: UsesOfFile) -> None:
-        """Take what one file uses."""
+        """Add the uses of one file."""
         uses = self._elsewhere if file.lines is None else self._uses
         for name, letter, way, numbers in file.uses:
             uses[name].append((file.path, letter, way, numbers))
@@ -270,7 +270,10 @@ class SiteUses:
                 self._derived[place].append(CallingPlace(name, at, called.line, called.sure))
 
     def take_rows(self, rows: Iterable[Dialect], lines: Mapping[At, str]) -> None:
-        """Take rows that register a function, or that are of a name: of those on pages of the site with their text."""
+        """Add rows that register a function, or that have a C++ name.
+
+        `lines` has the text of each line on a page of the site.
+        """
         for row in rows:
             text = lines.get((row.path, row.line))
             named = [row.target] if row.target else []
@@ -286,7 +289,7 @@ class SiteUses:
                 self._rows.setdefault((row.path, row.line, way), (detail, _shortened(text)))
 
     def names(self) -> list[str]:
-        """The names that have an entry: something uses them, or a definition that bears one calls or inherits."""
+        """Returns the names that get an entry: they are used, or a definition with that name calls or inherits."""
         calling = {
             symbol.name
             for path in self._pages
@@ -296,7 +299,7 @@ class SiteUses:
         return sorted(calling.union(self._uses))
 
     def entry(self, name: str) -> NameEntry:
-        """All that is told of one name."""
+        """Returns the facts that the site shows about one name."""
         definitions = [place for place in self._names.places(name) if place.path in self._pages]
         definitions.sort(key=lambda place: (place.definition.declared, is_made(place.path), place.tree))
         defined = {place.definition.qualified for place in definitions if not place.definition.declared}
@@ -372,7 +375,7 @@ class SiteUses:
     def _overrides(
         self, definition: SiteDefinition, saying: set[str], silent: Sequence[LinkTarget]
     ) -> tuple[list[CallingPlace], list[CallingPlace]]:
-        """What overrides a member function in a class below its own; what one that says so overrides."""
+        """Returns the functions that override a member function in classes below, and those that it overrides."""
         unsaid = [
             CallingPlace(
                 place.definition.qualified, (place.path, place.definition.line), place.definition.line, sure=True
@@ -395,7 +398,7 @@ class SiteUses:
 
     @remembered
     def _classes_below(self, qualified: str) -> set[str]:
-        """The qualified names of the classes that are sure to inherit from this one, at any depth."""
+        """Returns the qualified names of all classes that certainly inherit from this one, at any depth."""
         names: set[str] = set()
         pending = self._class(qualified)
         while pending:
@@ -407,7 +410,7 @@ class SiteUses:
 
     @remembered
     def _classes_above(self, qualified: str) -> set[str]:
-        """The qualified names of the classes that this one is sure to inherit from, at any depth."""
+        """Returns the qualified names of all classes that this one certainly inherits from, at any depth."""
         names: set[str] = set()
         pending = self._class(qualified)
         while pending:
@@ -418,7 +421,7 @@ class SiteUses:
         return names
 
     def _same_in(self, definition: SiteDefinition, classes: set[str]) -> list[CallingPlace]:
-        """The functions of a definition's name in these classes."""
+        """Returns the functions with the name of a definition in these classes."""
         by_class = self._members(definition.name) if classes else {}
         return [
             CallingPlace(
@@ -430,7 +433,7 @@ class SiteUses:
 
     @remembered
     def _members(self, name: str) -> dict[str, list[LinkTarget]]:
-        """The functions of a name by what they are members of."""
+        """Returns the functions with that name, by their container."""
         by_class: defaultdict[str, list[LinkTarget]] = defaultdict(list)
         for place in self._names.places(name):
             if place.definition.kind == "function":
@@ -439,7 +442,7 @@ class SiteUses:
 
 
 class _Spellings:
-    """The ways in which one name is written, by number; a definition's are looked up by its container."""
+    """The spellings of one name, by number. Those that can mean a definition are found by its container."""
 
     def __init__(self, name: str, reader: UseReader, overriding: OverrideReader) -> None:
         self._name = name
@@ -447,8 +450,8 @@ class _Spellings:
         self._bearers = reader.bearers(name)
         self._ways: list[tuple[bool, Way]] = []
         self._numbers: dict[tuple[bool, Way, bool], int] = {}
-        self._overriders: list[tuple[int, str]] = []  # with the name of each
-        # Those that name no container of C++, by whether they are Python's; and those that a semantic reader resolved.
+        self._overriders: list[tuple[int, str]] = []  # each with the qualified name of the function
+        # Spellings without a C++ container, by whether they are Python; then spellings that a semantic reader resolved.
         self._open: dict[bool, list[tuple[int, str]]] = {False: [], True: []}
         self._targeted: list[tuple[int, bool, str, str]] = []
         self._by_last: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -457,7 +460,7 @@ class _Spellings:
         self._fitting: dict[tuple[str, bool, bool, bool], tuple[list[int] | None, list[int] | None]] = {}
 
     def number(self, way: Way, *, python: bool, overriding: bool) -> int:
-        """The number of a way; an overriding function's spelling is its own qualified name."""
+        """Returns the number of a spelling. For a function that overrides, the spelling is its own qualified name."""
         spelled, target = way.spelling, way.target
         if overriding:
             self.overriding.add(spelled)
@@ -480,15 +483,15 @@ class _Spellings:
         return number
 
     def way(self, number: int) -> Way:
-        """The way of a number."""
+        """Returns the spelling with that number."""
         return self._ways[number][1]
 
     def own(self, definition: SiteDefinition) -> list[int]:
-        """The numbers of the ways in which a definition itself says that it overrides a function: no use of it."""
+        """Returns the numbers of the spellings in which a definition itself says `override`. They are no uses of it."""
         return [number for number, spelled in self._overriders if spelled == definition.qualified]
 
     def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
-        """The numbers of the functions of other classes that override a member function, and of those that may."""
+        """Returns the numbers of the functions in other classes that override a member function or may."""
         own = (definition.container.rstrip(":"),)
         told = [(number, self._overriding.overrides(other, own)) for number, other in self._overriders]
         return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
@@ -496,8 +499,10 @@ class _Spellings:
     def fitting(
         self, definition: SiteDefinition, *, python: bool, member: bool
     ) -> tuple[list[int] | None, list[int] | None]:
-        """The numbers of the ways that can mean a definition, None where all can; and of those that mean nothing else,
-        None where nothing tells. Every way has its number by then.
+        """Returns the spellings that can mean a definition, and those that can mean nothing else, as numbers.
+
+        The first is None if every spelling can mean it; the second is None if that is not known. All spellings must
+        have their numbers before.
         """
         key = (definition.qualified, python, member, definition.kind in VALUES)
         if key not in self._fitting:
@@ -514,13 +519,13 @@ class _Spellings:
             numbers = list(range(len(self._ways)))
         else:
             numbers = [n for n, of_py, text, to in self._targeted if fits(asked, ".py" if of_py else "", text, to)]
-            # What one language writes cannot mean what is defined in the other, unless somebody resolved it.
+            # A spelling in one language cannot mean a definition in the other, unless a semantic reader resolved it.
             numbers += [n for n, text in self._open[python] if fits(asked, ".py" if python else "", text)]
             last = definition.container.rstrip(":").rpartition("::")[2]
             numbers += [number for number, text in self._by_last.get(last, ()) if fits(asked, "", text)]
         meant = (without_constructor(definition.qualified),)
         kept = [number for number in sorted(set(numbers).difference(self.own(definition))) if self._may(number, meant)]
-        sole = meant if definition.kind not in VALUES else ()  # for a value its name alone speaks
+        sole = meant if definition.kind not in VALUES else ()  # for a value, only its name speaks
         ways = self._ways
         certain = [n for n in kept if ways[n][1].target is not None or ways[n][1].reading.sole in sole]
         return None if len(kept) == len(self._ways) else kept, certain
@@ -531,15 +536,15 @@ class _Spellings:
 
 
 class _Counts:
-    """On how many lines a name is used, by the ways in which it is written."""
+    """The number of lines that use a name, by spelling."""
 
     def __init__(self) -> None:
         self._at: defaultdict[str, dict[int, frozenset[int]]] = defaultdict(dict)  # by path and line
         self._lines: Counter[int] = Counter()
-        self._several: Counter[frozenset[int]] = Counter()  # lines that write it in several ways, by these
+        self._several: Counter[frozenset[int]] = Counter()  # lines with several spellings, by the set of spellings
 
     def take(self, number: int, path: str, lines: Sequence[int]) -> None:
-        """Take the lines of one file that write it in the way of this number."""
+        """Add the lines of one file with the spelling of this number."""
         alone = frozenset((number,))
         taken = self._at[path]
         for line in lines:
@@ -548,7 +553,7 @@ class _Counts:
                 taken[line] = before | alone
 
     def close(self) -> None:
-        """Everything was taken."""
+        """Sum up, after all lines were added."""
         together: Counter[frozenset[int]] = Counter()
         for taken in self._at.values():
             together.update(taken.values())
@@ -559,16 +564,16 @@ class _Counts:
 
     @remembered  # one file may define a name a thousand times, and use it as often
     def _in_file(self, path: str) -> Counter[frozenset[int]]:
-        """How many lines of a file write it in just these ways."""
+        """Returns how many lines of a file have exactly each set of spellings."""
         return Counter(self._at[path].values()) if path in self._at else Counter()
 
     @lazy
     def all(self) -> int:
-        """The lines that have the name, however it is written."""
+        """The number of lines with the name, in any spelling."""
         return sum(map(len, self._at.values()))
 
     def of(self, fitting: Sequence[int] | None, only: str = "") -> int:
-        """The lines that are written in one of these ways; None: in any. With `only`, those of that file."""
+        """Count the lines with one of these spellings (None: any spelling); `only` in that file, if it is given."""
         if only:
             if fitting is None:
                 return len(self._at.get(only, ()))
@@ -582,22 +587,22 @@ class _Counts:
 
 
 class _Same:
-    """How many definitions of one name are called just so; on the site or not."""
+    """The number of definitions of one name with the same qualified name, on the site or not."""
 
     def __init__(self, places: Sequence[LinkTarget]) -> None:
         self._by_name = by_qualified(places) if len(places) > 1 else {}
 
     @remembered  # one file may define a name a thousand times
     def count(self, qualified: str, only: str) -> int:
-        """Of a qualified name; `only` is the file that alone sees the one that is asked about, if one does."""
+        """Returns the count for a qualified name. `only` is the file that sees it, if no other file does."""
         return count_definitions(self._by_name.get(qualified, ()), only) or 1
 
 
 class DefinitionRow(NamedTuple):
-    """What is told of one definition of a name; `fitting` are the ways of writing that can mean it, None: all of them;
-    `certain` those that can mean nothing else, None where nothing tells them apart.
+    """The facts about a definition of a name.
 
-    `used` and `sure` count the lines of both, as `refs` does: also those that are not on the site.
+    `fitting` are the numbers of the spellings that can mean it (None: all). `certain` are those that can mean nothing
+    else (None: not known). `used` and `sure` count the lines of both as `refs` does, on the site or not.
     """
 
     qualified: str
@@ -612,21 +617,22 @@ class DefinitionRow(NamedTuple):
     more_callers: int
     callees: list[CalledPlace]
     more_callees: int
-    is_own: bool  # it is seen in its own file alone
-    same: int  # definitions that are called just so
+    is_own: bool  # only its own file sees it
+    same: int  # number of definitions with the same qualified name
     bases: list[CalledPlace]
     derived: list[CallingPlace]
     overridden_by: list[CallingPlace]
     overrides: list[CallingPlace]
-    overridden: int  # lines of functions that override it, or may: no uses, and nothing else is meant
-    may_override: int  # those of them that may: not all bases of their classes are known
-    is_sole: bool  # nothing else bears the name
-    aside: int  # lines that are no uses, and mean nothing else: its own that say `override`, less those that do not
+    overridden: int  # lines of functions that override it or may; they are no uses, and mean nothing else
+    may_override: int  # the part of these that only may: not all bases of their classes are known
+    is_sole: bool  # nothing else has the name
+    aside: int  # lines that are no uses and mean nothing else: where it says `override` itself, less silent overrides
 
 
 class NameEntry(NamedTuple):
-    """What is told of one name: uses by file, best first; how many lines and files are left out; how many lines have
-    the name, on the site or not.
+    """The facts about one name: its uses by file, the best files first.
+
+    `more` counts the lines and files that are left out. `used` counts the lines with the name, on the site or not.
     """
 
     name: str
@@ -634,16 +640,16 @@ class NameEntry(NamedTuple):
     more: tuple[int, int]
     used: int
     definitions: list[DefinitionRow]
-    resolved: list[int]  # the ways of writing of which a semantic reader says what they mean
-    outside: list[tuple[str, list[tuple[int, int]]]]  # lines of files that are not on the site, each with its way
-    outside_more: tuple[int, int]  # lines and files of those that are left out
+    resolved: list[int]  # the spellings that a semantic reader resolved
+    outside: list[tuple[str, list[tuple[int, int]]]]  # lines of files off the site, each with its spelling
+    outside_more: tuple[int, int]  # lines and files of `outside` that are left out
 
 
 Line = TypeVar("Line", bound=tuple[int, int])
 
 
 def _listed(by_file: Mapping[str, Collection[Line]], near: str) -> tuple[list[tuple[str, list[Line]]], tuple[int, int]]:
-    """The files that are listed, with all their lines but in the last; how many lines and files are left out."""
+    """Returns the files and lines that are listed, up to the limit; and how many lines and files are left out."""
     files: list[tuple[str, list[Line]]] = []
     room = LISTED
     lines_left = files_left = 0

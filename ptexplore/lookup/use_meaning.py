@@ -1,8 +1,8 @@
-"""What one use of a name can mean, beyond how it is spelled: the one name that its place leaves, and its arguments.
+"""Decides what one use of a name can mean, from the place of the use and its number of arguments.
 
-`refs`, `browse` and the site tell certain uses from possible ones by this module, so that their numbers agree. A use is
-certain where C++'s own look-up, as far as it can be read in the text, leaves one qualified name. What is called through
-an object is of its class, where the function around the call declares the object; else it stays possible.
+`refs`, `browse` and the site separate certain uses from possible ones with this module, so that their numbers agree. A
+use is certain if C++'s own lookup, as far as the text shows it, leaves only one qualified name. A call through an
+object belongs to the object's class, if the function around the call declares the object; else it stays possible.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from ptexplore.lookup.link_targets import (
 from ptexplore.source.canonical import is_test_file
 from ptexplore.store.index.site import SiteDefinition, SiteUse
 
-MANY = 99  # arguments: as many as anybody likes
+MANY = 99  # stands for any number of arguments
 _ANY = (0, MANY)
 _BRACKETS = frozenset("<>([{")
 _NOTHING = re.compile(r"\(\s*(?:void\s*)?\)")
-_SPAN = 4000  # letters of a call that are looked at
+_SPAN = 4000  # letters of a call that are read
 _FEW = re.compile(r"\(\s*(?:(?P<some>[a-z_]\w*(?:\.\w+)*(?:\s*,\s*[a-z_]\w*(?:\.\w+)*)*)\s*)?\)")
 _SIGN = re.compile(r"""[()\[\]{},"'#]|//|/\*""")
 _LITERAL_OR_BRACKET = re.compile(rf"{COMMENT_OR_STRING.pattern}|[()\[\]{{}}]", re.DOTALL)
@@ -50,7 +50,7 @@ _MACRO_ALONE = re.compile(r"[A-Z][A-Z0-9_]+\s*(?:\(.*\))?", re.DOTALL)
 _CALLABLE = frozenset({*CLASSES, "function", "macro", "variable", "typedef", "concept", "member"})
 _TYPES = frozenset({*CLASSES, "enum", "typedef", "concept"})
 _LEVELS = 12  # of bases above a class
-# The standard library has functions of these names, which a call without a qualifier finds through its arguments.
+# The standard library has functions with these names. A call without a qualifier finds them through its arguments.
 _OF_STD = words(
     """abs accumulate acos acosh advance all_of any_of arg asin asinh atan atan2 atanh back_inserter begin bind cbegin
     ceil cend copy copysign cos cosh count data distance empty end equal erf erfc exchange exp exp2 expm1 fabs fill find
@@ -60,11 +60,10 @@ _OF_STD = words(
     sin sinh size sort sqrt swap tan tanh tgamma tie to_string transform trunc unique visit"""
 )
 
-_OBJECT = re.compile(
-    r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*"
-)  # what a use through a variable is written as
-# A declaration: the class, `*` and `&`, and the name; where several are declared at once, the others; what a variable
-# is made by; and one whose class is not read (a template's, `auto`, what a lambda captures, what is taken apart).
+_OBJECT = re.compile(r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*")  # the text of a use through a variable
+# Expressions for declarations. `_DECLARED`: the class, `*` and `&`, and the name. `_ANOTHER`: further names of the same
+# declaration. `_MADE`: the call that makes a variable. `_UNREAD` and `_TAKEN_APART`: declarations whose class is not
+# read (a template's, `auto`, captures of a lambda, structured bindings).
 _DECLARED = re.compile(
     r"(?:\A|(?<=[;{}(,])|\bconst\b)\s*(?:(?:static|constexpr|thread_local|const)\s+)*"
     r"(?P<kind>(?:\w+::)*[A-Za-z_]\w*)(?P<sign>[\s&*]+)(?P<name>[A-Za-z_]\w*)\b(?=\s*(?:[;=({,)]|:(?!:)))"
@@ -78,7 +77,7 @@ _TAKEN_APART = re.compile(r"\bauto[\s&]*\[(?P<names>[^\[\]]*)\]\s*[=:]")
 _GIVEN_NAME = re.compile(r"\b(?:typename|class)\s+(?:\.\.\.\s*)?(\w+)\s*[,>=]|\busing\s+(\w+)\s*=")
 _USING_NAME = re.compile(r"\busing\s+(?:::)?((?:\w+::)+)(\w+)\s*;")
 _USING_NAMESPACE = re.compile(r"\busing\s+namespace\s+(?:::)?((?:\w+::)*\w+)\s*;")
-_BY_CALL = "()"  # the sign of a variable that is made by what looks like a call: a class's name, or a function's
+_BY_CALL = "()"  # the sign of a variable that is made by something like a call: of a class or of a function
 Declared = Mapping[str, list[tuple[int, str, str]]]  # by name: the line, the class as it is written, the sign
 _STATEMENTS = frozenset(
     {"return", "delete", "else", "throw", "case", "goto", "co_return", "co_yield", "new", "typename", "auto"}
@@ -88,7 +87,10 @@ Arguments = tuple[int, int]  # the fewest and the most
 
 
 class Reading(NamedTuple):
-    """What a line says of a use on it: what alone it can mean, None where that is not known; how many arguments."""
+    """What a line says of a use on it.
+
+    `sole` is the only name that the use can mean, or None if that is not known. `given` is the number of its arguments.
+    """
 
     sole: str | None = None
     given: Arguments | None = None
@@ -101,9 +103,9 @@ PLAIN = Reading()
 
 
 def arguments_given(line: str, following: Callable[[], str], name: str) -> Arguments | None:
-    """How many arguments the calls of `name` on a line are given; None where that cannot be read.
+    """Returns the fewest and the most arguments that the calls of `name` on a line pass, or None if unreadable.
 
-    `following` gives the lines that follow. Several calls on one line are taken together.
+    `following` gives the lines after it. Several calls on one line are taken together.
     """
     low, high = MANY, -1
     for given in _calls_on(line, name):
@@ -114,9 +116,12 @@ def arguments_given(line: str, following: Callable[[], str], name: str) -> Argum
     return (low, high) if high >= 0 else None
 
 
-@lru_cache(maxsize=65536)  # of two lines with calls that a site has, one was read before
+@lru_cache(maxsize=65536)  # half of the lines with calls on a site were already read
 def _calls_on(line: str, name: str) -> list[Arguments | str | None]:
-    """The arguments of each call of `name` on a line; a text, which goes on below, where the line does not tell."""
+    """Returns the arguments of each call of `name` on a line.
+
+    If the call goes on below the line, this is the text of the call instead.
+    """
     calls: list[Arguments | str | None] = []
     at = line.find(name) if name.isidentifier() else -1
     while at >= 0:
@@ -124,7 +129,7 @@ def _calls_on(line: str, name: str) -> list[Arguments | str | None]:
         before, after = line[at - 1 : at], line[end : end + 1]
         at = line.find(name, end)
         if before == "_" or before.isalnum() or after == "_" or after.isalnum():
-            continue  # a part of another name
+            continue  # part of another name
         rest = line[end:].lstrip()
         few = _FEW.match(rest)
         if few is not None:
@@ -138,7 +143,7 @@ def _calls_on(line: str, name: str) -> list[Arguments | str | None]:
 
 
 def _counted(text: str) -> Arguments | None:
-    """How many arguments stand in the brackets that a text begins with, behind template arguments."""
+    """Returns the number of arguments in the brackets that a text begins with; template arguments may come first."""
     if text[:1] == "<":
         close = closing_of(text, 0)
         text = text[close + 1 :].lstrip() if close > 0 else ""
@@ -159,7 +164,7 @@ def _counted(text: str) -> Arguments | None:
 
 
 def _signs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Each match in the brackets that a text begins with, and in how many it is: in none the one that closes them."""
+    """Yields each match in the brackets that a text begins with, and its depth; 0 for the bracket that closes them."""
     depth = 0
     for match in pattern.finditer(text):
         depth += (match[0] in "([{") - (match[0] in ")]}")
@@ -169,8 +174,9 @@ def _signs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[
 
 
 def _pieces(text: str) -> list[tuple[int, int]] | None:
-    """The arguments in the brackets that a text begins with; None where they do not close, or hold a literal, a comment
-    or a directive.
+    """Returns where the arguments are in the brackets that a text begins with.
+
+    Returns None if the brackets do not close, or hold a literal, a comment or a directive.
     """
     begin = 1
     pieces: list[tuple[int, int]] = []
@@ -186,24 +192,25 @@ def _pieces(text: str) -> list[tuple[int, int]] | None:
 
 
 def _end_of_call(text: str) -> int:
-    """Behind the bracket that closes the one that a text begins with; -1 where none does. Literals and comments are
-    passed over, so that what stands behind the call need not be read.
+    """Returns the offset after the bracket that closes the first one, or -1.
+
+    Literals and comments are skipped. The text after the call is not read.
     """
     return next((match.end() for depth, match in _signs(_LITERAL_OR_BRACKET, text) if not depth), -1)
 
 
 def _number(inside: str, pieces: Sequence[str]) -> Arguments | None:
-    """How many arguments these are; a comma in angle brackets may part two of them, or two arguments of a template."""
+    """Returns how many arguments these pieces are. A comma in angle brackets may or may not separate two."""
     if len(pieces) == 1 and not pieces[0]:
         return 0, 0
     if any(piece.endswith("...") or _MACRO_ALONE.fullmatch(piece) for piece in pieces):
-        return None  # a pack, or a macro that may hold several
+        return None  # a parameter pack, or a macro that may hold several
     return min(len(split(inside)), len(pieces)) if "<" in inside else len(pieces), len(pieces)
 
 
 @lru_cache(maxsize=65536)
 def arguments_taken(signature: str, kind: str) -> Arguments:
-    """How many arguments a definition takes; any number where its signature does not say."""
+    """Returns how many arguments a definition takes; any number if its signature does not say."""
     if kind != "function" or not signature.startswith("(") or "#" in signature:
         return _ANY
     listed = _plain_list(signature)
@@ -224,7 +231,7 @@ def arguments_taken(signature: str, kind: str) -> Arguments:
 
 
 def _plain_list(signature: str) -> str | None:
-    """What a parameter list says without what stands in brackets inside of it; None where more must be looked at."""
+    """Returns a parameter list without the text in inner brackets, or None if brackets are left."""
     inside = signature[1:]
     while (shorter := NESTED.sub("", inside)) != inside:
         inside = shorter
@@ -238,7 +245,11 @@ def _meet(taken: Arguments, given: Arguments | None) -> bool:
 
 
 class Bearers:
-    """What bears one last name in C++, by qualified name: how many arguments each takes, which are members."""
+    """All C++ things with one last name, by qualified name.
+
+    `taken` are the numbers of arguments that each takes. `types` are the types among them, `members` the members of
+    classes. `all` has the names of Python things too.
+    """
 
     def __init__(self, names: DefinitionsByName, name: str) -> None:
         self._name = name
@@ -246,7 +257,7 @@ class Bearers:
         self.types: set[str] = set()
         self.all: set[str] = set()
         self.places: dict[str, list[tuple[str, SiteDefinition]]] = {}
-        known: dict[str, str] = {}  # of a container: most names are borne by many things in a few of them
+        known: dict[str, str] = {}  # by container: most names belong to many things in a few containers
         for path, _tree, definition in names.places(name):
             kind, container = definition.kind, definition.container
             if container not in known:
@@ -274,7 +285,7 @@ class Bearers:
 
     @property
     def are_types(self) -> bool:
-        """Whether only classes, with their constructors, and other types bear the name in C++."""
+        """Whether only types, and constructors of classes, have the name in C++."""
         return all(
             definition.kind in _TYPES or definition.qualified != qualified
             for qualified, places in self.places.items()
@@ -282,42 +293,42 @@ class Bearers:
         )
 
     def others(self, qualified: str) -> bool:
-        """Whether something else bears the name, in Python or in C++."""
+        """Whether something else has the name, in Python or in C++."""
         return bool(self.all - {qualified})
 
     def are_all(self, meant: Collection[str]) -> bool:
-        """Whether nothing but these names (`without_constructor`) bears it, in Python or in C++."""
+        """Whether nothing else than these names (`without_constructor`) has it, in Python or in C++."""
         return self._bearing.issubset(meant)
 
     @remembered
     def alone_in(self, qualified: str) -> frozenset[frozenset[str]]:
-        """Of what bears that qualified name, `alone_in` of each place: of the definitions, or of declarations alone."""
+        """Returns `alone_in` for each place of a qualified name: of its definitions, or else of its declarations."""
         places = self.places[qualified]
         defined = [place for place, definition in places if not definition.declared]
         return frozenset(map(alone_in, defined or [place for place, _definition in places]))
 
     def takes(self, qualified: str, given: Arguments | None) -> bool:
-        """Whether something of that name takes so many arguments; what is not known takes any."""
+        """Whether something with that qualified name takes so many arguments. An unknown signature takes any number."""
         return given is None or any(_meet(taken, given) for taken in self.taken.get(qualified, (_ANY,)))
 
     @remembered
     def free_taking(self, given: Arguments | None) -> frozenset[str]:
-        """What bears the name outside of classes and takes so many arguments, by qualified name."""
+        """Returns the qualified names outside of classes that take so many arguments."""
         return frozenset(q for q in self.taken if q not in self.members and self.takes(q, given))
 
     def told(self, given: Arguments | None) -> Arguments | None:
-        """A number of arguments, if anything of the name would not take it."""
+        """Returns the number of arguments if it excludes something with this name, else None."""
         if given is not None and given not in self._told:
             every = all(_meet(each, given) for taken in self.taken.values() for each in taken)
             self._told[given] = None if every else given
         return self._told[given] if given is not None else None
 
     def only(self, written: str, given: Arguments | None, *, types: bool) -> str | None:
-        """The one qualified name that a name with `written` before it ("native::") can mean; None where several can."""
+        """Returns the only qualified name that a name after `written` ("native::") can mean, or None."""
         key = (written, types, given)
         if key not in self._fitting:
             end = -len(self._name)
-            # Where both are qualified the last part of what stands before the name is the same.
+            # If both are qualified, the last parts of their qualifiers are the same.
             wanted: Iterable[str] = self._ends.get(_last_part(written), ()) if written else self.taken
             wanted = (q for q in wanted if not types or q in self.types)
             fitting = {q for q in wanted if (not written or agree(written, q[:end])) and self.takes(q, given)}
@@ -326,17 +337,17 @@ class Bearers:
 
 
 def _last_part(before: str) -> str:
-    """The last part of "at::native::"."""
+    """Returns the last part of "at::native::": "native"."""
     return before[:-2].rpartition("::")[2]
 
 
 def bearer(definition: SiteDefinition) -> str:
-    """The qualified name that the uses of a definition mean."""
+    """Returns the qualified name that the uses of a definition mean."""
     return without_constructor(definition.qualified)
 
 
 def without_constructor(qualified: str) -> str:
-    """The name that uses of a qualified name of C++ mean: a constructor is its class."""
+    """Returns the C++ name that uses of a qualified name mean: for a constructor this is its class."""
     container, _, name = qualified.rpartition("::")
     return container if container.rpartition("::")[2] == name else qualified
 
@@ -347,8 +358,9 @@ def without_constructor(qualified: str) -> str:
 class Bases(NamedTuple):
     """The classes that a class names as its bases, as far as they are known.
 
-    `is_whole`: all of them are, with their members; a template's members depend on its arguments. `may_be_more`: among
-    those that are not known may be one of these trees; what the standard library has inherits from none of these.
+    `is_whole` says that all bases are known with their members. It is False for a template, because its members
+    depend on its arguments. `may_be_more` says that an unknown base may be a class of these trees. A class of the
+    standard library is never one, and never inherits from one.
     """
 
     known: tuple[str, ...] = ()
@@ -356,15 +368,16 @@ class Bases(NamedTuple):
     may_be_more: bool = False
 
 
-# Whose names a namespace has by `using namespace` (c10/macros/Macros.h, torch/csrc/api/include/torch/types.h).
+# The namespaces whose names another one has by `using namespace` (c10/macros/Macros.h,
+# torch/csrc/api/include/torch/types.h).
 _USED = {"at": ("c10",), "caffe2": ("c10",), "torch": ("at", "c10")}
 _UNKNOWN = Bases(is_whole=False, may_be_more=True)
-# What is of the standard library, but for templates that stand for one of their arguments.
+# Names of the standard library, without the templates that stand for one of their arguments.
 _STANDS_FOR_ITSELF = re.compile(r"^(?:::)?std::(?!\w*(?:conditional|enable_if|type_identity|common_type)\b)(?!\w+_t\b)")
 
 
 class UseReader:
-    """Reads what the uses in files can mean. It keeps what it worked out; for one thread."""
+    """A reader of the meanings of uses in files. It keeps its results; use it in one thread."""
 
     def __init__(self, names: DefinitionsByName) -> None:
         self.names = names
@@ -373,23 +386,24 @@ class UseReader:
         self._bases: dict[str, Bases] = {}
         self._above: dict[str, tuple[Sequence[str], bool]] = {}
         self._inherits: dict[str, dict[tuple[str, int], list[SiteUse]]] = {}
-        self._file: FileReader | None = None  # the one that was asked for last
+        self._file: FileReader | None = None  # the last file that was asked for
 
     def bearers(self, name: str) -> Bearers:
-        """What bears a last name in C++."""
+        """Returns all C++ things with that last name."""
         if name not in self._bearers:
             self._bearers[name] = Bearers(self.names, name)
         return self._bearers[name]
 
     def definitions(self, name: str, qualified: Collection[str], only: str = "") -> int:
-        """How many definitions these qualified names of a last name have; a class's constructors are the class.
+        """Returns how many definitions these qualified names have; constructors count as their class.
 
-        `only` is the file that alone sees the one that is asked about, if one does.
+        `name` is their last part. `only` is the file that the definition asked about is visible in, if it is visible in
+        no other.
         """
         kept = {each for each in qualified if (bearer := without_constructor(each)) == each or bearer not in qualified}
         return sum(self._defined(name, each, only) for each in kept)
 
-    @remembered  # a name may have a thousand, each of which asks
+    @remembered  # a name may have a thousand definitions, and each of them asks
     def _defined(self, name: str, qualified: str, only: str) -> int:
         if name not in self._named:
             self._named[name] = by_qualified(self.names.places(name))
@@ -397,39 +411,43 @@ class UseReader:
 
     @remembered
     def meaning(self, name: str, qualified: str) -> Meaning | None:
-        """The definitions of a qualified name; None where they are too many to choose among."""
+        """Returns the definitions of a qualified name, or None if there are too many to choose from."""
         known = self.bearers(name).places.get(qualified, ())
         places = [LinkTarget(path, self.names.owner[path][0], definition) for path, definition in known]
         places = [place for place in places if not place.definition.declared] or places
         return Meaning(tuple(places), len(places) == 1) if 0 < len(places) <= MOST else None
 
     def of_file(self, path: str, text: str | None) -> FileReader:
-        """Reads the uses in one file; without its text only what the index says of it is known."""
+        """Returns a reader of the uses in one file. Without the text, only the facts of the index are known."""
         if self._file is None or not self._file.is_of(path, text):
-            self._file = FileReader(self, path, text)  # a page of the site asks for its links, and then for its uses
+            self._file = FileReader(self, path, text)  # a page of the site asks for its links, then for its uses
         return self._file
 
     def sole_row(self, target: str, name: str) -> str | None:
-        """The one qualified name that a row's target can mean ("at::native::add_kernel", "add_kernel")."""
+        """Returns the only qualified name that a row's target can mean, or None.
+
+        A target is "at::native::add_kernel" or "add_kernel".
+        """
         return self.bearers(name).only(target[: -len(name)].removeprefix("::"), None, types=False)
 
     def member(self, qualified: str, name: str) -> str | None:
-        """The qualified name of the member of that name in a class or its bases; None where that is not known."""
+        """Returns the qualified name of a member of a class or its bases, or None if it is not known."""
         return self._in_class(qualified, name, self.bearers(name)) or None
 
     def derives(self, qualified: str, bases: Collection[str]) -> bool | None:
-        """Whether a class has one of these among its bases, at any depth; None where a base of it is not known."""
+        """Whether a class has one of these among its bases, at any depth. None if a base of it is unknown."""
         above, whole = self.above(qualified)
         return True if any(base in above for base in bases) else False if whole else None
 
     def above(self, qualified: str) -> tuple[Sequence[str], bool]:
-        """The classes that a class is known to have among its bases, at any depth, nearest first; whether these are all
-        that are of these trees.
+        """Returns the known bases of a class at any depth, nearest first, and whether these are all.
+
+        Only bases in these trees count.
         """
         if qualified not in self._above:
             above: dict[str, None] = {}
             pending, is_whole = [qualified], True
-            for each in pending:  # it grows
+            for each in pending:  # the list grows while it is read
                 bases = self.bases_of(each)
                 is_whole = is_whole and not bases.may_be_more
                 further = [base for base in bases.known if base not in above and base != qualified]
@@ -439,7 +457,7 @@ class UseReader:
         return self._above[qualified]
 
     def in_scope(self, use: SiteUse, path: str, scope: str, given: Arguments | None) -> str | None:
-        """The one qualified name that a use in C++ can mean inside a scope; None where it may be another."""
+        """Returns the only qualified name that a C++ use can mean inside a scope, or None if there may be another."""
         bearers = self.bearers(use.name)
         through_object = ("." in use.text or "->" in use.text) and "operator" not in use.text
         own = through_object and use.text == f"this->{use.name}"
@@ -453,13 +471,13 @@ class UseReader:
     def _looked_up(
         self, use: SiteUse, path: str, scope: str, given: Arguments | None, bearers: Bearers, *, members_only: bool
     ) -> str | None:
-        """From the inside out, as C++ looks a name up; a class is looked through with its bases."""
+        """Look up a name from the inside out, as C++ does. A class is searched together with its bases."""
         inner, types = scope, use.kind in ("inherit", "type")
         while inner:
             if self.names.is_class(inner):
                 meant = self._in_class(inner, use.name, bearers)
                 if meant == "":
-                    return None  # a base that is not known may have it
+                    return None  # an unknown base may have it
                 if meant is not None:
                     return meant if bearers.takes(meant, given) else None
             elif not members_only and (meant := self._in_namespace(f"{inner}::{use.name}", path, bearers, types=types)):
@@ -482,7 +500,10 @@ class UseReader:
     def _free(
         self, meant: str, use: SiteUse, path: str, given: Arguments | None, bearers: Bearers, *, types: bool
     ) -> str | None:
-        """A function outside of classes is certain where no other one could be meant through the arguments' types."""
+        """Returns `meant` if it is certain.
+
+        A function outside of classes is certain if no other one can be found through the types of the arguments.
+        """
         if any(hardly_meant(folders, path) for folders in bearers.alone_in(meant)):
             return None
         if types:
@@ -492,7 +513,7 @@ class UseReader:
         return meant if bearers.takes(meant, given) else None
 
     def _in_class(self, qualified: str, name: str, bearers: Bearers, level: int = 0) -> str | None:
-        """The member of that name in a class or its bases; None where none has it, "" where that is not known."""
+        """Returns the member of a class or its bases; None if none of them has it, "" if that is not known."""
         member = f"{qualified}::{name}"
         if member in bearers.taken:
             return member
@@ -505,9 +526,9 @@ class UseReader:
         return meant.pop() if len(meant) == 1 else ""
 
     def bases_of(self, qualified: str) -> Bases:
-        """The classes that a class names as its bases."""
+        """Returns the classes that a class names as its bases."""
         if qualified not in self._bases:
-            self._bases[qualified] = _UNKNOWN  # what inherits from itself is not followed
+            self._bases[qualified] = _UNKNOWN  # a class that inherits from itself is not followed
             self._bases[qualified] = self._read_bases(qualified)
         return self._bases[qualified]
 
@@ -534,14 +555,16 @@ class UseReader:
         return Bases(tuple(known), is_whole, may_be_more)
 
     def _base(self, use: SiteUse, place: LinkTarget) -> str | None:
-        """The class that a class names as its base. In a template the name may be that of a parameter."""
+        """Returns the class that a base's name means, or None. In a template, the name may be a parameter."""
         definition = place.definition
         scope = definition.container.rstrip(":")
         return self.class_named(use, place.path, scope, elsewhere=not definition.template)
 
     def class_named(self, use: SiteUse, path: str, scope: str, *, elsewhere: bool) -> str | None:
-        """The class that a name means inside a scope: by C++'s look-up; with `elsewhere` also by a using directive:
-        PyTorch's own between its namespaces, or whichever brings the only class that is called so.
+        """Returns the class that a name means inside a scope, or None.
+
+        C++'s lookup decides. With `elsewhere`, a using directive may also bring the class: one between PyTorch's own
+        namespaces, or any directive if only one class has the name.
         """
         meant = self.in_scope(use, path, scope, None)
         if meant is None and elsewhere:
@@ -557,7 +580,7 @@ class UseReader:
         return meant if meant is not None and self.names.is_class(meant) else None
 
     def _inherited(self, path: str) -> dict[tuple[str, int], list[SiteUse]]:
-        """What the classes of a file inherit from, by their qualified name and first line."""
+        """Returns the bases that each class of a file names, by the class's qualified name and first line."""
         if path not in self._inherits:
             by_class: defaultdict[tuple[str, int], list[SiteUse]] = defaultdict(list)
             uses = [use for use in self.names.uses(path) if use.kind == "inherit"]
@@ -567,7 +590,7 @@ class UseReader:
             for use in uses:
                 for line in use.lines:
                     at = bisect_right(begins, line) - 1
-                    while at >= 0 and classes[at].end_line < line:  # the innermost one begins last
+                    while at >= 0 and classes[at].end_line < line:  # the innermost class begins last
                         at -= 1
                     if at >= 0:
                         by_class[classes[at].qualified, classes[at].begin].append(use)
@@ -576,7 +599,7 @@ class UseReader:
 
 
 class FileReader:
-    """Reads the uses in one file."""
+    """A reader of the uses in one file."""
 
     def __init__(self, reader: UseReader, path: str, text: str | None) -> None:
         self._reader = reader
@@ -585,8 +608,8 @@ class FileReader:
         self._text = text
         self._lines: list[str] | None = None
         self._scopes: list[str] | None = None
-        self._functions: list[tuple[int, int]] | None = None  # by line: where the innermost one begins and ends
-        self._declared: dict[int, tuple[Declared, Mapping[str, list[int]]]] = {}  # by where a function begins
+        self._functions: list[tuple[int, int]] | None = None  # by line: begin and end of the innermost one
+        self._declared: dict[int, tuple[Declared, Mapping[str, list[int]]]] = {}  # by the first line of a function
         self._types: dict[str, Set[str] | None] = {}
         self._used: list[str] | None = None
         self._names: tuple[Set[str], Mapping[str, Sequence[str]]] | None = None
@@ -594,14 +617,14 @@ class FileReader:
         self._hidden: dict[str, bool] = {}
 
     def is_of(self, path: str, text: str | None) -> bool:
-        """Whether this reads the uses in that file with that text."""
+        """Whether this reader is for that file with that text."""
         return (path, text) == (self._path, self._text)
 
     def members_meant(self, use: SiteUse, lines: Sequence[int]) -> Iterator[tuple[Meaning, list[int]]]:
-        """The members that a call through a variable means, with the lines where it means them.
+        """Yields the members that a call through a variable means, with the lines where it means them.
 
-        The function around a line declares the variable, and so its class; overloads of a member are a choice. A use
-        that is no such call, and a line where the class is not known, are left out.
+        The function around a line declares the variable and so gives its class. Overloads of a member are a choice.
+        Uses of another form, and lines where the class is not known, are left out.
         """
         if use.kind != "call" or self._python or not _OBJECT.fullmatch(use.text):
             return
@@ -611,11 +634,11 @@ class FileReader:
                 yield meant, told
 
     def read(self, use: SiteUse, line: int) -> Reading:
-        """What a line says of a use on it."""
+        """Returns what a line says of a use on it."""
         return next(iter(self.read_lines(use._replace(lines=[line]))))
 
     def read_lines(self, use: SiteUse) -> dict[Reading, list[int]]:
-        """The lines of a use, in order, by what each says of it."""
+        """Group the lines of a use by what each line says of it. The lines stay in order."""
         if use.target is not None or use.kind == "override":
             return {PLAIN: sorted(use.lines)}
         if self._python:
@@ -638,12 +661,12 @@ class FileReader:
         return by_reading
 
     def _in_scope(self, use: SiteUse, scope: str, given: Arguments | None) -> Reading:
-        """What is said of a use inside a scope with so many arguments."""
+        """Returns the reading of a use inside a scope, with so many arguments."""
         if _OBJECT.fullmatch(use.text) and not use.text.startswith("this->"):
             sole = self._reader.member(scope, use.name) if scope else None
             takes = sole is not None and self._reader.bearers(use.name).takes(sole, given)
             return Reading(sole if takes else None, given) if takes or given else PLAIN
-        if use.kind == "inherit":  # a base is looked up where the class stands, not inside of it
+        if use.kind == "inherit":  # a base is looked up in the scope around the class
             scope = scope.rpartition("::")[0]
         sole = self._reader.in_scope(use, self._path, scope, given)
         if sole is not None and use.text == use.name and self._is_hidden(use.name):
@@ -651,11 +674,11 @@ class FileReader:
         return Reading(sole, given) if sole or given else PLAIN
 
     def _class_of_object(self, use: SiteUse, line: int) -> str:
-        """The class of the object through which a use is written, where a line above declares it; "" where none does.
+        """Returns the class of the object that a use goes through, if a line above declares it; else "".
 
-        A variable or parameter of the function around the line, which has one declaration of that name there: a class
-        by its name, an object or a pointer as the use has it. Of `auto` only what a class's name makes is
-        read (`auto x = Foo(1);`), of templates nothing.
+        The object must be a variable or parameter of the function around the line. It must have only one type there: a
+        class by name, as an object or a pointer to fit the use. `auto` is read only if a class's name makes the object
+        (`auto x = Foo(1);`). Templates are not read.
         """
         written = _OBJECT.fullmatch(use.text) if use.kind == "call" and not self._python else None
         if written is None or self._text is None:
@@ -672,13 +695,13 @@ class FileReader:
             return ""
         last = kind.rpartition("::")[2]
         if any(called for _kind, _pointer, called in types) and not self._reader.bearers(last).are_types:
-            return ""  # a function may be called so, and give anything
+            return ""  # a function may have this name and return anything
         return self._class_named(kind, last, line)
 
     def _class_named(self, kind: str, last: str, line: int) -> str:
-        """The class that a declaration on a line names; "" where that may be another one, or none."""
+        """Returns the class that a declaration on a line names; "" if it may be another one, or no class."""
         known = self._names_of_types(last) if last == kind else frozenset[str]()
-        if known is None:  # a parameter of a template, or another name of a class
+        if known is None:  # a template's parameter, or an alias
             return ""
         if known:
             return next(iter(known)) if len(known) == 1 else ""
@@ -686,8 +709,9 @@ class FileReader:
         return self._reader.class_named(use, self._path, self._scope(line), elsewhere=True) or ""
 
     def _names_of_types(self, name: str) -> Set[str] | None:
-        """The classes that using declarations and directives of the file may make a name mean, none where they say
-        nothing; None where in this file the name is a template's parameter, or another name of a type.
+        """Returns the classes that a name may mean through using declarations and directives of the file.
+
+        Empty if they do not mention it. None if the name is a template's parameter in this file, or an alias of a type.
         """
         if name not in self._types:
             self._types[name] = None
@@ -702,10 +726,11 @@ class FileReader:
         return self._types[name]
 
     def _given_names(self) -> tuple[Set[str], Mapping[str, Sequence[str]]]:
-        """The names that the file gives to types itself: parameters of templates, aliases; and by each name that a
-        using declaration brings the scopes that it is brought from (`using c10::Scalar;`).
+        """Returns the names that the file itself gives to types, and the names that using declarations bring.
 
-        Of all names at once: a generated file has a thousand classes, and as many lines as all of them together.
+        The first are parameters of templates and aliases. The second have the scopes that each name is brought from
+        (`using c10::Scalar;`). All names are read at once: a generated file has a thousand classes, and reading it
+        again for each would take as many passes.
         """
         if self._names is None:
             text = self._text or ""
@@ -717,15 +742,16 @@ class FileReader:
         return self._names
 
     def _used_namespaces(self) -> list[str]:
-        """What the file uses whole: `using namespace c10;`."""
+        """Returns the namespaces that the file uses as a whole: `using namespace c10;`."""
         if self._used is None:
             self._used = _USING_NAMESPACE.findall(self._text or "")
         return self._used
 
     def _declared_around(self, line: int) -> tuple[Declared, Mapping[str, list[int]]]:
-        """What the innermost function around a line declares; and its `auto` and templates, whose class is not read.
+        """Returns the declarations in the innermost function around a line, and those whose class is not read.
 
-        By the name that is declared: the line of each. A function's text is read once.
+        The latter are `auto` and templates. Both are grouped by the declared name, with the line of each. The text of a
+        function is read only once.
         """
         if self._functions is None:
             functions = [s for s in self._reader.names.defined(self._path) if s.kind == "function" and not s.declared]
@@ -756,7 +782,7 @@ class FileReader:
                 ";",
                 "{",
                 "}",
-            ):  # no parameter
+            ):  # not a parameter
                 for name, sign, at in _declared_with(text, declaration.end()):
                     declared[name].append((line_at(at), kind, sign))
         made = {each.start("name"): each for each in _MADE.finditer(text) if _is_whole(text, each.end())}
@@ -778,7 +804,7 @@ class FileReader:
     def _read_python(self, use: SiteUse) -> Reading:
         before = use.text[: -len(use.name)]
         if before.count(".") > 1 and any(p.definition.container == before for p in self._reader.names.places(use.name)):
-            return Reading(use.text)  # written whole
+            return Reading(use.text)  # written with its full name
         meant = self._reader.names.meant(use, self._path, "")
         if meant is None or not meant.sure:
             return PLAIN
@@ -799,42 +825,42 @@ class FileReader:
         return self._scopes[line] if line < len(self._scopes) else ""
 
     def local_names(self) -> Set[str]:
-        """The names that functions of the file declare themselves; none without its text."""
+        """Returns the names that functions of the file declare; empty without the text."""
         if self._local is None:
             self._local = local_names(self._text or "", python=self._python)
         return self._local
 
     def _is_hidden(self, name: str) -> bool:
-        """Whether a local name of the file may hide what is called so elsewhere."""
+        """Whether a local name of the file may hide things of that name elsewhere."""
         if self._text is None:
             return True
         if self._python or self._local is not None:
             return name in self.local_names()
-        if name not in self._hidden:  # of one name of C++ it is known much sooner
+        if name not in self._hidden:  # for a single C++ name this is much faster
             self._hidden[name] = is_local_name(self._text, name)
         return self._hidden[name]
 
 
 def _is_shared(definition: SiteDefinition, path: str) -> bool:
-    """Whether a definition may be seen from another file: no test's own, unless a test asks."""
+    """Whether another file can see a definition. Only tests see the definitions of tests."""
     return (not definition.test or is_test_file(path)) and not definition.static
 
 
 def _declared_with(text: str, at: int) -> Iterator[tuple[str, str, int]]:
-    """The further names that a declaration declares behind the first one, each with its sign and its end."""
+    """Yields the further names that a declaration declares, each with its sign and its end."""
     while (another := _ANOTHER.match(text, at)) is not None:
         at = another.end()
         yield another["name"], another["sign"], at
 
 
 def _is_whole(text: str, at: int) -> bool:
-    """Whether a statement ends behind the brackets that open at an offset: nothing is asked of what they make."""
+    """Whether a statement ends after the brackets that open at an offset: nothing is called on the result."""
     close = closing_of(text, at)
     return close > 0 and text[close + 1 : close + 80].lstrip()[:1] == ";"
 
 
 def may_mean(bearers: Bearers | None, meant: Collection[str], reading: Reading) -> bool:
-    """Whether a use that was read so can mean something of these names (`without_constructor`)."""
+    """Whether a use with that reading can mean one of these names (`without_constructor`)."""
     if reading.sole is not None:
         return reading.sole in meant
     if bearers is None or reading.given is None:

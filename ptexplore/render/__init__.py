@@ -1,1 +1,1 @@
-"""Renderers: they format page data and decide nothing."""
+"""Renderers: they format the data of pages and decide nothing."""

@@ -1,4 +1,4 @@
-"""Frames with weights in the formats of profilers' viewers: collapsed stacks, speedscope, Chrome's trace events."""
+"""Exports weighted frames to the formats of profile viewers: collapsed stacks, speedscope, Chrome's trace events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ WRITER = f"ptexplore {__version__}"
 
 
 def exported(stacks: Stacks, form: str) -> str:
-    """The text of a file in the format that is named. Raises PtexploreError (usage) where no format is called so."""
+    """Returns the text of a file in the format `form`. Raises PtexploreError (usage) if there is no such format."""
     return FORMATS[known_format(form)](stacks)
 
 
 def known_format(form: str) -> str:
-    """The format's name, if there is one of that name. Raises PtexploreError (usage) where there is none."""
+    """Returns the name of a format. Raises PtexploreError (usage) if there is no such format."""
     if form not in FORMATS:
         near = (get_close_matches(form, FORMATS, 1) or ["speedscope"])[0]
         why = f"the formats are {', '.join(FORMATS)}"
@@ -30,7 +30,7 @@ def known_format(form: str) -> str:
 
 
 def collapsed(stacks: Stacks) -> str:
-    """A line for each stack: its frames, outermost first, with `;` between them, a space, and what it weighs."""
+    """Returns a line for each stack: its frames, outermost first, joined by `;`, then a space and its weight."""
     lines = []
     for stack, weight in (pair for node in merged(stacks.threads) for pair in _stacks(node)):
         named = ";".join(clean(_title(frame)).replace(";", ",") or "?" for frame in stack)
@@ -39,7 +39,7 @@ def collapsed(stacks: Stacks) -> str:
 
 
 def speedscope(stacks: Stacks) -> str:
-    """A document of speedscope's own format: a sampled profile for each thread, a weighted sample for each stack."""
+    """Returns a document in speedscope's own format: a sampled profile per thread, a weighted sample per stack."""
     frames: dict[StackFrame, int] = {}
     profiles: list[dict[str, object]] = []
     for thread in merged(stacks.threads):
@@ -69,9 +69,9 @@ def _speedscope_frame(frame: StackFrame) -> dict[str, str | int]:
 
 
 def chrome(stacks: Stacks) -> str:
-    """Chrome's trace events, which Perfetto reads: a complete event for each frame, laid inside of the one around it.
+    """Returns Chrome's trace events, which Perfetto reads: a complete event per frame, inside the event around it.
 
-    Each begins where the one before it ends. An instruction is shown as a nanosecond.
+    Each event begins where the one before it ends. An instruction is shown as a nanosecond.
     """
     events: list[dict[str, object]] = [_metadata("process_name", 0, f"{stacks.name}: {stacks.notes[0]}")]
     for number, thread in enumerate(stacks.threads):
@@ -91,7 +91,7 @@ def _metadata(name: str, thread: int, text: str) -> dict[str, object]:
 
 def _events(root: StackNode, thread: int) -> Iterator[dict[str, object]]:
     totals: dict[int, int] = {}
-    for node in reversed(list(root.walk())):  # what is inside comes first
+    for node in reversed(list(root.walk())):  # the inner nodes first
         totals[id(node)] = node.own + sum(totals[id(child)] for child in node.children)
     pending = [(root, 0)]
     while pending:
@@ -109,7 +109,7 @@ def _events(root: StackNode, thread: int) -> Iterator[dict[str, object]]:
 
 
 def _stacks(root: StackNode) -> Iterator[tuple[tuple[StackFrame, ...], int]]:
-    """Every stack that weighs something itself, outermost frame first."""
+    """Yields every stack with a weight of its own, outermost frame first."""
     pending: list[tuple[StackNode, tuple[StackFrame, ...]]] = [(root, ())]
     while pending:
         node, around = pending.pop()

@@ -1,1 +1,1 @@
-"""The source, notes and tours as screens of a terminal (Textual): what `ptexplore browse` opens."""
+"""The screens of `ptexplore browse` (Textual): source, notes and tours in a terminal."""

@@ -1,4 +1,4 @@
-"""The app: it holds the screens and the parts behind them, and hands each key to the part that it concerns."""
+"""The app of `browse`: it holds the screens and the parts behind them, and gives each key to the right part."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.workspace.consent import NotYours
 
-_SWITCHES = 0.001  # seconds that a thread which looks something up may keep the screen's waiting; Python's own are 5 ms
-_TRAIL = "trail"  # the name of the screen with what ran last
+_SWITCHES = 0.001  # seconds that a lookup in a thread may keep the screen waiting; Python's own value is 5 ms
+_TRAIL = "trail"  # the name of the screen with the last trace
 
 
 class _Gate(LineFilter):
-    """The one door to the screen: no text steers the terminal or turns its direction, whoever forgot to clean it."""
+    """The one gate to the screen: no text steers the terminal or turns its direction, even if it was not cleaned."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments, cleaned: their texts were decoded by now."""
+        """Clean the segments. Their texts are already decoded here."""
         del background
         if all(segment.control or (segment.text.isascii() and segment.text.isprintable()) for segment in segments):
             return segments
@@ -81,13 +81,13 @@ _GATE = _Gate()
 
 @dataclass(frozen=True)
 class Start:
-    """What is opened first: one of `candidates` (where there are several the reader chooses), a folder, a tour, …
+    """The thing to open first: a candidate, a folder, a tour, a trace. The reader chooses among several candidates.
 
-    A map is the page of all of the first tree.
+    A map is the page of the whole first tree.
     """
 
     kind: Literal["map", "folder", "candidates", "tour", "trail"] = "map"
-    name: str = ""  # a folder's path, a tour's id, what was asked for
+    name: str = ""  # a folder's path, a tour's id, or the text that was asked for
     tree: str = ""
     stop: str | None = None
     candidates: Sequence[Candidate] = ()
@@ -98,14 +98,14 @@ class Start:
 class Browser(App[None]):
     """PyTorch's source, notes and tours in the terminal.
 
-    `reader` is the reading screen, `navigator` goes to what is asked for, `touring` walks a tour, `jobs` runs labs and
-    traces. `settled` is called once most of what stays was made. `crash` is what ended the app, if anything did.
+    `reader` is the reading screen. `navigator` goes to places, `touring` walks a tour, `jobs` runs labs and traces.
+    `settled` is called when most of the lasting objects exist. `crash` is the error that ended the app, if any.
     """
 
     TITLE = "ptexplore"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        # At once, whoever has the keys: what is typed right after it is for the search, and no keys of the source.
+        # With priority, whichever pane has the focus: keys typed right after it go to the search, not to the source.
         Binding("ctrl+p", "palette", "Search", key_display="^p", priority=True),
         Binding("s", "palette", show=False),
         Binding("greater_than_sign", "tour('forward')", "Next stop", key_display=">"),
@@ -127,22 +127,22 @@ class Browser(App[None]):
     ]
 
     def __init__(self, library: Library, begin: Callable[[Library], Start], missing: Sequence[str] = ()) -> None:
-        """`begin` says what is opened once there are indexes; `missing` names the trees that have none."""
+        """`begin` returns the thing to open once there are indexes. `missing` names the trees without an index."""
         super().__init__()
         self._begin = begin
         self._missing = missing
         self._searcher: Searcher | None = None
         self.crash: Exception | None = None
-        self._switches: float | None = None  # what Python had before
+        self._switches: float | None = None  # Python's own value, to restore it
         self.settled: Callable[[], object] = lambda: None
         self._read(library)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """What each line of every screen goes through before it is drawn: no text steers the terminal."""
+        """The filters of every line on every screen. The last one is the gate: no text steers the terminal."""
         return [*super().get_line_filters(), _GATE]
 
     def _read(self, library: Library) -> None:
-        """Read these trees and notes: what showed others is made anew."""
+        """Use these trees and notes. The screens and parts for the old ones are made again."""
         self.library = library
         self.reader = ReadingScreen(library)
         self.jobs = JobRunner(self, self.reader)
@@ -152,8 +152,8 @@ class Browser(App[None]):
     # --- the first screen ---
 
     def on_mount(self) -> None:
-        """Show the first screen; the notes are read after it is drawn, and before anyone asks for one."""
-        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # whoever ends us finds the terminal as it was
+        """Show the first screen. The notes are read after it is drawn, before anyone needs one."""
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # a signal must leave the terminal as it was
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 asyncio.get_running_loop().add_signal_handler(name, partial(self.exit, return_code=128 + name))
         end_with_terminal()
@@ -199,18 +199,18 @@ class Browser(App[None]):
             self.reader.go(Place(self.library.trees[0].tree.info.name, "", FOLDER))
 
     def _settle(self) -> None:
-        with contextlib.suppress(PtexploreError):  # whoever needs them says so
+        with contextlib.suppress(PtexploreError):  # a screen that needs the notes reports the error
             self.library.read_marks()
         self.settled()
 
-    # --- what panes and screens ask for ---
+    # --- messages from panes and screens ---
 
     async def on_open_place(self, event: OpenPlace) -> None:
-        """A line of a file. Keys that are hit meanwhile wait: they are for what is opened."""
+        """Open a line of a file. Keys that you press meanwhile wait for the new place."""
         await self.navigator.show_reader().open(event.place, event.origin)
 
     def on_show_folder(self, event: ShowFolder) -> None:
-        """A folder's page, if there is room for it beside the files; else what it is for, in a line."""
+        """Show a folder's page beside the files, or on a small screen one line about the folder."""
         if not self.reader.has_class("-small"):
             self.reader.show_folder(event.place)
             return
@@ -220,11 +220,11 @@ class Browser(App[None]):
                 self.reader.tell(f"{event.place.path}: {sentence.text}")
 
     def on_go_home(self, event: GoHome) -> None:
-        """What to read next."""
+        """Show the home screen."""
         self._home(went_back=event.went_back)
 
     def on_trace(self, event: Trace) -> None:
-        """What runs when the expression does."""
+        """Trace the expression of a folder's page."""
         from ptexplore.workspace.consent import of_page
 
         page = of_page(event.page, TraceRequest(native=True))
@@ -240,7 +240,7 @@ class Browser(App[None]):
         )
 
     def _answered(self, asked: NotYours, *, yes: bool) -> None:
-        """The reader saw all that would run, and said whether it may."""
+        """Run the code, if the reader has seen all of it and agreed."""
         if not yes:
             self.reader.tell("nothing ran")
             return
@@ -250,17 +250,17 @@ class Browser(App[None]):
             self.notify(clean(error.one_line), markup=False, timeout=12)
 
     def on_open_definition(self, event: OpenDefinition) -> None:
-        """The definition of what the cursor is on."""
+        """Open the definition of the name under the cursor."""
         self.navigator.open_definition(event.name, event.place)
 
     def on_open_operator(self, event: OpenOperator) -> None:
-        """An operator's card."""
+        """Open an operator's card."""
         from ptexplore.tui.screens.card import CardScreen
 
         self.push_screen(CardScreen(self.library, event.name, event.back), self._follow)
 
     def on_go_back(self, event: GoBack) -> None:
-        """The place before."""
+        """Go back to the place before."""
         self.reader.go_back(event.left)
 
     def on_open_tour(self, event: OpenTour) -> None:
@@ -269,24 +269,24 @@ class Browser(App[None]):
         self.touring.open(event.tour, event.at, event.origin)
 
     def on_show_trail(self, event: ShowTrail) -> None:
-        """What ran last."""
+        """Show the last trace."""
         self.action_trail()
         if self.is_screen_installed(_TRAIL):
             self.get_screen(_TRAIL).went_back = event.went_back  # type: ignore[attr-defined]
 
     def on_open_hop(self, event: OpenHop) -> None:
-        """A hop of what ran last."""
+        """Show a hop of the last trace."""
         if self.is_screen_installed(_TRAIL):
             self.action_trail()
             screen = self.get_screen(_TRAIL)
             screen.call_after_refresh(screen.go_to, event.hop)  # type: ignore[attr-defined]
 
     def on_go_to_stop(self, event: GoToStop) -> None:
-        """A stop of the tour that is walked."""
+        """Show a stop of the current tour."""
         self.touring.go_to(event.number)
 
     def on_follow(self, event: Follow) -> None:
-        """What a stop points to."""
+        """Open the thing that a stop points to."""
         opening = open_see(event.see, self.library.trees)
         message = message_for(opening)
         if message is not None:
@@ -295,19 +295,19 @@ class Browser(App[None]):
             self.reader.tell(opening.why)
 
     def on_open_trail(self, event: OpenTrail) -> None:
-        """What ran, as a tree."""
+        """Show a trace as a tree."""
         self._keep_trail(event.trail, event.session, event.ran)
         self.action_trail()
 
     def on_step_call(self, event: StepCall) -> None:
-        """One operator call of what ran last, stepped alone."""
+        """Run the last trace again and step only one operator call."""
         run = event.ran.stepping(event.call)
         self.jobs.run(f"step {event.call}", lambda job: self.library.trace(run, job), self._traced)
         self.notify("Esc on the reading screen stops it", title=clean(f"step {event.call}"))
 
     def _follow(self, message: Message | None) -> None:
-        """Do what a screen ended with."""
-        if isinstance(message, OpenPlace):  # said before the screen below is painted with what is left
+        """Post the message that a screen ended with."""
+        if isinstance(message, OpenPlace):  # before the screen below is painted with the old place
             self.reader.say_opening(message.place)
         if message is not None:
             self.post_message(message)
@@ -315,7 +315,7 @@ class Browser(App[None]):
     # --- keys ---
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys of a tour while there is one, of a trail once there was one."""
+        """Whether a key has something to do: tour keys need a tour, trace keys a trace."""
         if action == "tour":
             return self.touring.walk is not None and self.screen is self.reader
         if action == "scroll_notes":
@@ -329,7 +329,7 @@ class Browser(App[None]):
         return super().check_action(action, parameters)
 
     def action_home(self) -> None:
-        """What to read next."""
+        """Show the home screen."""
         self._home(went_back=False)
 
     def _home(self, *, went_back: bool) -> None:
@@ -340,7 +340,7 @@ class Browser(App[None]):
             self.push_screen(Home(self.library, went_back=went_back), self._follow)
 
     def action_palette(self) -> None:
-        """Find anything."""
+        """Open the search for anything."""
         from ptexplore.tui.screens.palette import Palette, Searcher
 
         if not isinstance(self.screen, Palette):
@@ -348,7 +348,7 @@ class Browser(App[None]):
             self.push_screen(Palette(self._searcher), self._follow)
 
     def action_tour(self, step: str) -> None:
-        """Walk the tour; `step` is a method of Touring."""
+        """Walk the tour. `step` is the name of a method of Touring."""
         getattr(self.touring, step)()
 
     def action_lab(self) -> None:
@@ -356,33 +356,33 @@ class Browser(App[None]):
         self.touring.choose_lab()
 
     def action_scroll_notes(self, lines: int) -> None:
-        """Scroll what stands beside the source while the keys are the source's."""
+        """Scroll the pane beside the source while the source has the focus."""
         if self.screen is self.reader:
             self.reader.scroll_beside(lines)
 
     def action_theme(self) -> None:
-        """Dark or light."""
+        """Switch between dark and light."""
         self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
 
     def action_keys(self) -> None:
-        """Every key."""
+        """Show the list of keys."""
         from ptexplore.tui.screens.keys import Keys
 
         self.push_screen(Keys())
 
     def action_away(self) -> None:
-        """Close what lies over the source; what runs for the reader ends first, a tour last."""
+        """Stop the running job, else close the panes over the source, else leave the tour."""
         if not self.jobs.stop() and not self.reader.show_source_alone():
             self.touring.leave()
 
-    # --- what runs ---
+    # --- jobs ---
 
     def on_fetch(self, _event: Fetch) -> None:
-        """The reader chose to."""
+        """Handle the reader's choice to fetch."""
         self.action_fetch()
 
     def action_fetch(self) -> None:
-        """Offer to fetch the source of the installed torch: from the network, and some hundred megabytes."""
+        """Offer to fetch the source of the installed torch from the network: some hundred megabytes."""
         from ptexplore.source.fetch.remotes import INSTEAD
 
         where = f"what {INSTEAD} names" if os.environ.get(INSTEAD) else "its public repository"
@@ -403,7 +403,7 @@ class Browser(App[None]):
         return "the source is here"
 
     def _read_anew(self, library: Library) -> None:
-        """There are other trees: go on in them at the stop of the tour, or at the place, where the reader is."""
+        """Use the new trees, and return to the stop of the tour, or to the place, where the reader is."""
         walk, place = self.touring.walk, self.reader.place
         self._close()
         if self.is_screen_installed(_TRAIL):
@@ -422,7 +422,7 @@ class Browser(App[None]):
             self.reader.go(place)
 
     def action_trace(self) -> None:
-        """Type an expression; see what runs."""
+        """Ask for an expression and trace it."""
         self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
 
     def _trace(self, line: str | None) -> None:
@@ -431,7 +431,7 @@ class Browser(App[None]):
             self._run(typed(TraceRequest(expression=expression, native=True)))
 
     def _run(self, run: AllowedRun) -> None:
-        """Trace what may run, in the background."""
+        """Trace allowed code in the background."""
         title = f"trace {run.request.expression}"
         started = self.jobs.run(title, lambda job: self.library.trace(run, job), self._traced)
         if started and self.screen is not self.reader:
@@ -442,7 +442,7 @@ class Browser(App[None]):
         return ""
 
     def _keep_trail(self, trail: Trail, session: Session | None = None, ran: AllowedRun | None = None) -> None:
-        """Make the screen of what ran last; the one of what ran before goes."""
+        """Make the screen of the new trace, and remove the screen of the one before."""
         from ptexplore.tui.screens.trail import TrailScreen
 
         if self.is_screen_installed(_TRAIL):
@@ -455,7 +455,7 @@ class Browser(App[None]):
         self.refresh_bindings()
 
     def action_trail(self) -> None:
-        """Back to the tree of what ran, where it was left."""
+        """Go back to the tree of the last trace, where the reader left it."""
         if self.is_screen_installed(_TRAIL) and self.screen is not self.get_screen(_TRAIL):
             self.navigator.show_reader()
             self.get_screen(_TRAIL).went_back = False  # type: ignore[attr-defined]
@@ -464,12 +464,12 @@ class Browser(App[None]):
     # --- the end ---
 
     async def action_quit(self) -> None:
-        """Leave; what runs is ended first."""
+        """Quit. Running jobs are stopped first."""
         self._close()
         self.exit()
 
     def on_unmount(self) -> None:
-        """However the app ends, what it started does, too."""
+        """Stop the jobs and searches of the app, however the app ends."""
         self._close()
         if self._switches is not None:
             sys.setswitchinterval(self._switches)
@@ -481,11 +481,11 @@ class Browser(App[None]):
             self._searcher = None
 
     def _fatal_error(self) -> None:
-        """End at once and leave the terminal as it was; what went wrong is said in three parts, by who ran us."""
+        """End at once, with the terminal as it was. Our caller reports the error in three parts."""
         failed: BaseException | None = self._exception
         if isinstance(failed, WorkerFailed):
             failed = failed.error
-        if not self._exit:  # what fails because the screens are going is no news to who left them
+        if not self._exit:  # an error while the screens close is of no interest to a reader who is leaving
             self.crash = failed if isinstance(failed, Exception) else None
         self._close_messages_no_wait()
 

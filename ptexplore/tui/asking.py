@@ -1,4 +1,4 @@
-"""What the reader is asked: a list to choose from, which of several things is meant, a line to type."""
+"""Screens that ask the reader: a list to choose from, one of several things, a line of text, consent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Choices(OptionList):
-    """Options in the order given, by arrows and by vim's keys; a line that is only there to be read is disabled."""
+    """Options in the given order, for the arrow keys and vim's keys. Lines of plain text are disabled."""
 
     DEFAULT_CSS = """
     Choices { border: none; padding: 0; background: transparent; height: 1fr; text-wrap: nowrap;
@@ -42,9 +42,9 @@ class Choices(OptionList):
     ]
 
     def fill(self, options: Sequence[Option], *, keep: bool = False) -> None:
-        """Show these; `keep` leaves the cursor at the line where it is."""
+        """Show these options. With `keep`, the cursor stays on its line."""
         before = self.highlighted
-        if options:  # at once: emptied first, the screen would be laid out twice
+        if options:  # in one step: if the list were emptied first, the screen would be laid out twice
             self.set_options(options)
         else:
             self.clear_options()
@@ -55,9 +55,9 @@ class Choices(OptionList):
 
 
 class Leads(Option):
-    """A line that leads to what its message opens; one without leads nowhere and is only there to be read.
+    """A line whose message opens a place or screen. A line without a message is only text.
 
-    `remark` is what may be said while the cursor is on it.
+    `remark` is shown while the cursor is on the line.
     """
 
     def __init__(self, text: Content, message: Message | None = None, remark: str = "") -> None:
@@ -67,7 +67,7 @@ class Leads(Option):
 
 
 class Links(Choices):
-    """Lines that lead somewhere, as high as they are: Enter or a click opens one."""
+    """Lines with links, as high as their text. Enter or a click opens one."""
 
     DEFAULT_CSS = """
     Links, Links:focus { height: auto; text-wrap: wrap; }
@@ -76,20 +76,20 @@ class Links(Choices):
     """
 
     def action_page_down(self) -> None:
-        """A screen further: text without anything that opens may be as high as several screens."""
+        """Scroll one screen down: text without links may be several screens high."""
         self._page(1)
 
     def action_page_up(self) -> None:
-        """A screen back."""
+        """Scroll one screen up."""
         self._page(-1)
 
     def action_first(self) -> None:
-        """The first thing that opens, and the text above it."""
+        """Go to the first link, and show the text above it."""
         super().action_first()
         self.scroll_home(animate=False, immediate=True)
 
     def action_cursor_up(self) -> None:
-        """The thing that opens before; above the first one, the text there."""
+        """Go to the link before; above the first link, scroll to the text there."""
         open_ = next((n for n in range(self.option_count) if not self.get_option_at_index(n).disabled), None)
         if self.scroll_offset.y and self.highlighted in (None, open_):
             self.scroll_home(animate=False, immediate=True)
@@ -102,23 +102,23 @@ class Links(Choices):
         if top == self.scroll_offset.y:
             self.action_last() if direction > 0 else self.action_first()
             return
-        begins = self._index_to_line  # Textual tells nobody else where an option begins
+        begins = self._index_to_line  # Textual has no public way to ask where an option begins
         seen = [n for n in range(self.option_count) if top <= begins[n] < top + height]
         open_ = [n for n in seen if not self.get_option_at_index(n).disabled]
         self.highlighted = (open_[0] if direction > 0 else open_[-1]) if open_ else None
         self.scroll_to(y=top, animate=False, immediate=True)
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """Open what the line leads to."""
+        """Open the link of the line."""
         event.stop()
         if isinstance(event.option, Leads) and event.option.message is not None:
             self.app.post_message(event.option.message)
 
 
 class ChoiceScreen(ModalScreen[int | None]):
-    """Several things bear one name, and the reader chooses: nothing is chosen silently.
+    """A choice among several things with one name: nothing is chosen silently.
 
-    The cursor is at option `at` first. Ends with the number of the option chosen; None where none was.
+    The cursor begins at option `at`. The screen returns the number of the chosen option, or None.
     """
 
     DEFAULT_CSS = """
@@ -139,7 +139,7 @@ class ChoiceScreen(ModalScreen[int | None]):
         self._at = at
 
     def compose(self) -> ComposeResult:
-        """The title over the list."""
+        """The title above the list."""
         with Vertical():
             yield Static(Content(clean(self._title)))
             yield Choices(*map(Option, self._options))
@@ -149,17 +149,17 @@ class ChoiceScreen(ModalScreen[int | None]):
         self.query_one(Choices).highlighted = self._at
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """This option."""
+        """Return the number of the option."""
         self.dismiss(event.option_index)
 
 
 def two_lines(name: str, facts: str) -> Content:
-    """An option: a name, and what tells it from the others under it."""
+    """Returns an option: a name, and below it the facts that distinguish it from the others."""
     return Content.assemble(clean(name), "\n", (f"  {clean(facts)}", "dim"))
 
 
 class Ask(ModalScreen[str | None]):
-    """Asks for a line at the foot of the screen; None where the reader thought better of it."""
+    """A question at the foot of the screen. The screen returns the typed line, or None if the reader closes it."""
 
     DEFAULT_CSS = """
     Ask { align: center bottom; background: transparent; }
@@ -176,23 +176,23 @@ class Ask(ModalScreen[str | None]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        """The line."""
+        """The input line."""
         yield Input(self._text, placeholder=self._question, select_on_focus=True)
         yield KeyLine()
 
     def action_submit(self) -> None:
-        """That is it."""
+        """Return the text."""
         self.dismiss(self.query_one(Input).value)
 
 
-_ORIGIN = 90  # characters of the name of where code comes from
-SETTLED = 0.5  # seconds that the last line of what would run is on the screen before a key answers
+_ORIGIN = 90  # characters of the origin's name
+SETTLED = 0.5  # seconds that the last line of the code must be on the screen before a key counts as an answer
 
 
 class ConsentScreen(ModalScreen[bool]):
-    """All that would run of what somebody else wrote. `y` is a yes only once its last line was on the screen.
+    """All foreign code that would run. `y` is a yes only after the last line of it was on the screen.
 
-    A `y` that was typed before, or pasted with what led here, is none.
+    A `y` that was typed before, or pasted with the text that led here, does not count.
     """
 
     DEFAULT_CSS = """
@@ -217,7 +217,7 @@ class ConsentScreen(ModalScreen[bool]):
         self._read_at: float | None = None  # when the last line came on the screen
 
     def compose(self) -> ComposeResult:
-        """What it is, over all of its code."""
+        """The title and origin above the code."""
         with Vertical():
             origin = clean(self._origin)
             origin = origin if len(origin) <= _ORIGIN else f"{origin[: _ORIGIN // 3]}…{origin[-_ORIGIN * 2 // 3 :]}"
@@ -235,26 +235,26 @@ class ConsentScreen(ModalScreen[bool]):
         self._look_later()
 
     def on_resize(self) -> None:
-        """Other lines may be on the screen."""
+        """Look again: other lines may be on the screen now."""
         self._look_later()
 
     def _look_later(self) -> None:
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:
-        """Note when the last line came on the screen, or was scrolled to: once it was painted."""
+        """Note the time when the last line was painted on the screen, or scrolled to."""
         code = self.query_one(VerticalScroll)
         box = self.query_one(Vertical).content_region
-        is_seen = code.size.height > 0 and box.contains_region(code.region)  # what overflows the box is not drawn
+        is_seen = code.size.height > 0 and box.contains_region(code.region)  # lines outside the box are not drawn
         if self._read_at is None and is_seen and code.scroll_offset.y >= code.max_scroll_y:
             self._read_at = time.monotonic()
 
     def action_further(self) -> None:
-        """The next lines."""
+        """Show the next lines."""
         self.query_one(VerticalScroll).scroll_page_down(animate=False)
 
     def action_agree(self) -> None:
-        """Yes, if all of it was read."""
+        """Agree, if all of the code was on the screen."""
         if self._read_at is None:
             self._say("there is more below: space shows it, and y is a yes only at its end")
         elif time.monotonic() < self._read_at + SETTLED:

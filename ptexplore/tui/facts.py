@@ -1,4 +1,4 @@
-"""What is known of the symbol under the cursor: found in a thread and kept, so that the cursor never waits for it."""
+"""Finds the facts about the symbol under the cursor, in a thread, and keeps them. So the cursor never waits."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 _KEPT = 300  # symbols whose facts are kept
 _RESTS = 0.5  # seconds that the cursor rests before calls are looked up
-_READ = 20_000  # definitions that a reader of uses keeps, with all that it knows of them
-_MOST = 5  # functions of the first level that are named, each way
+_READ = 20_000  # definitions that a reader of uses keeps, with everything that it knows about them
+_MOST = 5  # functions of the first level that are named, in each direction
 _Key = tuple[str, str, int, str]  # tree, path, line, qualified name
 Known = TypeVar("Known")
 
 
 @dataclass(frozen=True)
 class Pointed:
-    """What the cursor is on: `name` at a place, as it is looked up, and the definition around it.
+    """The thing under the cursor: the `name` to look up, its place, and the definition around it.
 
-    `own` says that the place is that of the name's own definition.
+    `own` says that the place is the name's own definition.
     """
 
     place: Place
@@ -47,10 +47,10 @@ class Pointed:
 
 @dataclass(frozen=True)
 class Answer:
-    """The facts of one symbol, None where there is none: of what the name means, if `meant`, else of what is around it.
+    """The facts about one symbol: the one that the name means (`meant`), or else the one around the cursor.
 
-    `remark` says how the name was found, or why it is not what is shown. `calls` come later than the rest, None until
-    then; `complete` says that nothing more comes.
+    `facts` is None if there is no symbol. `remark` says how the name was found, or why another symbol is shown. `calls`
+    is None at first and comes later. `complete` says that nothing further comes.
     """
 
     facts: SymbolFacts | None
@@ -65,9 +65,9 @@ Hear = Callable[[Pointed, Answer], object]
 
 
 class FactsReader:
-    """Finds the facts of symbols in a thread, with connections of its own; of several questions the last one counts.
+    """A thread with its own connections that finds the facts about symbols. Only the last question counts.
 
-    The thread is no reason to stay: what it looks up ends with the program.
+    The thread ends with the program, even in the middle of a lookup.
     """
 
     def __init__(self, library: Library) -> None:
@@ -78,14 +78,14 @@ class FactsReader:
         Thread(target=self._answer, name="facts", daemon=True).start()
 
     def ask(self, pointed: Pointed, hear: Hear) -> None:
-        """Find what the cursor is on; `hear` is called in the thread, unless something else was asked meanwhile.
+        """Find the facts about the thing under the cursor. `hear` is called in the thread, unless a new question came.
 
-        Twice: who calls it, and whom it calls, takes longer, and is looked up once the cursor rests there.
+        `hear` may be called twice: callers and callees take longer, and are looked up once the cursor rests.
         """
         self._questions.put((pointed, hear))
 
     def close(self) -> None:
-        """Look up nothing more."""
+        """End the thread; look up nothing further."""
         self._questions.put(None)
 
     def _answer(self) -> None:
@@ -98,14 +98,15 @@ class FactsReader:
             self._forget()
 
     def _forget(self) -> None:
-        """Have calls read by a new reader once the old one keeps a lot: whoever reads a hundred files asks after all
-        names in them.
+        """Drop the reader of calls if it keeps too much. The next question makes a new reader.
+
+        A reader of a hundred files would keep all names in them.
         """
-        if "_call_reader" in vars(self) and self._call_reader.names.kept > _READ:  # none is made only to be asked
+        if "_call_reader" in vars(self) and self._call_reader.names.kept > _READ:  # only if there is one already
             del self._call_reader
 
     def _rests(self) -> bool:
-        """Whether nothing else is asked for a moment."""
+        """Whether no new question comes for a moment."""
         end = time.monotonic() + _RESTS
         while time.monotonic() < end:
             if not self._questions.empty():
@@ -142,7 +143,7 @@ class FactsReader:
         return self._library.workspace.catalogue_at_hand(self._trees)
 
     def _meant(self, pointed: Pointed) -> tuple[tuple[int, Symbol] | None, AnswerRemark | None, bool]:
-        """The symbol that the name means, else the one around the cursor, with its tree's number; what Answer says."""
+        """Returns the symbol of the name, or around the cursor, with its tree's number; then a remark; then `meant`."""
         number = next(n for n, indexed in enumerate(self._trees) if indexed.tree.info.name == pointed.place.tree)
         around = (number, pointed.around) if pointed.around is not None else None
         if pointed.name is None or pointed.own:

@@ -1,4 +1,4 @@
-"""What runs for the reader beside the screen: one job at a time in a thread, how far it is, and how it ends."""
+"""Runs work beside the screen: one job at a time in a thread, with its progress, its end and a way to stop it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.screen import Screen
 
-HUNG_UP = 128 + 1  # as a shell tells of SIGHUP
+HUNG_UP = 128 + 1  # the exit code that a shell gives for SIGHUP
 _ALL: weakref.WeakSet[Job] = weakref.WeakSet()
 Result = TypeVar("Result")
 
 
 class Job:
-    """Something that runs in a thread. `tell` hears each step, in the thread of whoever does the work.
+    """Work that runs in a thread. `tell` is called with each step, in the thread that does the work.
 
-    `stopped` says whether the reader wants it no more.
+    `stopped` says that the reader no longer wants the result.
     """
 
     def __init__(self, title: str, tell: Callable[[str], object]) -> None:
@@ -39,12 +39,12 @@ class Job:
         _ALL.add(self)
 
     def step(self, name: str) -> None:
-        """What runs now."""
+        """Report the current step."""
         if not self.stopped:
             self._tell(name)
 
     def watch(self, stop: Callable[[], None]) -> None:
-        """Call `stop` when the reader wants it no more; at once where that is so already."""
+        """Call `stop` when the reader stops the job; at once if the job is stopped already."""
         with self._lock:
             if not self.stopped:
                 self._watching.append(stop)
@@ -52,7 +52,7 @@ class Job:
         stop()
 
     def stop(self) -> None:
-        """The reader wants it no more. From any thread, and more than once."""
+        """Stop the job. You can call this from any thread, and several times."""
         with self._lock:
             self.stopped = True
             watching, self._watching = self._watching, []
@@ -66,7 +66,7 @@ def hand_over(
     done: Callable[[Result], object],
     failed: Callable[[PtexploreError], object],
 ) -> None:
-    """Do `work` in this thread, then have `done` called with what it gave, or `failed` with its PtexploreError.
+    """Do `work` in this thread, then call `done` with its result, or `failed` with its PtexploreError.
 
     Both are called in the thread of the screens.
     """
@@ -79,7 +79,7 @@ def hand_over(
 
 
 class JobRunner:
-    """Runs labs and traces for the reader. `running` is the job that runs now; `reader` is told how far it is."""
+    """The runner of labs and traces. `running` is the current job; `reader` shows its progress."""
 
     def __init__(self, app: App[None], reader: Screen[None]) -> None:
         self._app = app
@@ -93,10 +93,10 @@ class JobRunner:
         done: Callable[[Result], str],
         failed: Callable[[str], object] = lambda _why: None,
     ) -> bool:
-        """Start `work` in a thread. Returns False, and says so, if another job still runs.
+        """Start `work` in a thread. Returns False, and shows a message, if another job still runs.
 
-        `done` gets its result and returns how that is told; `failed` gets the reason of a PtexploreError, or "stopped".
-        Both are called in the thread of the screen.
+        `done` gets the result and returns a text for the reader. `failed` gets the text of a PtexploreError, or
+        "stopped". Both are called in the thread of the screen.
         """
         if self.running is not None:
             self._tell(f"{self.running.title} still runs: Esc stops it")
@@ -123,7 +123,7 @@ class JobRunner:
 
     def _end(self, message: str) -> None:
         self.running = None
-        room = self._app.size.width - 24  # the position stands beside it
+        room = self._app.size.width - 24  # the position is beside the text
         fits = self._app.screen is self._reader and len(message) < room
         self._tell(message if fits else "")
         if message and not fits:
@@ -133,7 +133,7 @@ class JobRunner:
         self._reader.post_message(Tell(text))
 
     def stop(self) -> bool:
-        """Stop the job that runs. Returns False if there is none, or it is being stopped already."""
+        """Stop the running job. Returns False if there is none, or if it is already being stopped."""
         job = self.running
         if job is None or job.stopped:
             return False
@@ -148,16 +148,16 @@ class JobRunner:
 
 
 def end_with_terminal() -> None:
-    """End this process, and every job, once the terminal that it reads from is gone, even without a SIGHUP.
+    """End this process and every job once the terminal is gone, even without a SIGHUP.
 
-    In a thread of its own: the event loop may spin on a terminal that is always ready to read and has nothing. There is
-    nothing to restore then.
+    It runs in its own thread: on a dead terminal, which is always ready to read and has no data, the event loop may
+    spin. Then there is nothing to restore.
     """
     stream = sys.__stdin__
     if stream is None or not stream.isatty():
         return
     poll = select.poll()
-    poll.register(stream.fileno(), 0)  # errors and hang-ups are always told
+    poll.register(stream.fileno(), 0)  # errors and hang-ups are always reported
 
     def wait() -> None:
         poll.poll()

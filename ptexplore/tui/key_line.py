@@ -1,4 +1,4 @@
-"""The keys at the foot of the screen: as many as there is room for, none of them cut."""
+"""The keys at the foot of the screen: as many as fit, none of them cut."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class KeyLine(Footer):
-    """A footer that leaves out whole keys where not all fit: those of `least` first, then the first ones."""
+    """A footer that drops whole keys if not all fit: first those in `least`, then from the left."""
 
     def __init__(self, least: Sequence[str] = (), idle: Callable[[], Container[str]] = tuple) -> None:
-        """`least` are actions, the one that a reader misses least first; `idle` says which have nothing to do now."""
+        """`least` are actions, the least needed first. `idle` returns the actions that have nothing to do now."""
         super().__init__(show_command_palette=False, compact=True)
         self._least = tuple(least)
         self._idle = idle
         self._room = 0
 
     def compose(self) -> ComposeResult:
-        """The keys that fit, in the order that they have."""
+        """The keys that fit, in their order."""
         self._room = self.app.size.width
-        # Textual binds each key to `compact`, and the binding keeps keys that were removed: a dozen with every file.
+        # Textual binds each key to `compact`, and the binding keeps removed keys alive: a dozen with every file.
         getattr(self, "__watchers", {}).pop("compact", None)
         idle = self._idle()
         every: list[Any] = list(super().compose())
@@ -39,11 +39,11 @@ class KeyLine(Footer):
         yield from (key for key in keys if key in out)
 
     def on_resize(self, event: events.Resize) -> None:
-        """There is other room: other keys fit."""
+        """Choose the keys again for the new width."""
         if event.size.width != self._room:
             self.call_after_refresh(self.recompose)
 
 
 def _wide(key: Any) -> int:
-    """Columns of a key, with the blanks between its parts and behind it."""
+    """Returns the columns of a key, with the blanks between its parts and after it."""
     return cell_len(key.key_display) + cell_len(key.description) + 2

@@ -1,4 +1,4 @@
-"""What the screens read: trees, notes and operators; what takes long runs in a process of its own."""
+"""The data of the screens: trees, notes and operators. Long work runs in another process."""
 
 from __future__ import annotations
 
@@ -35,11 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Library:
-    """What the screens read: the workspace, its trees that have an index, the one in use first.
+    """The data of the screens: the workspace and its trees with an index; the tree in use is first.
 
-    `run_command` runs a ptexplore command in a process of its own, for a job, and returns what it printed; `edit` opens
-    a file at a line in the reader's editor. `torch` is the installed torch's version, `advice` what the reader should
-    know of what is missing here.
+    `run_command` runs a ptexplore command in another process, for a job, and returns its output. `edit` opens a file at
+    a line in the reader's editor. `torch` is the version of the installed torch. `advice` are remarks on missing data.
     """
 
     workspace: Workspace
@@ -48,7 +47,7 @@ class Library:
     edit: Callable[[str, int], None]
     torch: str | None = None
     advice: tuple[str, ...] = ()
-    _marks: MarksByTree | None = field(default=None, init=False, repr=False)  # None until they are read
+    _marks: MarksByTree | None = field(default=None, init=False, repr=False)  # None until the marks are read
     _docs: Mapping[str, DocLine] | None = field(default=None, init=False, repr=False)
     _reading: Lock = field(default_factory=Lock, init=False, repr=False)
 
@@ -56,13 +55,13 @@ class Library:
 
     @property
     def standing(self) -> str:
-        """What is read here, and what is missing, in a line."""
+        """One line on the trees that are read, and on missing data."""
         trees = ", ".join(f"{indexed.tree.info.label} ({indexed.tree.info.relation})" for indexed in self.trees)
         return "; ".join(filter(None, [*self.advice, self.lacks, trees]))
 
     @property
     def lacks(self) -> str:
-        """What fetching PyTorch's own source would add; "" where some of it is here, or no torch says which it is."""
+        """What fetching PyTorch's source would add. "" if some of it is here, or if there is no installed torch."""
         from ptexplore.annotations.about import without_source
         from ptexplore.lookup.trees import project
 
@@ -75,22 +74,25 @@ class Library:
         return f"{stops}: F fetches it"
 
     def tree(self, name: str) -> IndexedTree | None:
-        """The tree of that name; None where there is none."""
+        """Returns the tree with that name, or None."""
         return next((indexed for indexed in self.trees if indexed.tree.info.name == name), None)
 
     def at_name(self, place: Place, name: str, *, once: bool = False) -> Place:
-        """The place with the column where a name stands on its line; 0 if it does not, or with `once` stands twice."""
+        """Returns the place with the column of a name on its line.
+
+        The column is 0 if the name is not there, or with `once` if it is there twice.
+        """
         indexed = self.tree(place.tree)
         line = (indexed.tree.line(place.path, place.line) or "") if indexed is not None else ""
         columns = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", line)] if name else []
         return replace(place, column=columns[0] if len(columns) == 1 or (columns and not once) else 0)
 
     def reopened_trees(self) -> list[IndexedTree]:
-        """The trees with connections of their own: for a thread whose questions must not make the screen wait."""
+        """Returns the trees with new connections, for a thread whose questions must not make the screen wait."""
         return [indexed.reopened() for indexed in self.trees]
 
     def folder(self, tree: str, path: str) -> FolderView:
-        """The page of a folder of a tree. Raises PtexploreError where a folder of notes cannot be read."""
+        """Returns the page of a folder of a tree. Raises PtexploreError if a folder of notes cannot be read."""
         from ptexplore.view.notes.folder import folder_view
 
         indexed = self.tree(tree)
@@ -99,46 +101,46 @@ class Library:
 
     @property
     def folder_pages(self) -> FolderPages:
-        """What was written about folders. Raises PtexploreError where a folder of notes cannot be read."""
+        """The notes on folders. Raises PtexploreError if a folder of notes cannot be read."""
         return self.workspace.folder_pages
 
     @property
     def notes(self) -> Notes:
-        """Every tour and note. Raises PtexploreError where a folder of notes cannot be read."""
+        """Every tour and note. Raises PtexploreError if a folder of notes cannot be read."""
         return self.workspace.library
 
     def read_marks(self) -> MarksByTree:
-        """Where the notes stand, read once; for a thread: with a new index every anchor has to be placed.
+        """Returns the marks of all notes, read once. Call it in a thread: with a new index all anchors must be placed.
 
-        Raises PtexploreError where a folder of notes cannot be read.
+        Raises PtexploreError if a folder of notes cannot be read.
         """
         with self._reading:
             if self._marks is None:
                 marks = self.workspace.marks(self.reopened_trees())
-                _ = self.notes  # the text of the first one is asked for as soon as it is known where it stands
+                _ = self.notes  # the texts are needed as soon as the places are known
                 self._marks = marks
             return self._marks
 
     def searched_notes(self) -> SearchedNotes:
-        """What people wrote, for a search; for a thread. Raises PtexploreError as `read_marks` does."""
+        """Returns the notes for a search. Call it in a thread. Raises PtexploreError as `read_marks` does."""
         from ptexplore.lookup.gathering import SearchedNotes
 
         return SearchedNotes(self.read_marks(), self.workspace.topics)
 
     @property
     def marked(self) -> bool:
-        """Whether it is known where the notes stand: `read_marks` came to its end."""
+        """Whether the marks of the notes are read."""
         return self._marks is not None
 
     def marks(self, tree: str, path: str) -> list[Mark]:
-        """The stops that are placed in one file, by line; none before they are read."""
+        """Returns the stops that are placed in one file, by line; none before the marks are read."""
         marks = self._marks.get(tree, ()) if self._marks is not None else ()
         return sorted((mark for mark in marks if mark.placed and mark.path == path), key=lambda m: (m.line, m.stop))
 
-    # --- what takes long: to be called in a thread; it blocks, and raises PtexploreError ---
+    # --- long work: call it in a thread; it blocks, and raises PtexploreError ---
 
     def guide(self) -> Guide:
-        """The stops of tours on PyTorch's own trees, with connections of its own."""
+        """Returns the stops of tours in PyTorch's own trees, with new connections."""
         from ptexplore.lookup.trees import project
         from ptexplore.view.notes.tour import Guide
 
@@ -146,7 +148,7 @@ class Library:
         return Guide(self.notes, trees, self.torch)
 
     def trace(self, run: AllowedRun, job: Job) -> tuple[Trail, Session | None, AllowedRun]:
-        """Trace what may run; its Trail and session, and what ran. Ends early when the job is stopped."""
+        """Trace allowed code. Returns the trace, its session, and the run. Ends early if the job is stopped."""
         from ptexplore.view.words.commands import words_of
         from ptexplore.workspace.saved_traces import load_trace
 
@@ -157,7 +159,7 @@ class Library:
             return (*load_trace(file), run)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
-        """Run one lab; how it ended, and its Trail, if it has one. Ends early when the job is stopped."""
+        """Run one lab. Returns the result, and the trace if there is one. Ends early if the job is stopped."""
         from ptexplore.annotations.records import Where
         from ptexplore.view.notes.labs import LabResult
         from ptexplore.workspace.saved_traces import load_trace
@@ -171,17 +173,17 @@ class Library:
         return LabResult(**result | {"where": Where(**result["where"])}), trail
 
     def fetch(self, job: Job) -> Library:
-        """Fetch and index the source of the installed torch; what is read then. Ends early when the job is stopped."""
+        """Fetch and index the installed torch's source. Returns the new library. Ends early if the job is stopped."""
         self.run_command(["fetch", *self._python], job)
         self.run_command(["index", *self._python], job)
         own = self.workspace.apart()
         return replace(self, workspace=own, trees=own.trees)
 
     def build_indexes(self, job: Job) -> Sequence[IndexedTree]:
-        """Build every index that is missing, and the catalogue that operators are found in; all trees afterwards.
+        """Build every missing index and the catalogue of operators. Returns all trees.
 
-        The catalogue comes first: what is read of the generated C++ for it is not read again for the index. Where there
-        is none, as of a torch that does not start, source is read without. Ends early when the job is stopped.
+        The catalogue comes first: the generated C++ that it reads is not read again for the index. If there can be no
+        catalogue, because torch does not start, source is still indexed. Ends early if the job is stopped.
         """
         if self.lacks_operators:
             try:
@@ -194,18 +196,18 @@ class Library:
 
     @property
     def lacks_operators(self) -> bool:
-        """Whether there is an installed torch whose operators were not collected yet."""
+        """Whether there is an installed torch whose operators are not collected yet."""
         return self.workspace.runtime_if_any is not None and self.workspace.catalogue_at_hand(self.trees) is None
 
     def collect_operators(self, job: Job) -> None:
-        """Build the catalogue that operators are found in. Ends early when the job is stopped."""
+        """Build the catalogue of operators. Ends early if the job is stopped."""
         self.run_command(["op", "aten::add.Tensor", *self._python], job)
 
     def card(self, name: str, job: Job) -> Card:
-        """The card of an operator's full name; a catalogue or an index that it needs is built first.
+        """Returns the card of an operator by its full name. A missing catalogue or index is built first.
 
-        With what Python's documentation says of it, which `ptexplore op` has not: to read that takes as long as the
-        card.
+        The card also has the text from the Python documentation. `ptexplore op` does not show this text, because
+        reading it takes as long as the card.
         """
         from ptexplore.source.python_docs import doc_lines
         from ptexplore.view.card import documented

@@ -1,4 +1,4 @@
-"""What one pane asks of the whole: post one of these from any widget, and the app does it."""
+"""The messages of panes to the app: any widget posts one, and the app acts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenPlace(Message):
-    """Show a line of a file of a tree, or a folder's page; `origin` is where going back leads first."""
+    """Show a line of a file, or a folder's page. `origin` is the place that going back leads to first."""
 
     place: Place
     origin: Place | None = None
@@ -27,16 +27,16 @@ class OpenPlace(Message):
 
 @dataclass
 class ShowFolder(Message):
-    """Show a folder's page beside the files, which keep the keys."""
+    """Show a folder's page beside the files, which keep the focus."""
 
     place: Place
 
 
 @dataclass
 class OpenOperator(Message):
-    """Show the card of the operator of this full name ("aten::add.Tensor").
+    """Show the card of an operator by its full name ("aten::add.Tensor").
 
-    `back` is how the card was left, where going back leads to it.
+    If going back leads to the card, `back` is how the reader left it.
     """
 
     name: str
@@ -45,20 +45,21 @@ class OpenOperator(Message):
 
 @dataclass
 class OpenTour(Message):
-    """Walk a tour or note by its id: from a stop's id on, else from where it was left.
+    """Walk a tour or note by its id: from a stop's id on, else from the last stop.
 
-    `origin` is where the way back out of it leads; without it, to the place that is open.
+    `origin` is the place that leaving the tour leads back to; without it, the place that is open.
     """
 
     tour: str
-    at: str | None = None  # `stop` is the message's own
+    at: str | None = None  # the message has its own `stop`
     origin: Place | None = None
 
 
 @dataclass
 class OpenTrail(Message):
-    """Show what ran, as a tree whose hops open the source. `ran` is what you allowed to run for it, in this `browse`;
-    None for what was loaded from a file.
+    """Show a trace as a tree; its hops open the source.
+
+    `ran` is the code that you allowed to run for it in this `browse`, or None if the trace was loaded from a file.
     """
 
     trail: Trail
@@ -68,7 +69,7 @@ class OpenTrail(Message):
 
 @dataclass
 class StepCall(Message):
-    """Trace once more what was allowed to run, and step one operator call of it alone: `add.Tensor#2`."""
+    """Trace allowed code again, and step only one operator call of it: `add.Tensor#2`."""
 
     ran: AllowedRun
     call: str
@@ -76,35 +77,35 @@ class StepCall(Message):
 
 @dataclass
 class GoBack(Message):
-    """Show the place before the one that is left, as the reading screen's own key does; forward leads to it again."""
+    """Show the place before the current one, like the reading screen's key. Going forward leads back to `left`."""
 
     left: Place
 
 
 @dataclass
 class ShowTrail(Message):
-    """Show the tree of what ran last, where it was left. `went_back` says that going back led to it."""
+    """Show the tree of the last trace, as the reader left it. `went_back` says that going back led to it."""
 
     went_back: bool = False
 
 
 @dataclass
 class OpenHop(Message):
-    """Show a hop of what ran last in its tree."""
+    """Show a hop of the last trace in its tree."""
 
     hop: int
 
 
 @dataclass
 class Follow(Message):
-    """Open what a stop points to."""
+    """Open the thing that a stop points to."""
 
     see: See
 
 
 @dataclass
 class GoToStop(Message):
-    """Show a stop of the tour that is walked, by its number; a number beyond the last one leaves the tour."""
+    """Show a stop of the current tour by its number. A number after the last one leaves the tour."""
 
     number: int
 
@@ -115,21 +116,21 @@ class Fetch(Message):
 
 @dataclass
 class GoHome(Message):
-    """Show what to read next: the learning path and the tours. `went_back` says that going back led there."""
+    """Show the learning path and the tours. `went_back` says that going back led there."""
 
     went_back: bool = False
 
 
 @dataclass
 class Trace(Message):
-    """Trace the expression that a folder's page says to try, and show what ran: asked about before, where need be."""
+    """Trace the expression that a folder's page suggests, and show the trace. If needed, the reader is asked before."""
 
     page: FolderPage
 
 
 @dataclass
 class OpenDefinition(Message):
-    """Show the definition of a name that stands at a place; `name` includes what qualifies it."""
+    """Show the definition of a name at a place. `name` includes its qualifier."""
 
     name: str
     place: Place
@@ -137,7 +138,7 @@ class OpenDefinition(Message):
 
 @dataclass
 class OpenUses(Message):
-    """List the uses of a name; `only` is the file that alone sees it, if one does."""
+    """List the uses of a name. `only` is the file that sees it, if no other file does."""
 
     name: str
     only: str = ""
@@ -145,7 +146,7 @@ class OpenUses(Message):
 
 @dataclass
 class Moved(Message):
-    """The cursor is on another line or file: what follows it, follows."""
+    """The cursor is on another line or file."""
 
     place: Place
 
@@ -158,18 +159,18 @@ class Left(Message):
 
 
 class Filled(Message):
-    """A pane beside the source shows something else: what stands there is laid out anew."""
+    """A pane beside the source has new content, so the panes are laid out again."""
 
 
 @dataclass
 class Tell(Message):
-    """A line for the reader."""
+    """A line of text for the reader."""
 
     text: str
 
 
 def message_for(opening: Opening) -> Message | None:
-    """The message that opens it; None if nothing can be opened."""
+    """Returns the message for an opening; None if nothing can be opened."""
     if opening.operator is not None:
         return OpenOperator(opening.operator)
     if opening.folder is not None:
@@ -181,6 +182,6 @@ def message_for(opening: Opening) -> Message | None:
 
 
 def open_stop(name: str) -> OpenTour:
-    """The message that walks a tour from a stop on; `name` is "tour#stop", or a tour: from where it was left."""
+    """Returns the message that walks a tour: from a stop ("tour#stop"), or from the last stop ("tour")."""
     tour, _, stop = name.partition("#")
     return OpenTour(tour, stop or None)

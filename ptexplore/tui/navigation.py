@@ -1,4 +1,4 @@
-"""Going to what was asked for: the definition of the name under the cursor, or one of several candidates."""
+"""Goes to places: the definition of the name under the cursor, or one of several candidates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Navigator:
-    """Takes the reader to a candidate; where there are several, the reader says which."""
+    """The part that takes the reader to a candidate. If there are several, the reader chooses."""
 
     def __init__(self, app: App[None], library: Library, reader: ReadingScreen) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class Navigator:
         self._reader = reader
 
     def show_reader(self) -> ReadingScreen:
-        """The reading screen, whatever lay over it."""
+        """Close everything over the reading screen, and return this screen."""
         while self._app.screen is not self._reader and len(self._app.screen_stack) > 1:
             self._app.pop_screen()
         return self._reader
@@ -43,7 +43,7 @@ class Navigator:
         return DefinitionsByName([indexed.store for indexed in self._library.trees])
 
     def open_definition(self, name: str, place: Place) -> None:
-        """Go to the definition of a name that stands at a place."""
+        """Go to the definition of a name at a place."""
         trees = self._library.trees
         definitions, remark = find_definitions(trees, self._names, name, place.tree, place.path, place.line)
         if definitions:
@@ -52,7 +52,7 @@ class Navigator:
             self._reader.tell(remark_in_words(remark))
 
     def choose(self, name: str, choices: Sequence[Candidate], remark: str = "") -> None:
-        """Go to the one candidate, or to the one that the reader chooses. `remark` is what to know of them."""
+        """Go to the only candidate, or to the one that the reader chooses. `remark` is a remark on them."""
         if len(choices) == 1:
             self._take(choices[0], remark)
             return
@@ -81,7 +81,7 @@ class Navigator:
 
 
 def _option(candidate: Candidate) -> Content:
-    """What tells a candidate from the others: its name and signature; kind, place, tree and precision below."""
+    """Returns an option for a candidate: name and signature; below them kind, place, tree and precision."""
     ref = candidate.spot.ref
     line = candidate.first or ref.line
     where = f"{ref.path}:{line}" if line else ref.path or why_there(ref.reason) or "no place"
@@ -91,6 +91,6 @@ def _option(candidate: Candidate) -> Content:
     if candidate.declared:
         facts.append("declaration")
     gap = "  " if candidate.kind in ("file", "operator") else ""
-    named = candidate.detail.startswith(candidate.name)  # as a schema is
+    named = candidate.detail.startswith(candidate.name)  # a schema begins with the name
     title = candidate.detail if named else f"{candidate.name}{gap}{candidate.detail}"
     return two_lines(title, " · ".join(filter(None, facts)))

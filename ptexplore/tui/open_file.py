@@ -1,4 +1,4 @@
-"""One file as it is shown: its lines safe for a terminal, their colours, symbols and notes, and text found in them."""
+"""One file on the screen: its lines, safe for a terminal, their colours, symbols and notes, and a search in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ptexplore.model.symbols import Symbol
     from ptexplore.tui.library import Library
 
-COLOURED = 8_000_000  # characters; a larger file is shown plain, and so is one with a longer line than this:
+COLOURED = 8_000_000  # characters; a larger file is shown plain, and so is a file with a line longer than this:
 LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
@@ -28,15 +28,15 @@ NOTELESS = "no note in this file: ctrl+p and ? in front finds the notes of other
 UNREAD = "the notes were not read yet: once more, in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
-# A name as a comment or string writes one: without blanks inside. What tells it from a plain word: what qualifies it,
-# an underscore, a capital inside.
+# A name in a comment or string has no blanks inside. It differs from a plain word by a qualifier, an underscore or a
+# capital inside.
 _WRITTEN = re.compile(r"(?:[^\W\d]\w*(?:::|\.))*[^\W\d]\w*")
 _CODE_LIKE = re.compile(r"::|\w_\w|[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|\w{2}\.\w{2}")
 _INCLUDE = re.compile(r"\s*#\s*(?:include|import)\s*[<\"]([^>\"]+)[>\"]")
 
 
 class OpenFile:
-    """A file of a tree. `raw` are its lines, none where its text is gone; `notices` say what a reader must know."""
+    """A file of a tree. `raw` are its lines; none if its text is missing. `notices` are warnings for the reader."""
 
     def __init__(self, library: Library, indexed: IndexedTree, path: str) -> None:
         self._library = library
@@ -56,17 +56,17 @@ class OpenFile:
         self.precision = ref.precision
 
     def line(self, number: int, begin: int = 0, end: int | None = None) -> str:
-        """Line `number` (1-based) without control characters, one character for one; or some columns of it."""
+        """Returns line `number` (from 1), or some columns of it. Each control character becomes another one."""
         return clean(self.raw[number - 1][begin:end]) if 0 < number <= len(self.raw) else ""
 
     def length(self, number: int) -> int:
-        """How many characters a line has."""
+        """Returns the number of characters in a line."""
         return len(self.raw[number - 1]) if 0 < number <= len(self.raw) else 0
 
     # --- colours ---
 
     def parse(self) -> None:
-        """Read the text for its colours; in a thread, since that takes a moment of a large file."""
+        """Parse the text for its colours. Do this in a thread: a large file takes a moment."""
         if self._tokens is None and len(self.text) <= COLOURED and self.widest <= LONGEST:
             self._tokens = Tokens(self.text, self.language)
 
@@ -75,7 +75,7 @@ class OpenFile:
         return self._tokens is not None
 
     def spans(self, number: int) -> list[Span]:
-        """The spans of line `number`; none as long as nothing was parsed."""
+        """Returns the spans of line `number`; none until the text is parsed."""
         if self._tokens is None:
             return []
         stretch, row = divmod(number - 1, _STRETCH)
@@ -86,7 +86,7 @@ class OpenFile:
         return lines[row] if row < len(lines) else []
 
     def rest(self) -> None:
-        """Let go what can be made anew: another file is shown now."""
+        """Drop data that can be made again: another file is shown now."""
         self._tokens = None
         self._spans.clear()
 
@@ -98,13 +98,13 @@ class OpenFile:
         return self.indexed.store.outline(self.path)
 
     def around(self, line: int) -> Symbol | None:
-        """The innermost definition that holds a line."""
+        """Returns the innermost definition that contains a line."""
         definitions = (symbol for symbol in self.outline if symbol.role == "definition")
         inside = (symbol for symbol in definitions if symbol.begin <= line <= symbol.end_line)
         return min(inside, key=lambda symbol: (symbol.end_line - symbol.begin, -symbol.line), default=None)
 
     def beside(self, line: int, step: int) -> int | None:
-        """The line of the next (1) or previous (-1) definition."""
+        """Returns the line of the next (1) or previous (-1) definition."""
         definitions = (symbol for symbol in self.outline if symbol.role == "definition")
         lines = sorted({symbol.line for symbol in definitions if symbol.kind != "namespace"})
         at = bisect_right(lines, line) if step > 0 else bisect_right(lines, line - 1) - 1
@@ -112,7 +112,7 @@ class OpenFile:
 
     @property
     def notes(self) -> dict[int, int]:
-        """How many stops begin at a line; none before the notes are read."""
+        """The number of stops at each line; empty before the notes are read."""
         return self._notes if self._library.marked else {}
 
     @cached_property
@@ -121,7 +121,7 @@ class OpenFile:
 
     @property
     def stops(self) -> str:
-        """How many stops of tours are about lines of this file, and where; "" where none is."""
+        """A text on the stops in this file: how many, and on which lines; "" if there is none."""
         lines = [f"{line}" for line in sorted(self.notes)]
         some = ", ".join(lines[:3]) + ", …" * (len(lines) > 3)
         count = sum(self.notes.values())
@@ -130,21 +130,21 @@ class OpenFile:
 
     @property
     def noteless(self) -> str:
-        """What to say where no note is known in this file."""
+        """The text for a file without known notes."""
         return NOTELESS if self._library.marked else UNREAD
 
     # --- words ---
 
     def word(self, line: int, column: int) -> tuple[int, int] | None:
-        """The columns, the last exclusive, of the name at or after a column; None where the line has none left."""
+        """Returns the columns (end exclusive) of the name at or after a column; None if there is none left."""
         return next((m.span() for m in _NAME.finditer(self.line(line)) if m.end() > column), None)
 
     def words(self, line: int) -> list[int]:
-        """The columns where names begin."""
+        """Returns the columns where names begin."""
         return [match.start() for match in _NAME.finditer(self.line(line))]
 
     def landing(self, line: int) -> int:
-        """The column to begin a line at: the name of what is defined there, else the first name."""
+        """Returns the column for the cursor on a new line: the name that is defined there, else the first name."""
         defined = {symbol.name.lstrip("~") for symbol in self.outline if symbol.line == line}
         names = list(_NAME.finditer(self.line(line)))
         named = next((match.start() for match in names if match[0] in defined), None)
@@ -153,8 +153,10 @@ class OpenFile:
         return named if named is not None else names[0].start() if names else 0
 
     def _made(self, line: int) -> tuple[Symbol | None, int | None]:
-        """The one symbol that a macro makes on a line without writing its name, and the column of the word that it
-        makes it of: `blend_out` of TORCH_IMPL_FUNC(blend_out).
+        """Returns the symbol that a macro makes on a line without its name, and the column of the argument for it.
+
+        In TORCH_IMPL_FUNC(blend_out) this is the column of `blend_out`. Both are None unless there is exactly one such
+        symbol.
         """
         made = [symbol for symbol in self.outline if symbol.line == line and symbol.macro is not None]
         if len(made) != 1:
@@ -163,9 +165,9 @@ class OpenFile:
         return made[0], behind.end() if behind is not None else None
 
     def name(self, line: int, column: int) -> str | None:
-        """What is meant at a place: the name with all that qualifies it on the left, or the file that is included.
+        """Returns the name at a place with its qualifier on the left, or the included file.
 
-        A namespace in front of a name means that name: `at` of `at::Tensor`.
+        A namespace before a name stands for that name: `at` in `at::Tensor`.
         """
         text = self.line(line)
         included = _INCLUDE.match(text)
@@ -189,16 +191,16 @@ class OpenFile:
         return any(begin <= column < end and kind in ("comment", "string") for begin, end, kind in self.spans(line))
 
     def _is_namespace(self, name: str) -> bool:
-        """Whether what is called so is a namespace, and no class."""
+        """Whether a name belongs to a namespace and to no class."""
         kinds = self.indexed.store.kinds_named(name)
         return "namespace" in kinds and not kinds & {"class", "struct", "union", "enum"}
 
     def meant(self, line: int, column: int) -> str | None:
-        """The name at or after a place; of a symbol's own name all of it.
+        """Returns the name at or after a place; for a symbol's own name, the full qualified name.
 
-        None for a word of the language alone, and for a word of a comment or string that does not look like a name.
+        None for a keyword, and for a word in a comment or string that does not look like a name.
         """
-        if self._is_keyword(line, column):  # of `struct X` X is meant, of `const X& x` X
+        if self._is_keyword(line, column):  # for `struct X` and `const X& x` it is X
             own = self.landing(line)
             names = (at for at in self.words(line) if at > column and not self._is_keyword(line, at))
             column = own if self._defined(line, own) is not None else next(names, column)
@@ -213,7 +215,7 @@ class OpenFile:
         return self.name(line, column)
 
     def _name_in_prose(self, line: int, word: tuple[int, int]) -> str | None:
-        """What a word of a comment or string names, with what qualifies it; None where it is written as no name is."""
+        """Returns the name that a word in a comment or string writes, with its qualifier; None if it is no name."""
         text = self.line(line)
         for match in _WRITTEN.finditer(text):
             if match.start() <= word[0] < match.end():
@@ -224,7 +226,7 @@ class OpenFile:
         return None
 
     def _is_keyword(self, line: int, column: int) -> bool:
-        """Whether the word at or after a column is one of the language's own."""
+        """Whether the word at or after a column is a keyword of the language."""
         word = self.word(line, column)
         if word is None:
             return False
@@ -232,7 +234,7 @@ class OpenFile:
         return "keyword" in kinds or ("type" in kinds and self.line(line)[slice(*word)] in _BUILTIN)
 
     def _defined(self, line: int, column: int) -> Symbol | None:
-        """The symbol whose own name is at a place."""
+        """Returns the symbol whose own name is at a place."""
         word = self.word(line, column)
         name = self.line(line)[slice(*word)] if word is not None else None
         named = next(
@@ -241,11 +243,11 @@ class OpenFile:
         made, at = self._made(line) if named is None and word is not None else (None, None)
         return made if word is not None and at == word[0] else named
 
-    # --- what must be said ---
+    # --- warnings ---
 
     @cached_property
     def notices(self) -> list[str]:
-        """Sentences about the file as a whole."""
+        """Warnings about the file as a whole."""
         if not self.there:
             label = self.indexed.tree.info.label
             return [f"{self.path} is in the index of {label}, and its text is not there (any more)"]
@@ -253,20 +255,20 @@ class OpenFile:
 
     @property
     def standing(self) -> str:
-        """Tree, layer, version and precision, and how they relate to the installed torch, in a few words."""
+        """A few words on tree, layer, version and precision, and on the relation to the installed torch."""
         info = self.indexed.tree.info
         text = f"{info.label} · {self.layer or 'unknown layer'} · {self.precision}"
         torch = self._library.torch
         return f"{text}: the installed torch is {torch}" if info.relation == "version-skew" and torch else text
 
     def permalink(self, line: int) -> tuple[str | None, str]:
-        """The address of a line for everybody, and what must be said of it; None and why, where there is none."""
+        """Returns the public address of a line, with a remark; or None and the reason."""
         return permalink_of(self.indexed.tree, self.indexed.checkout, self.path, line)
 
 
 @dataclass
 class FileSearch:
-    """A plain text to find in a file, capitals counting only where it has some; nothing is found while it is empty."""
+    """A plain text to find in a file. Case counts if the text has capitals. An empty text finds nothing."""
 
     text: str = ""
 
@@ -276,11 +278,11 @@ class FileSearch:
         return re.compile(re.escape(self.text), 0 if exact else re.IGNORECASE)
 
     def on_line(self, file: OpenFile, number: int) -> list[tuple[int, int]]:
-        """The columns where it is on a line."""
+        """Returns the columns of the matches on a line."""
         return [match.span() for match in self._pattern.finditer(file.raw[number - 1])] if self.text else []
 
     def beside(self, file: OpenFile, line: int, column: int, step: int) -> tuple[int, int] | None:
-        """The next place after (1) or before (-1) another, round the end of the file; None where there is none."""
+        """Returns the next (1) or previous (-1) match; the search wraps around. None if there is none."""
         if not self.text or not file.raw:
             return None
         count = len(file.raw)
@@ -294,5 +296,5 @@ class FileSearch:
         return None
 
     def count(self, file: OpenFile) -> int:
-        """How often it is in the file."""
+        """Returns the number of matches in the file."""
         return len(self._pattern.findall(file.text)) if self.text else 0

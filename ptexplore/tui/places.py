@@ -1,4 +1,4 @@
-"""Where a reader is and was: places to go back and forward to, and the last ones, kept in the user's data folder."""
+"""The reader's places: the history for back and forward, and the last places, kept in the user's data folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ptexplore.safe_text import clean_json
 from ptexplore.writing import changing, keep_whole, kept_bytes
 
 FOLDER = 0  # the line of a place that is a folder
-TRAIL = -1  # that of a place that is the tree of what ran last
-CARD = -2  # that of a place that is an operator's card
-HOME = -3  # that of a place that is the screen with what to read next
+TRAIL = -1  # of a place that is the tree of the last trace
+CARD = -2  # of a place that is an operator's card
+HOME = -3  # of a place that is the home screen
 _HISTORY = 500  # places to go back to
 FORMAT = 1
 _RECENT = 30  # places that are kept
@@ -27,14 +27,14 @@ _LONGEST = 1000  # characters of a path or name
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader is, or was: a line (1-based) and a column (0-based) of a file of a tree.
+    """A place of the reader: a line (from 1) and a column (from 0) of a file in a tree.
 
-    A folder's page is a place, too: `path` is then the folder ("": all of the tree), and `line` is FOLDER. So is what a
-    place was opened from: the tree of what ran (`line` is TRAIL), an operator's card (CARD, `path` is its name), the
-    screen with what to read next (HOME).
+    A folder's page is a place, too: then `path` is the folder ("" for the whole tree), and `line` is FOLDER. Other
+    places are the tree of the last trace (`line` is TRAIL), an operator's card (CARD, `path` is its name), and the home
+    screen (HOME).
 
-    The rest says how it was looked at, and makes no other place: `top` is the first line on the screen, of a page or
-    card the option that was chosen (0: not known); `whole`, whether a page or card listed all it has.
+    The other fields say how the place was shown; they make no difference between places. `top` is the first line on the
+    screen, or the chosen option of a page or card (0: unknown). `whole` says that a page or card listed everything.
     """
 
     tree: str
@@ -46,30 +46,30 @@ class Place:
 
 
 class History:
-    """The places left behind, and those gone back from, as in a browser."""
+    """The places to go back to and forward to, as in a browser."""
 
     def __init__(self) -> None:
         self._behind: deque[Place] = deque(maxlen=_HISTORY)
         self._ahead: deque[Place] = deque(maxlen=_HISTORY)
 
     def leave(self, place: Place) -> None:
-        """The reader goes somewhere new from this place: what was ahead is no more."""
+        """Record that the reader goes from this place to a new one. The places ahead are dropped."""
         if self._behind and self._behind[-1] == place:
-            self._behind.pop()  # how it was looked at last is what counts
+            self._behind.pop()  # the last way it was shown counts
         self._behind.append(place)
         self._ahead.clear()
 
     @property
     def depth(self) -> int:
-        """How many places there are to go back to."""
+        """The number of places to go back to."""
         return len(self._behind)
 
     def back(self, current: Place) -> Place | None:
-        """The place before; None where this is the first."""
+        """Returns the place before, or None if this is the first."""
         return self._step(self._behind, self._ahead, current)
 
     def forward(self, current: Place) -> Place | None:
-        """The place that was last gone back from."""
+        """Returns the place that the reader last went back from."""
         return self._step(self._ahead, self._behind, current)
 
     @staticmethod
@@ -84,7 +84,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """A line of a file of a tree, and the symbol that it is in, "" where it is in none."""
+    """A line of a file in a tree, and the symbol that it is in, or ""."""
 
     tree: str
     path: str
@@ -93,7 +93,7 @@ class Recent:
 
 
 def load_recent() -> list[Recent]:
-    """The last places, the newest first; none where nothing is kept, or what is kept cannot be read."""
+    """Returns the last places, the newest first; none if there is no file, or if it cannot be read."""
     try:
         return _known_recent()
     except OSError:
@@ -101,7 +101,7 @@ def load_recent() -> list[Recent]:
 
 
 def _known_recent() -> list[Recent]:
-    """The same. Raises OSError where the file is there and cannot be read."""
+    """The same, but raises OSError if the file exists and cannot be read."""
     kept = kept_bytes(recent_file(), _LARGEST) or b""
     try:
         data: Any = json.loads(clean_json(kept)) if len(kept) <= _LARGEST else None
@@ -123,9 +123,9 @@ def _recent(row: Any) -> Recent | None:
 
 
 def keep_recent(place: Recent) -> None:
-    """Remember a place in front of the others; of one function, or one file without, the last line alone.
+    """Put a place before the other recent ones. Each function, or file, keeps only its last line.
 
-    The file is read anew first: another terminal may have written. Raises OSError.
+    The file is read again first: another terminal may have written it. Raises OSError.
     """
     with changing(recent_file()):
         _keep_recent(recent_file(), place)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Touring:
-    """Shows the tour that is walked. `walk` is None while there is none; `keep_trail` takes what a lab ran."""
+    """The current tour on the screen. `walk` is None if there is none. `keep_trail` gets the traces of labs."""
 
     def __init__(
         self,
@@ -51,20 +51,21 @@ class Touring:
         self._keep_trail = keep_trail
         self._guide: Guide | None = None
         self.walk: TourWalk | None = None
-        self._left: tuple[Place | None, bool | None] = (None, None)  # where it was opened, what stood beside it there
-        self._depth = -1  # how many places there were to go back to where the tour was opened; -1: nothing was open
+        self._left: tuple[Place | None, bool | None] = (None, None)  # where it was opened, `wants_notes` there
+        self._depth = -1  # the length of the history when the tour was opened; -1 if no place was open
         reader.leave_tour = self.leave_where_opened
 
     @property
     def labs(self) -> tuple[Lab, ...]:
-        """The labs of the stop; none where no tour is walked."""
+        """The labs of the stop; none without a tour."""
         return self.walk.stop.labs if self.walk is not None else ()
 
     # --- from stop to stop ---
 
     def open(self, name: str, stop: str | None, origin: Place | None = None) -> None:
-        """Walk the tour of that id: from a stop's id on, else from where it was left. The way back leads to `origin`,
-        else to the place that is open.
+        """Walk the tour with that id: from a stop's id on, else from the last stop.
+
+        Leaving it leads back to `origin`, else to the place that is open.
         """
         try:
             tour = find_tour(self._library.notes, name)
@@ -84,7 +85,7 @@ class Touring:
         self._show()
 
     def forward(self) -> None:
-        """Go to the next stop; after the last one the tour ends."""
+        """Go to the next stop. After the last one the tour ends."""
         if self.walk is None:
             return
         if self.walk.forward():
@@ -103,7 +104,7 @@ class Touring:
             self._reader.tell("this is the first stop")
 
     def contents(self) -> None:
-        """The stops to choose from: on the left, where they stand there, else as a list over the screen."""
+        """Show the stops to choose from: on the left if they are there, else as a list over the screen."""
         if self.walk is None:
             return
         if self._reader.stops.display:
@@ -113,7 +114,7 @@ class Touring:
             self._app.push_screen(screen, lambda at: self.go_to(at + 1) if at is not None else None)
 
     def go_to(self, number: int) -> None:
-        """Show a stop by its number; one beyond the last leaves the tour."""
+        """Show a stop by its number. A number after the last one leaves the tour."""
         if self.walk is None:
             return
         if number > len(self.walk.tour.stops):
@@ -123,13 +124,13 @@ class Touring:
             self._show()
 
     def leave(self) -> None:
-        """Leave the tour, if one is walked; say how to come back to it."""
+        """Leave the tour, if there is one, and say how to come back to it."""
         if self.walk is not None:
             self._end()
             self._reader.tell("the tour was left: S on a line with a dot leads into it again, H lists the tours")
 
     def leave_where_opened(self) -> bool:
-        """Leave the tour if going back came to where it was opened, or never left that place."""
+        """Leave the tour if the reader is back at the place where it was opened, or has never left that place."""
         if self.walk is None or self._reader.history.depth > self._depth:
             return False
         self._end()
@@ -139,7 +140,7 @@ class Touring:
         return True
 
     def _end(self) -> None:
-        """Leave the tour: the notes follow the cursor again."""
+        """End the tour: the notes follow the cursor again."""
         self.walk = None
         self._reader.wants_notes = self._left[1]
         self._reader.notes.leave()
@@ -151,9 +152,9 @@ class Touring:
     # --- the stop ---
 
     def _show(self) -> None:
-        """The stop in the notes pane, and its source where its anchor is placed: nowhere else.
+        """Show the stop in the notes pane, and its source if its anchor is placed.
 
-        To place an anchor reads files, so it is done in a thread; of several steps in a row the last one counts.
+        Placing an anchor reads files, so it is done in a thread. Of several steps in a row only the last one counts.
         """
         assert self.walk is not None
         place = partial(self._place, self.walk.tour, self.walk.number)
@@ -180,7 +181,7 @@ class Touring:
         self._reader.call_after_refresh(self.show_source)  # the panes have their sizes then
 
     def show_source(self) -> None:
-        """Go to the source of the stop that is shown, from wherever the reader read on."""
+        """Go to the source of the current stop, from any place."""
         view = self._reader.notes.stop
         if self.walk is None or view is None:
             return
@@ -197,7 +198,7 @@ class Touring:
     # --- labs ---
 
     def choose_lab(self) -> None:
-        """Run the lab of the stop; if it has several, the reader says which."""
+        """Run the lab of the stop. If there are several, the reader chooses."""
         labs = self.labs
         if len(labs) == 1:
             self._ask(labs[0])
@@ -206,7 +207,7 @@ class Touring:
             self._app.push_screen(choice, lambda at: self._ask(labs[at]) if at is not None else None)
 
     def _ask(self, lab: Lab) -> None:
-        """What the reader predicts, before it runs; nothing typed is no prediction."""
+        """Ask for the reader's prediction before the lab runs. An empty line is no prediction."""
         self._reader.show_notes()
         self._reader.notes.show_lab(lab)
         ask = Ask(f"{lab.id}: {lab_question(lab)} Enter runs it")
@@ -238,7 +239,7 @@ class Touring:
     # --- read or not ---
 
     def mark(self) -> None:
-        """The reader says that the stop is read; where it is, that it is not."""
+        """Mark the stop as read; if it is already read, as not read."""
         if self.walk is None:
             return
         name = self.walk.tour.name_of(self.walk.stop)
@@ -246,7 +247,7 @@ class Touring:
         self._marked()
 
     def answer(self) -> None:
-        """Answer the question of the stop; if it has several, the reader says which."""
+        """Answer the question of the stop. If there are several, the reader chooses."""
         view = self._reader.notes.stop
         concepts = view.concepts if view is not None else ()
         if self.walk is None or not concepts:
@@ -270,7 +271,7 @@ class Touring:
             self._marked()
 
     def _marked(self) -> None:
-        """What is said of the stop, and of all stops, is said anew."""
+        """Show the new state of the stop, and of all stops."""
         if self.walk is not None:
             progress = load_progress()
             self._reader.notes.show_state(progress.state(self.walk.tour.name_of(self.walk.stop)))
@@ -278,7 +279,7 @@ class Touring:
 
 
 class TourContents(ChoiceScreen):
-    """The stops of a tour, with what was read or visited, and a last line that leaves the tour."""
+    """The stops of a tour, with marks for read and visited, and a last line that leaves the tour."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "dismiss(None)", "Close")]
 

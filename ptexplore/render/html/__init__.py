@@ -1,1 +1,1 @@
-"""Write the pages of a site: escaped, without inline script or style, the same bytes whoever writes them."""
+"""Writes the pages of a site: escaped, without inline script or style, with the same bytes on every machine."""

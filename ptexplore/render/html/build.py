@@ -1,4 +1,4 @@
-"""Build a site from a workspace: decide what is shown, have what is new written, take away what is gone."""
+"""Builds a site from a workspace: decides which pages there are, writes the changed ones, deletes the old ones."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a build came to: files that changed and that did not, files that went, bytes of all of them and of the
-    source's text that they show, what was lost or wrong. Of `stops` stops `absent` are lost for want of a checkout.
+    """The result of a build.
+
+    `made`, `kept` and `gone` count the files that changed, did not change, and were deleted. `size` is the number of
+    bytes of all files, `text` the number of bytes of source text in them. `lost` are the stops without a place,
+    `problems` everything that was wrong. Of `stops` stops, `absent` are lost because there is no checkout.
     """
 
     made: int
@@ -62,11 +65,11 @@ def build_site(
     jobs: int | None = None,
     force: bool = False,
 ) -> Written:
-    """Write the site of a workspace into a folder; `traces` are files that `trace --save` wrote.
+    """Write the site of a workspace into a folder. `traces` are files that `trace --save` wrote.
 
-    Raises PtexploreError; what is written by then is kept.
+    Raises PtexploreError. The files that were written before the error are kept.
     """
-    with uncollected():  # until all that was read for it is gone: to look through that takes seconds
+    with uncollected():  # until all the data for it is gone: searching it for garbage takes seconds
         return _build(workspace, folder, settings, traces, jobs or min(available(), 8), force=force)
 
 
@@ -94,7 +97,7 @@ def _build(
 
 
 def _cpu_kernels(workspace: Workspace, operators: Iterable[str]) -> list[SourceRef]:
-    """Where the kernels of operators for the CPU are."""
+    """Returns the places of the CPU kernels of these operators."""
     stubs = Stubs(workspace.lookup)
     return [ref for name in operators for ref in places_of_key(card(workspace.lookup, name, stubs), "CPU")]
 
@@ -102,7 +105,7 @@ def _cpu_kernels(workspace: Workspace, operators: Iterable[str]) -> list[SourceR
 def _write(
     workspace: Workspace, contents: SiteContents, site: Site, out: Output, jobs: int, progress: Progress
 ) -> tuple[list[str], list[str]]:
-    """Write all files. Gives the stops that have no place, and what was wrong in notes."""
+    """Write all files. Returns the stops without a place, and the problems in notes."""
     library = contents.library
     base = _base(contents, site)
 
@@ -119,7 +122,7 @@ def _write(
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
 
     def light() -> None:
-        """What is written in one process, while the others are at the rest."""
+        """Write the pages that one process writes while the others do the rest."""
         tours.write(counts)
         traces.write()
         lists.folders(site, out, contents.folder_pages, library)
@@ -136,11 +139,11 @@ def _write(
     sources = Sources(site, contents.reader, out, reopen, base, uses if uses.needed else None)
     works: list[SiteWork[Any, Any]] = [search.source_work(), sources.work()]
     if site.operators:
-        # Each process that writes cards opens what it looks into by itself: a connection does not survive a fork.
+        # Each process that writes cards opens its own databases: a connection does not survive a fork.
         observed = traces.observed()
         lookup = partial(_lookup_apart, workspace)
         works.append(Cards(site, out, lookup, base, contents.marks_by_tree, observed, contents.docs).work())
-    # Of files that get no page the uses are read: they are no part of what is said to be written.
+    # The uses in files without a page are read too. The text about progress does not count these files.
     counts = _counts(contents, site)
     in_processes(works, f"writing {', '.join(counts)}", progress, jobs, light)
     if uses.needed:
@@ -161,7 +164,7 @@ def _counts(contents: SiteContents, site: Site) -> list[str]:
 
 
 def _base(contents: SiteContents, site: Site) -> str:
-    """A hash of what every page depends on: our own code, the settings, the source, which pages there are."""
+    """Returns a hash of everything that all pages depend on: our own code, settings, source, and the list of pages."""
     parts: list[object] = [_code(), site.settings, site.traces]
     for indexed in contents.trees:
         files = sorted((path, known.sha) for path, known in indexed.store.known().items())
@@ -173,7 +176,7 @@ def _base(contents: SiteContents, site: Site) -> str:
 
 
 def _code() -> str:
-    """A hash of the files that make pages: a new ptexplore writes them anew."""
+    """Returns a hash of the files that make pages, so that a new ptexplore writes all pages again."""
     root = Path(__file__).resolve().parent.parent.parent
     code = hashlib.sha256()
     for folder in ("cpp", "source", "store", "resolve", "view", "workspace", "render/html"):

@@ -1,4 +1,4 @@
-"""Write the pages of operators' cards, those alone whose card or notes are not what they were."""
+"""Writes the pages of operators' cards, but only those whose card or notes have changed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
 
 _BATCH = 40
-Observed = dict[str, list[tuple[str, str, int]]]  # an operator -> traces: expression, URL, how many times
+Observed = dict[str, list[tuple[str, str, int]]]  # operator -> traces: expression, URL, number of calls
 
 
 @dataclass
 class Cards:
-    """Writes the operators' pages of one site."""
+    """The writer of the operators' pages of one site."""
 
     site: Site
     out: Output
@@ -46,7 +46,7 @@ class Cards:
                     self._about[name].append(mark)
 
     def work(self) -> SiteWork[str, list[Row]]:
-        """What is not fresh."""
+        """Returns the cards that have changed, as work."""
         tasks = []
         for name, url in sorted(self.site.operators.items()):
             known = self.out.before.get(url)
@@ -59,7 +59,10 @@ class Cards:
         return digest(self.base, name, [(mark.stop, mark.title) for mark in stops], self.observed.get(name, []))
 
     def _stops(self, name: str, refs: Sequence[Sequence[Any]]) -> list[Mark]:
-        """The stops about an operator, or about what its common keys run: `refs` are tree, path and line of those."""
+        """Returns the stops about an operator, or about the functions that its common keys run.
+
+        `refs` are the tree, path and line of these functions.
+        """
         marks = list(self._about.get(name.removeprefix("aten::"), ()))
         for tree, path, line in refs:
             marks += [mark for mark in self._in.get((tree, path), ()) if holds(mark, path, line)]
@@ -98,10 +101,10 @@ class Cards:
 
 
 def _anchor(row: KeyRow) -> str:
-    """The row's own address on the page: that of the first of its keys that most readers ask about."""
+    """Returns the anchor of a row: of the first of its keys that most readers ask about."""
     return f"key-{next((key for key in COMMON if key in row.keys), row.keys[0])}"
 
 
 def _structured(given: str | None) -> str:
-    """As the entry in YAML says it: the operator that has the kernel, where this one has none of its own."""
+    """Returns the word of the YAML entry: "structured", or the operator that has the kernel if this one has none."""
     return given or "" if not given or given == "structured" else f"structured_delegate: {given}"

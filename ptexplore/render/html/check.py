@@ -1,4 +1,4 @@
-"""Whether every link of a written site leads to something: its file, and in it the anchor or the line."""
+"""Checks that every link of a written site leads to a file, and to an anchor or line in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from ptexplore.render.html.packed import page_as_read, rows_as_read
 
-# Attributes are read one after another: a title may hold what looks like a tag, or like an attribute.
+# Attributes are read one after another: a title may contain text that looks like a tag or an attribute.
 _VALUE = r"""(?:"([^"]*)"|'([^']*)'|([^\s>]*))"""
 _ATTRIBUTE = re.compile(rf"""\s+([^\s=>"'/]+)(?:\s*=\s*{_VALUE})?""")
 _TAG = re.compile(r"""<(?:a|link|img|script)((?:\s+[^\s=>"'/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]*))?)*)\s*/?>""")
@@ -21,7 +21,7 @@ _LINE = re.compile(r"[Lu](\d+)(?:-L(\d+))?")
 
 
 def broken(root: Path) -> tuple[int, list[str]]:
-    """How many links there are inside the site, and those that lead to nothing, in words."""
+    """Count the links inside a site. Returns the count and a description of each link that leads to nothing."""
     pages = {file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file()}
     wanted: dict[str, dict[str, str]] = {}  # page -> anchor -> a page that links to it
     trouble: list[str] = []
@@ -51,7 +51,7 @@ def _read(file: Path) -> str:
 
 
 def _links(text: str) -> set[str]:
-    """The links of a page that stay on the site, as written."""
+    """Returns the links of a page that stay on the site, as they are written."""
     links = {
         next(filter(None, values), "")
         for tag in _TAG.findall(text)
@@ -67,7 +67,7 @@ def _is_line(anchor: str, last: int) -> bool:
 
 
 def _is_symbol(page: Path, anchor: str) -> bool:
-    """Whether #s=NAME is defined in that page's file, named whole or by the end of its qualified name."""
+    """Whether the page's file defines #s=NAME; NAME may be the end of a qualified name."""
     name = unquote(anchor.removeprefix("s="))
     data = page.with_suffix(".js")
     if not anchor.startswith("s=") or not data.is_file():

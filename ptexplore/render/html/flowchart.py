@@ -1,4 +1,4 @@
-"""A flowchart of a note as a picture in the page: boxes in rows, an arrow never through a box, its words below it."""
+"""Draws the flowchart of a note: boxes in rows, arrows that never cross a box, and the same in words below."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.prose import Edge, arrows, edges
 
-_CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters of a line in a box
-_PHONE, _COLUMN = 330, 560  # pixels that a drawing has on a phone, and beside the source on a desk
-_MOST = 40  # arrows that are still a picture
+_CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters in a line of a box
+_PHONE, _COLUMN = 330, 560  # pixels that a drawing has on a phone, and beside the source on a desktop
+_MOST = 40  # arrows; a chart with more is shown in words only
 _GAP, _ROOM, _LANE = 26, 34, 18  # pixels between boxes of a row, between rows, between arrows beside the rows
 
 
@@ -29,12 +29,12 @@ class _Box(NamedTuple):
 
 class _Arrow(NamedTuple):
     shape: str
-    label: str  # drawn above everything else
-    right: float  # how far right the label goes
+    label: str  # drawn over everything else
+    right: float  # the right end of the label
 
 
 def figure(picture: str) -> str | None:
-    """The HTML of a Mermaid flowchart; None where it is no simple one."""
+    """Returns the HTML of a Mermaid flowchart, or None if it is not a simple one."""
     flow, text = edges(picture), arrows(picture)
     if flow is None or text is None:
         return None
@@ -43,7 +43,7 @@ def figure(picture: str) -> str | None:
         return f'<pre class="flow">{words}</pre>\n'
     svg, wide = _drawn(flow)
     drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="Flowchart">{svg}</div>'
-    if wide > _PHONE:  # what is cut off at an edge must not look whole
+    if wide > _PHONE:  # a drawing that is cut off at an edge must not look complete
         shown = "facts" if wide > _COLUMN else "facts only-narrow"
         drawn += f'<p class="{shown}">wider than the page: it moves sideways</p>'
     return (
@@ -53,7 +53,7 @@ def figure(picture: str) -> str | None:
 
 
 def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:
-    """The drawing, and how wide it is."""
+    """Returns the drawing and its width."""
     rows = _rows(flow)
     rank = {name: number for number, row in enumerate(rows) for name in row}
     around = [edge for edge in flow if rank[edge.target] != rank[edge.source] + 1]
@@ -69,7 +69,7 @@ def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:
 
 
 def _rows(flow: Sequence[Edge]) -> list[list[str]]:
-    """The boxes by how far they are from the first, arrows back left aside; each below what leads to it."""
+    """Returns the boxes in rows, by their distance from the first box. Arrows back do not count."""
     names = list(dict.fromkeys(name for edge in flow for name in (edge.source, edge.target)))
     leads = {name: [edge.target for edge in flow if edge.source == name] for name in names}
     rank: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _rows(flow: Sequence[Edge]) -> list[list[str]]:
             if target != name and target not in way:
                 visit(target, row + 1, (*way, name))
 
-    for name in names:  # what is written first is at the top, also where an arrow leads back to it
+    for name in names:  # the first name in the text is at the top, even if an arrow leads back to it
         if name not in rank:
             visit(name, 0, ())
     return [[name for name in names if rank[name] == row] for row in range(max(rank.values()) + 1)]
@@ -91,7 +91,7 @@ def _rows(flow: Sequence[Edge]) -> list[list[str]]:
 def _placed(
     rows: list[list[str]], flow: Sequence[Edge], rank: dict[str, int], around: int
 ) -> tuple[dict[str, _Box], float, float]:
-    """The boxes, each with room for the words of the arrows above it; how wide and high all are."""
+    """Returns the boxes, with room for the words of the arrows above each, and the width and height of all."""
     words = {
         end: text for edge in flow for end, text in ((edge.source, edge.source_text), (edge.target, edge.target_text))
     }
@@ -128,7 +128,7 @@ def _text(lines: Sequence[str], x: float, y: float, anchor: str) -> str:
 
 
 def _arrow(way: str, x: float, y: float, label: str, left: float, low: float, anchor: str) -> _Arrow:
-    """An arrow along a way, with its head at a place; the last line of its words ends at `low`."""
+    """Returns an arrow along a path, with its head at a place. The last line of its words ends at `low`."""
     shape = f'<path d="{way}"/><path class="head" d="M{x:.1f} {y:.1f}l-4 -8h8z"/>'
     lines = textwrap.wrap(label, _WIDE)
     if not lines:
@@ -142,7 +142,7 @@ def _arrow(way: str, x: float, y: float, label: str, left: float, low: float, an
 
 
 def _straight(edge: Edge, boxes: Mapping[str, _Box], around: int) -> _Arrow:
-    """An arrow to the next row; its words stand above the box that it leads to, and above what leads in from aside."""
+    """Returns an arrow to the next row. Its words are above its target, and above arrows that come in sideways."""
     start, end = boxes[edge.source], boxes[edge.target]
     x, y = start.middle, start.y + start.high
     low = end.y - 14 - 4 * around
@@ -154,7 +154,7 @@ def _straight(edge: Edge, boxes: Mapping[str, _Box], around: int) -> _Arrow:
 
 
 def _around(edge: Edge, boxes: Mapping[str, _Box], width: float, number: int) -> _Arrow:
-    """An arrow back, or over a row: out below its box, beside all rows, in above the box it leads to."""
+    """Returns an arrow back, or over a row: out below its box, past all rows at the side, in above its target."""
     start, end = boxes[edge.source], boxes[edge.target]
     lane = width + number * _LANE
     x, y = start.middle + 9 * number, start.y + start.high

@@ -1,4 +1,4 @@
-"""The pages that list others: folders, operators by namespace; and the page about the site."""
+"""Writes the pages that list other pages: folders, operators by namespace. Also the page about the site."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LICENCE = 200_000  # characters
 
 
 def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -> None:
-    """A page a folder, and the one of all: what was written about it, and what of it is on the site."""
+    """Write a page for each folder, and one for all: its notes, and its files and folders on the site."""
     files: defaultdict[str, list[str]] = defaultdict(list)
     inside: defaultdict[str, set[str]] = defaultdict(set)
     count: Counter[str] = Counter()
@@ -61,14 +61,14 @@ def folders(site: Site, out: Output, pages: FolderPages, library: NoteLibrary) -
 
 
 def map_of(site: Site, pages: FolderPages) -> list[tuple[MapRow, str]]:
-    """The way from Python to the machine, each folder with its page; "" where the site has none of it."""
+    """Returns the way from Python to the machine: each folder with its page, or "" if the site has no file of it."""
     shown = {path.rpartition("/")[0] for path in site.sources}
     folders = {"/".join(folder.split("/")[:n]) for folder in shown for n in range(1, folder.count("/") + 2)}
     return [(row, folder_url(row.folder) if row.folder in folders else "") for row in map_rows(pages)]
 
 
 def _prose(text: str, site: Site, folder: str) -> Markup:
-    """A folder's Markdown, which has no pictures; its links lead out of the site alone, names of files to these."""
+    """Returns a folder's Markdown as HTML, without pictures. Links lead out of the site, file names to their pages."""
     if not text:
         return Markup()
     named = partial(_file_named, site, folder)
@@ -76,13 +76,13 @@ def _prose(text: str, site: Site, folder: str) -> Markup:
 
 
 def _file_named(site: Site, folder: str, code: str) -> str | None:
-    """The way to a file that a folder's page names: from the folder on, or from the root ("/torch/csrc/...")."""
+    """Returns the URL of a file that a folder's page names: relative to the folder, or to the root ("/torch/...")."""
     inside = f"{folder}/{code}" if folder else code
     return site.place(folder_url(folder), code[1:] if code.startswith("/") else inside, None)
 
 
 def _start(site: Site, folder: str, page: FolderPage | None) -> list[tuple[FileToRead, str | None, Markup]]:
-    """Each file to begin with, the way to it from the folder's page if it is on the site, and why."""
+    """Returns each file to begin with, its URL from the folder's page (None if not on the site), and the reason."""
     if page is None:
         return []
     ways = []
@@ -96,7 +96,7 @@ def _start(site: Site, folder: str, page: FolderPage | None) -> list[tuple[FileT
 def _inside(
     pages: FolderPages, paths: Sequence[str], count: Mapping[str, int], site: Site, folder: str
 ) -> list[tuple[str, str, str, Markup, bool]]:
-    """The folders inside: name, page, how many files are on the site, what was written, whether it is rarely needed."""
+    """Returns the folders inside: name, page, number of files on the site, note, and whether it is rarely needed."""
     rows = []
     for path in paths:
         sentence = pages.sentence(path)
@@ -107,9 +107,9 @@ def _inside(
 
 
 def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
-    """The namespaces, the largest first, and the operators of each: what is met most, then by letter.
+    """Write the list of namespaces, the largest first, and the operators of each: popular ones first, then by letter.
 
-    A single namespace is its own index.
+    If there is only one namespace, its operators are on the index page.
     """
     spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):
@@ -138,7 +138,7 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
 
 
 def about(site: Site, out: Output, problems: Sequence[str]) -> None:
-    """The versions, commit, precision and licence of the text."""
+    """Write the page with the versions, commit, precision and licence of the text."""
     licence = next((file.text for each in site.trees if (file := each.tree.read("LICENSE")) is not None), "")
     page = render(
         site, "about.html", "about.html", kind="about", id="", title="About", version=__version__, shown=shown,

@@ -1,4 +1,4 @@
-"""Write a site into its folder, by several processes: whole files or none, nothing outside it, no stale page."""
+"""Writes a site into its folder, with several processes: files whole or not at all, none outside, no stale page."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from ptexplore.writing import folder_below, keep_whole, kept_bytes, open_below, 
 
 MANIFEST = "ptexplore-site.json"
 FORMAT = 1
-_UNKNOWN = "?"  # the hash of what a file was made of that a killed build wrote
-_LOST = "!"  # the same of a file that could not be written: why stands in place of its size
-# What is wrong with one name, and with no other: its page is lost, and all others are written.
+_UNKNOWN = "?"  # stands for the hash of a file's inputs, if a killed build wrote the file
+_LOST = "!"  # the same for a file that could not be written; its size is replaced by the reason
+# Errors about one name only: its page is lost, and all others are written.
 _OF_ONE_NAME = {
     errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ELOOP,
 }  # fmt: skip
 _LARGEST = 256 * 1024 * 1024  # bytes of a list of pages
-_LISTS = 2  # lists of pages that are believed: a build that is killed may leave the one before
-Row = tuple[str, list[Any], bool]  # a URL, what the manifest knows of it, whether its bytes changed
+_LISTS = 2  # lists of pages that are trusted; a killed build may leave the one before
+Row = tuple[str, list[Any], bool]  # a URL, the manifest's row for it, whether its bytes changed
 ASIDE = ".ptexplore-aside"
 _JOURNAL = ".new"
-_OURS = re.compile(r"\.ptx-[0-9a-f]{8}|\d+\.new")  # what a build leaves aside: half pages, and its journals
-_PATIENCE = 2.0  # seconds: the processes of a build that was killed end soon after it
+_OURS = re.compile(r"\.ptx-[0-9a-f]{8}|\d+\.new")  # files that a build leaves aside: half pages and journals
+_PATIENCE = 2.0  # seconds; the processes of a killed build end soon after it
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ALONE = 24  # tasks that are done sooner than a process starts
 _Task = TypeVar("_Task")
@@ -51,7 +51,7 @@ _Made = TypeVar("_Made")
 
 
 def digest(*parts: object) -> str:
-    """A short hash of anything that prints the same each time."""
+    """Returns a short hash of values whose text is the same each time."""
     made = hashlib.sha256()
     for part in parts:
         made.update(str(part).encode("utf-8", "surrogatepass"))
@@ -60,11 +60,11 @@ def digest(*parts: object) -> str:
 
 
 class Output:
-    """A site's folder. `pages` is what is known of each file: the hash of what it was made of, its size, what was kept
-    with it, and the hash of its bytes.
+    """The folder of a site.
 
-    `lost` says why a file could not be written, by its URL. With `force` files that ptexplore did not write are written
-    over.
+    `pages` has for each file: the hash of its inputs, its size, data that was kept with it, and the hash of its bytes.
+    `lost` has the reason for each file that could not be written, by URL. With `force`, files that ptexplore did not
+    write are overwritten.
     """
 
     def __init__(self, root: Path, *, force: bool = False) -> None:
@@ -75,15 +75,15 @@ class Output:
         self.remembered = remembered
         self._aside = Aside(root, remembered.secret)
         before = _manifest(root, remembered)
-        self.is_known = before is not None  # whether the list of pages there is one that was written here
+        self.is_known = before is not None  # whether the list of pages there was written here
         self.before: dict[str, list[Any]] = before or {}
         self.pages: dict[str, list[Any]] = {}
-        self.changed: set[str] = set()  # of these, the files whose bytes are not what they were
+        self.changed: set[str] = set()  # the pages whose bytes have changed
         self.size = 0  # of the list of pages
         self._folders: set[str] = set()
 
     def take(self, rows: Iterable[Row]) -> None:
-        """Know of files that another process wrote."""
+        """Add the rows of files that another process wrote."""
         for url, known, changed in rows:
             if known[0] == _LOST:
                 self.lost[url] = known[1]
@@ -93,7 +93,7 @@ class Output:
                 self.changed.add(url)
 
     def fresh(self, url: str, key: str) -> bool:
-        """Whether a file is there that was made of the same, and is as it was written; it is kept then."""
+        """Whether a file from the same inputs is there, unchanged since it was written. If so, it is kept."""
         known = self.before.get(url)
         if known is None or known[0] != key:
             return False
@@ -105,16 +105,16 @@ class Output:
         return True
 
     def write(self, url: str, text: str | bytes, key: str = "", data: object = None) -> Row:
-        """Write a file whole, where it differs from what is there. `data` is kept with it.
+        """Write a file whole, if it differs from the file that is there. `data` is kept with it.
 
-        Gives what is known of it, to be taken over by the process that asked for it. Raises PtexploreError where it
-        cannot be written.
+        Returns its manifest row, for the process that asked for the file. Raises PtexploreError if the file cannot be
+        written.
         """
         content = _safe(text) if isinstance(text, str) else text
         if isinstance(text, str) and url.endswith(".js"):
-            content = clean_json(content)  # data, whose escapes a browser reads
+            content = clean_json(content)  # it is data, and a browser reads the escapes in it
         own: list[Any] = [] if data is None else [data]
-        known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # by the last a later build knows it
+        known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # later builds compare the last
         file = self.root / url
         with _told(self.root):
             try:
@@ -133,7 +133,7 @@ class Output:
         return url, known, url in self.changed
 
     def _check(self, url: str) -> None:
-        """Raise PtexploreError where something is in the way that ptexplore did not write."""
+        """Raise PtexploreError if a file that ptexplore did not write is in the way."""
         try:
             status = os.lstat(self.root / url)
         except OSError:
@@ -144,7 +144,7 @@ class Output:
         raise PtexploreError(f"{self.root / url} is in the way of a page", why, hint, USAGE)
 
     def _is_as_written(self, url: str, sha: str) -> bool:
-        """Whether a regular file is there whose bytes have the hash that was kept of them."""
+        """Whether a regular file is there whose bytes have the recorded hash."""
         try:
             with open_below(self.root, url) as file:
                 return hashlib.sha256(file.read(_LARGEST)).hexdigest() == sha
@@ -152,7 +152,7 @@ class Output:
             return False
 
     def _folder(self, url: str) -> None:
-        """Make the folders of a page; none of them may be a link, which would lead out of the site."""
+        """Make the folders of a page. None of them may be a link, because a link may lead out of the site."""
         folder = url.rpartition("/")[0]
         if folder in self._folders:
             return
@@ -166,7 +166,7 @@ class Output:
             self._folders.add(folder)
 
     def begin(self) -> None:
-        """Say that the folder is a site's before anything is written; half pages of a build that was killed go."""
+        """Mark the folder as a site before anything is written. Half pages of a killed build are deleted."""
         with _told(self.root):
             for url, sha in self._aside.open():
                 if self._is_as_written(url, sha):
@@ -175,12 +175,12 @@ class Output:
             self._aside.empty()
 
     def keep(self) -> None:
-        """Remember what is written of a build that was stopped: the next one goes on there, and knows what may go."""
+        """Record the files of a stopped build. The next build continues there, and knows which files it may delete."""
         with contextlib.suppress(PtexploreError):
             self._save(self.before | self.pages)
 
     def finish(self) -> int:
-        """Delete what an earlier build wrote and this one has not, and keep what is known. Gives how many went."""
+        """Delete the files that only an earlier build wrote, and record this one. Returns how many were deleted."""
         gone_from = self.before.keys() - self.pages.keys()
         stale = [url for url in sorted(gone_from) if self._is_as_written(url, self.before[url][-1])]
         gone = 0
@@ -194,7 +194,7 @@ class Output:
             gone += 1
         folders = {folder for url in stale for folder in PurePosixPath(url).parents if folder.name}
         for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-            with contextlib.suppress(OSError):  # something is in it
+            with contextlib.suppress(OSError):  # the folder is not empty
                 os.rmdir(self.root / folder)
         self._save(self.pages)
         with contextlib.suppress(OSError):
@@ -202,7 +202,7 @@ class Output:
         return gone
 
     def let_go(self) -> None:
-        """Nothing more is written by this process."""
+        """Close the journal: this process writes nothing further."""
         self._aside.let_go()
 
     def _save(self, pages: dict[str, list[Any]]) -> None:
@@ -211,22 +211,22 @@ class Output:
         )
         text = f'{{"format": {FORMAT}, "pages": {{\n{rows}\n}}}}\n'
         self.size = len(text)
-        with contextlib.suppress(OSError):  # the next build believes no list then, and asks for --force
-            self.remembered.also(hashlib.sha256(text.encode()).hexdigest())  # before it is there: we may be killed
+        with contextlib.suppress(OSError):  # then the next build trusts no list, and asks for --force
+            self.remembered.also(hashlib.sha256(text.encode()).hexdigest())  # before writing the list: we may be killed
         with _told(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
 
 
 def _safe(page: str) -> bytes:
-    """The text of a page, cleaned whoever forgot it. A line feed's companion stays: it is so in a file of Windows'."""
+    """Returns the text of a page, cleaned in case nobody did. A carriage return stays: Windows files have it."""
     content = page.encode("utf-8", "surrogatepass")
-    if is_clean(content.replace(b"\r", b"")):  # nearly all are, which is known ten times sooner
+    if is_clean(content.replace(b"\r", b"")):  # nearly all are, and this check is ten times faster
         return content
     return "\r".join(map(clean_document, page.split("\r"))).encode("utf-8", "replace")
 
 
 def _content(file: Path, size: int) -> bytes | None:
-    """What is in a regular file of that size; None else."""
+    """Returns the bytes of a regular file of that size, else None."""
     try:
         status = os.lstat(file)
         return file.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size == size else None
@@ -235,10 +235,10 @@ def _content(file: Path, size: int) -> bytes | None:
 
 
 class _Remembered:
-    """What this user's own folder knows of a site: the last lists of pages that were written, and a secret.
+    """The data about a site in this user's own folder: the last lists of pages that were written, and a secret.
 
-    A list of pages may have been planted, with the hashes of whatever lies beside it. So one that is not known here
-    decides nothing, and neither does a line of a journal that was not signed with the secret.
+    Somebody may have planted a list of pages, with the hashes of the files beside it. So a list that is not known here
+    decides nothing. A line of a journal that is not signed with the secret decides nothing either.
     """
 
     def __init__(self, file: Path, lists: Sequence[str], secret: str) -> None:
@@ -246,7 +246,7 @@ class _Remembered:
 
     @classmethod
     def of(cls, root: Path) -> _Remembered:
-        """What is known of the site in a folder; a new secret where nothing is."""
+        """Returns the data about the site in a folder; with a new secret if there is none."""
         from secrets import token_hex
 
         file = site_file(os.path.realpath(root))
@@ -258,15 +258,15 @@ class _Remembered:
         return cls(file, lists, secret)
 
     def also(self, sha: str) -> None:
-        """Know a list of pages that is about to be written. Raises OSError."""
+        """Record the hash of a list of pages that is about to be written. Raises OSError."""
         self.lists = [*(other for other in self.lists if other != sha), sha][-_LISTS:]
         keep_whole(self._file, json.dumps({"lists": self.lists, "secret": self.secret}), 0o600)
 
 
 def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | None:
-    """The list of pages that a build left; None where none is there, and where it was not written here by this user.
+    """Returns the list of pages that a build left. None if it is missing, or if this user did not write it here.
 
-    Raises PtexploreError where it is there and cannot be read: taken for none, pages that went would stay for ever.
+    Raises PtexploreError if the list exists but cannot be read: to ignore it would keep deleted pages forever.
     """
     try:
         with _told(root):
@@ -283,7 +283,7 @@ def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | Non
 
 
 def _regular(file: Path) -> bytes:
-    """The bytes of a regular file that is no link. Raises OSError; a FIFO keeps nobody waiting."""
+    """Returns the bytes of a regular file that is no link. Raises OSError. A FIFO makes nobody wait."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)
@@ -294,10 +294,10 @@ def _regular(file: Path) -> bytes:
 
 @contextlib.contextmanager
 def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[Output]:
-    """The folder to write into, made where it is not there; no other build writes into it in this block.
+    """Open the folder to write into; it is made if it is missing. In this block, no other build writes into the folder.
 
-    Raises PtexploreError where it is no folder, holds something that is no site without `force`, lies in one of
-    `sources`, the folders that the source is read from, or is written by another build.
+    Raises PtexploreError in these cases: it is no folder; without `force`, it holds something that is no site; it is
+    inside one of `sources`, the folders that the source is read from; another build is writing into it.
     """
     real = os.path.realpath(root)
     for source in map(os.path.realpath, sources):
@@ -334,7 +334,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
 
 @contextlib.contextmanager
 def _told(root: Path) -> Iterator[None]:
-    """Trouble of the file system in here is said in our own words. Raises PtexploreError."""
+    """Turn an OSError in this block into a PtexploreError with our own words."""
     try:
         yield
     except OSError as error:
@@ -345,39 +345,39 @@ def _told(root: Path) -> Iterator[None]:
 
 
 class Aside:
-    """The folder inside a site where files are half written: held by one build, and knowing what a killed one wrote.
+    """The folder inside a site where files are half written. One build holds it.
 
-    A build that is killed leaves pages that its list of pages does not name. So every process of a build first writes
-    the URL of each file that is new to its own journal here; the next build reads them all.
+    A killed build leaves pages that its list of pages does not name. So every process of a build first writes the URL
+    of each new file to its own journal here. The next build reads all journals.
     """
 
     def __init__(self, root: Path, secret: str) -> None:
         self.folder = root / ASIDE
         self._secret = secret.encode()
-        self._journal = (0, -1)  # the process that opened it, and its descriptor
+        self._journal = (0, -1)  # process id and descriptor of the journal
 
     def open(self) -> list[tuple[str, str]]:
-        """Make the folder. Gives URL and hash of what the journals of a killed build name, which `empty` drops.
+        """Make the folder. Returns URL and hash of each file in the journals of a killed build; `empty` drops these.
 
-        Raises OSError, also for a link in its place.
+        Raises OSError, also if a link has the folder's name.
         """
         if self.folder.is_symlink():
             raise OSError(errno.ELOOP, "it is a link, and pages are half written there", str(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Not by glob, which finds nothing in a folder that a bad disk keeps back.
+        # Not with glob: it finds nothing in a folder that a bad disk does not give.
         left = [name for name in os.listdir(self.folder) if name.endswith(_JOURNAL) and _OURS.fullmatch(name)]
         return [row for name in sorted(left) for row in self._read(name)]
 
     def empty(self) -> None:
-        """Drop what builds left in the folder; what else is there stays."""
+        """Delete the files that builds left in the folder. Other files stay."""
         for left in self.folder.iterdir():
             if _OURS.fullmatch(left.name) and not left.is_dir():
                 left.unlink()
 
     def note(self, url: str, sha: str) -> None:
-        """Say that a file is about to be there whose bytes have this hash."""
+        """Record that a file is about to be written whose bytes have this hash."""
         process = os.getpid()
-        if self._journal[0] != process:  # a fork has one of its own
+        if self._journal[0] != process:  # a fork has its own journal
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
             self._journal = (process, os.open(self.folder / f"{process}{_JOURNAL}", flags, 0o666))
         row = f"{sha} {url}".encode("utf-8", "surrogateescape")
@@ -387,7 +387,7 @@ class Aside:
         return hmac.digest(self._secret, row, "sha256").hex().encode()
 
     def _read(self, name: str) -> Iterator[tuple[str, str]]:
-        """The rows of a journal that are ours; those of no file are none."""
+        """Yields the rows of a journal that are signed by us; none if the file is missing."""
         with contextlib.suppress(FileNotFoundError), open_below(self.folder, name) as journal:
             for line in journal.read(_LARGEST).split(b"\n"):
                 signature, _, row = line.partition(b" ")
@@ -396,21 +396,21 @@ class Aside:
                     yield url, sha
 
     def let_go(self) -> None:
-        """Nothing more is written by this process."""
+        """Close the journal: this process writes nothing further."""
         if self._journal[0] == os.getpid():
             os.close(self._journal[1])
             self._journal = (0, -1)
 
     def close(self) -> None:
-        """The list of pages names everything now: the folder goes."""
+        """Delete the folder. The list of pages names everything now."""
         self.empty()
         self.folder.rmdir()
 
 
 def _hold(root: str, folder: int) -> None:
-    """Hold a site's folder for this process and those that it forks, while the descriptor `folder` is open.
+    """Lock the folder of a site for this process and its forks, as long as the descriptor `folder` is open.
 
-    Nothing where the file system cannot. Raises PtexploreError where another build holds it.
+    Does nothing if the file system has no locks. Raises PtexploreError if another build holds the lock.
     """
     end = time.monotonic() + _PATIENCE
     while True:
@@ -427,14 +427,14 @@ def _hold(root: str, folder: int) -> None:
             return
 
 
-# --- many pages, made in several processes: each is forked, so that what was read once is there for all ---
+# --- many pages, made in several processes: these are forked, so that all of them share the data read before ---
 
 _works: Sequence[SiteWork[Any, Any]]
 
 
 @dataclass(frozen=True)
 class SiteWork(Generic[_Task, _Made]):
-    """Tasks of one sort. `make` does a batch of them, in whatever process; `take` is given in ours what that made."""
+    """Tasks of one sort. `make` does a batch of them, in any process. `take` gets the result in this process."""
 
     tasks: Sequence[_Task]
     make: Callable[[Sequence[_Task]], _Made]
@@ -449,12 +449,12 @@ def in_processes(
     jobs: int,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Do every task of all works; what a batch made is taken as soon as it is done, in no order.
+    """Do every task of all works. The result of each batch is taken as soon as it is done, in no certain order.
 
-    One set of processes does them all: none waits until the last batch of another sort is done. `meanwhile` is done in
-    this process while they are at it. `told` is what progress says.
+    One set of processes does all works, so that no work waits for the last batch of another. `meanwhile` is
+    called in this process while they work. `told` is the text for the progress.
 
-    Raises PtexploreError where a process died, and what the works raise.
+    Raises PtexploreError if a process died, and the errors of the works.
     """
     batches = [
         (number, work.tasks[first : first + work.batch])
@@ -475,7 +475,7 @@ def _made(
     jobs: int,
     meanwhile: Callable[[], None],
 ) -> Iterator[tuple[int, int, Any]]:
-    """Of every batch the number of its work, of its tasks, and what was made."""
+    """Yields for every batch the number of its work, its number of tasks, and the result."""
     if jobs < 2:
         yield from ((number, len(tasks), works[number].make(tasks)) for number, tasks in batches)
         meanwhile()
@@ -493,11 +493,11 @@ def _made(
 
 
 def _begin(works: Sequence[SiteWork[Any, Any]]) -> None:
-    """Begin a process. If its parent were killed, it would wait for work for ever, and hold the site's folder."""
+    """Begin a process. It ends with its parent: else it would wait forever, and hold the site's folder."""
     global _works  # noqa: PLW0603  (they come with the fork: they cannot be sent)
     _works = works
-    gc.freeze()  # what came with the fork stays: looking for circles in it would also copy it
-    gc.set_threshold(5_000_000)  # next to nothing here is a circle
+    gc.freeze()  # inherited objects stay: a search for cycles among them would also copy them
+    gc.set_threshold(5_000_000)  # hardly any object here is in a cycle
     end_with_parent()
 
 

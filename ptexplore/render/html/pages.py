@@ -1,4 +1,4 @@
-"""What all pages share: the jinja environment, with autoescape, the frame of a page, the style, the scripts."""
+"""The parts that all pages share: the jinja environment with autoescape, the page's frame, the style, the scripts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self
 
 @cache
 def environment() -> Environment:
-    """The templates of this folder. `plain` is text without control characters and direction overrides, lines kept."""
+    """Returns the environment for the templates of this folder.
+
+    The filter `plain` drops control characters and direction overrides and keeps line breaks.
+    """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
         loader=PackageLoader("ptexplore.render.html", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
-    templates.filters["plain"] = lambda text: clean_lines(str(text))  # escaped after that as any other
+    templates.filters["plain"] = lambda text: clean_lines(str(text))  # the result is escaped like any other text
     templates.filters["breakable"] = _breakable
     templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
@@ -43,18 +46,18 @@ def environment() -> Environment:
 
 
 def _breakable(text: object) -> Markup:
-    """An expression that a narrow page breaks behind a bracket or a comma, and not inside of a name."""
+    """Returns an expression that a narrow page can break after a bracket or a comma, but not inside a name."""
     return Markup(re.sub(r"([(\[{,=])", r"\1<wbr>", str(escape(clean_lines(str(text))))))
 
 
 def render(site: Site, template: str, url: str, **values: Any) -> str:
-    """One page. `values` must have `kind`, `id` and `title`."""
+    """Render one page. `values` must have `kind`, `id` and `title`."""
     frame = {"before": "", "after": "", "generated": False, "policy": POLICY, "to": partial(between, url)}
     return environment().get_template(template).render(site=site, url=url, root=up(url), **(frame | values))
 
 
 def write_assets(out: Output) -> None:
-    """Write the files that are the same for every site: the style sheet, the scripts, and what hosts need."""
+    """Write the files that every site shares: the style sheet, the scripts, and a file that hosts need."""
     for asset in sorted((files("ptexplore.render.html") / "assets").iterdir(), key=lambda asset: asset.name):
         if asset.name.endswith((".css", ".js", ".svg")):
             out.write(f"assets/{asset.name}", asset.read_bytes())

@@ -1,4 +1,4 @@
-"""A place in source as HTML: a link where the site has that very text, how precise it is, and why where it is not."""
+"""Formats a place in source as HTML: a link if the site has that very text, its precision, and why it is uncertain."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 6  # candidates that are listed
 
 
 def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -> Shown:
-    """A function that shows a reference on a page, given its URL. `trees` are those of a saved trace."""
+    """Returns a function that shows a reference on the page with this URL. `trees` are the trees of a saved trace."""
 
     def show(ref: SourceRef, label: str = "") -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
@@ -38,9 +38,9 @@ def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -
 def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
     path = ref.path or ""
     folder, slash, name = path.rpartition("/")
-    # A narrow page breaks a place before the file's name, never inside of a line's number.
+    # A narrow page breaks a place before the name of the file, never inside a line number.
     text = f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{escaped(f'{name}:{ref.line}' if ref.line else name)}"
-    outside = ref.url  # made by us, of a loaded trace too (saved/trail.py)
+    outside = ref.url  # made by us, also for a loaded trace (saved/trail.py)
     if _has_text(site, ref, trees):
         where = site.place(page, path, ref.line)
         if where is not None:
@@ -49,7 +49,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
     if outside:
         return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
     other = site.place(page, path, None)
-    if other is not None:  # its lines are others, so the link is to the file
+    if other is not None:  # its lines are different, so the link is to the file
         version = site.trees[site.owner[path]].tree.info.label
         link = f"<a href={other}>the file of {escaped(version)}</a>"
         return f"<span class=p>{text}</span> <span class=w>(this site has {link})</span>"
@@ -57,7 +57,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
 
 
 def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:
-    """Whether the text that the site has of a path is that which the reference is about."""
+    """Whether the site's text of a path is the text that the reference is about."""
     owner = site.owner.get(ref.path or "")
     infos = [indexed.tree.info for indexed in site.trees]
     if owner is None:
@@ -71,7 +71,7 @@ def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) 
 
 
 def _same(tree: TreeInfo, other: TreeInfo) -> bool:
-    """Whether two trees have the same text: a commit says it, else name and version."""
+    """Whether two trees have the same text: the same commit, or else the same name and version."""
     if tree.commit and other.commit:
         return tree.commit == other.commit
     return (tree.name, tree.version) == (other.name, other.version)

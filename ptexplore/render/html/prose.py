@@ -1,4 +1,4 @@
-"""Markdown of notes as HTML: raw HTML is text, links of known schemes alone, pictures that can do nothing."""
+"""Turns the Markdown of notes into HTML: raw HTML stays text, links have known schemes only, pictures only draw."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ptexplore.render.html.flowchart import figure
 from ptexplore.render.html.svg import redrawn
 from ptexplore.safe_text import clean_document, clean_lines
 
-Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture -> where it is, and how large
-Lead = Callable[[str], "str | None"]  # a link as written -> where it leads, None where nowhere
+Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture's URL -> its address and size
+Lead = Callable[[str], "str | None"]  # a link as it is written -> its address, None if it leads to nothing
 LARGEST = 1_000_000  # bytes of a picture
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code: None) -> Markup:
-    """`text` as HTML. Headings begin at the third level; a link that leads nowhere is its text.
+    """Returns `text` as HTML. Headings begin at the third level. A dead link becomes its text.
 
-    `named` says where what stands as code leads, if it names a place.
+    `named` gives the address of a piece of code, if that names a place.
     """
     reader = parser()
     tokens = reader.parse(clean_lines(text))
@@ -45,7 +45,7 @@ def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code:
 
 
 def headings(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The headings of a stop's prose, each with the anchor that it has on the page."""
+    """Returns the headings of a stop's text, each with its anchor on the page."""
     titles = []
     for text in texts:
         tokens = parser().parse(clean_lines(text))
@@ -54,7 +54,7 @@ def headings(texts: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _anchor(title: str) -> str:
-    """What a heading is linked by; "" where nothing of it can stand in an address."""
+    """Returns the anchor of a heading; "" if no character of it can be in an address."""
     words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
     return f"part-{words[:60]}" if words else ""
 
@@ -90,7 +90,7 @@ def _picture(token: Token, picture: Picture) -> Token:
         return Token("text", "", 0, content=f"[picture: {token.content}]")
     where, size = shown
     token.attrSet("src", where)
-    if size is not None:  # so that nothing moves when it is there
+    if size is not None:  # so that nothing moves when the picture is loaded
         token.attrSet("width", str(size[0]))
         token.attrSet("height", str(size[1]))
     token.attrs.pop("title", None)
@@ -98,9 +98,9 @@ def _picture(token: Token, picture: Picture) -> Token:
 
 
 def safe_picture(folder: str, url: str) -> bytes | None:
-    """A picture beside a tour, an SVG written anew; None where it may not be shown: it is elsewhere, or is no picture.
+    """Returns a picture beside a tour; an SVG is redrawn. None if it may not be shown: it is elsewhere, or no picture.
 
-    Raises OSError where it is there, and a broken disk keeps it back.
+    Raises OSError if the picture exists, but a broken disk does not give it.
     """
     if picture_trouble(url) is not None or "?" in url or "#" in url:
         return None
@@ -124,7 +124,7 @@ def safe_picture(folder: str, url: str) -> bytes | None:
 
 
 def picture_size(data: bytes) -> tuple[int, int] | None:
-    """How wide and high a picture is in pixels, as it says itself; None also where no screen is so large."""
+    """Returns width and height of a picture in pixels, as its file says. None if it does not, or says a huge size."""
     if data.startswith(b"\x89PNG"):
         sides = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
         return sides if max(sides) < 100_000 else None

@@ -1,4 +1,4 @@
-"""Write what the search box reads: shards of the source, kept while it is the same, and those of what people wrote."""
+"""Writes the files of the search box: shards of the source, kept while the source is the same, and shards of notes."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ if TYPE_CHECKING:
     from ptexplore.store.index.site import SiteDefinition
 
 _TABLE = "search/table.js"
-_INSIDE = 50_000  # numbers of the shards of words inside names begin here
-_WRITTEN = 100_000  # those of headings and traces
+_INSIDE = 50_000  # shards of words inside names have numbers from here on
+_WRITTEN = 100_000  # shards of headings and traces have numbers from here on
 _TOPICS = {"tour": "g", "stop": "n", "note": "n", "concept": "k", "folder": "d"}
 
 
 @dataclass
 class Search:
-    """Writes the search of one site: `source_work` has it write what the source says, if that is not there yet."""
+    """The writer of one site's search. `source_work` is the work of the source's shards, if they are not there yet."""
 
     site: Site
     out: Output
     names: DefinitionsByName
     pages: FolderPages
-    reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
+    reopen: Callable[[], list[IndexStore]]  # opens the indexes with connections of this process
     base: str  # a hash of everything that all pages depend on
-    docs: Mapping[str, DocLine] = field(default_factory=dict)  # what Python's documentation says of ATen's operators
+    docs: Mapping[str, DocLine] = field(default_factory=dict)  # lines of Python's documentation on ATen's operators
     _tables: list[dict[str, int]] | None = None
 
     def source_work(self) -> SiteWork[str, SourceShards]:
-        """One task, if any: where the rows of all sources lie is known when all are."""
+        """Returns at most one task. The place of each row is known only when all rows are."""
         self._tables = _kept(self.out, self._key)
         tasks = ["search"] if self._tables is None else []
         if tasks:
@@ -73,7 +73,7 @@ class Search:
         return SiteWork(tasks, self._make, self._take, 1)
 
     def write(self, tours: Tours, traces: Traces) -> None:
-        """Write what people wrote, and the table of everything. The source's shards were written."""
+        """Write the shards of notes, and the table of all shards. The source's shards must be written before."""
         assert self._tables is not None
         written, _rows = _write(self.out, Shards(best_first(_written(tours, traces)), _WRITTEN))
         files = topic_files(list(topic_rows(self.site, tours, self.pages)))
@@ -100,7 +100,7 @@ class Search:
 
 
 class SourceShards(NamedTuple):
-    """The tables of the source's shards, and what is known of their files."""
+    """The tables of the source's shards, and the manifest rows of their files."""
 
     tables: list[dict[str, int]]
     rows: list[Row]
@@ -111,7 +111,7 @@ def _write(out: Output, shards: Shards, key: str = "") -> tuple[dict[str, int], 
 
 
 def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
-    """The tables of the shards that are there already; None where one of them is not."""
+    """Returns the tables of the shards that an earlier build wrote; None if one of the shards is missing."""
     known = out.before.get(_TABLE)
     if known is None or known[0] != key or len(known) < 3 or not isinstance(known[2], list):
         return None
@@ -124,7 +124,7 @@ def _kept(out: Output, key: str) -> list[dict[str, int]] | None:
 def source_rows(
     site: Site, names: DefinitionsByName, pages: FolderPages, stores: Iterable[IndexStore]
 ) -> Iterator[SearchRow]:
-    """Symbols, files, folders, operators."""
+    """Yields rows for symbols, files, folders and operators."""
     counts: Counter[str] = Counter()
     for store in stores:
         counts.update(store.every_use())
@@ -149,7 +149,7 @@ def _row(entry: Entry, letter: str, url: str, fragment: str = "") -> SearchRow:
 
 
 def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
-    """Each name once, where it is defined rather than declared; of overloads the first leads to the others."""
+    """Returns each name once: its definition rather than a declaration. The first overload leads to the others."""
     best: dict[str, SiteDefinition] = {}
     for symbol in symbols:
         known = best.get(symbol.qualified)
@@ -159,7 +159,7 @@ def _once(symbols: Iterable[SiteDefinition]) -> Iterable[SiteDefinition]:
 
 
 def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRow]:
-    """Tours, stops, concepts, and the folders that the site has a file of."""
+    """Yields rows for tours, stops, concepts, and the folders with a file on the site."""
     folders = folders_around(site.sources)
     for topic in topics(tours.guide.library, tours.path, pages):
         letter = _TOPICS[topic.kind]
@@ -173,7 +173,7 @@ def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRo
 
 
 def _written(tours: Tours, traces: Traces) -> Iterator[SearchRow]:
-    """Headings of stops, their labs, traces."""
+    """Yields rows for headings of stops, labs and traces."""
     for tour, stop in tours.guide.library.stops():
         url = stop_url(tour.name_of(stop))
         parts = [(lab.id, f"lab-{lab.id}") for lab in stop.labs]

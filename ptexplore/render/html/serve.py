@@ -1,4 +1,4 @@
-"""Show a written site on this machine alone: on the loopback address, files only, nothing outside the folder."""
+"""Serves a written site on this machine only: on the loopback address, files only, nothing outside the folder."""
 
 from __future__ import annotations
 
@@ -20,44 +20,45 @@ from ptexplore.source.tree import leads_into_git
 
 HOST = "127.0.0.1"
 CONNECTIONS = 32  # at a time; a browser opens six
-LOOKS = 0.2  # seconds between looks for one that may be ended, while another waits
+LOOKS = 0.2  # seconds between searches for a slow connection to end, while another one waits
 _HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """Files of one folder; links out of it and lists of folders are refused, and nobody's log is filled."""
+    """A handler for the files of one folder. It refuses links out of it and lists of folders, and logs nothing."""
 
-    timeout = 20  # seconds that a connection may say nothing, and in all where another one waits
-    index_pages = ("index.html", "index.htm")  # what a folder's address shows (http.server has them from 3.12 on)
+    timeout = 20  # seconds that a connection may be silent, and may last at all while another one waits
+    index_pages = ("index.html", "index.htm")  # for the address of a folder (http.server has this from 3.12 on)
 
     def send_head(self):  # type: ignore[no-untyped-def]
         root = os.path.realpath(self.directory)
         if _HOST.fullmatch(self.headers.get("Host", "")) is None:
-            return self.send_error(403)  # another site's name that leads here
+            return self.send_error(403)  # a foreign host name that leads here
         if not self._is_asked_by_us():
             return self.send_error(403)
         path = self.translate_path(self.path)
         try:
-            # The files that Python's own handler may choose for it: each must lie here, and be one to open at once.
+            # Python's handler may choose any of these files. Each must be in this folder, and must open without
+            # waiting.
             chosen = [path, *(os.path.join(path, page) for page in self.index_pages)]
             for file in chosen:
                 if not self._is_served(os.path.realpath(file), root):
                     return self.send_error(404)
-        except ValueError:  # a NUL, which no name has
+        except ValueError:  # a NUL, which no name contains
             return self.send_error(404)
         return super().send_head()
 
     def _is_asked_by_us(self) -> bool:
-        """Whether a page of this site asks, or its reader: a page of another one would read the site by its scripts.
+        """Whether a page of this site asks, or its reader. Otherwise scripts of other sites could read this site.
 
-        Following a link from elsewhere is the reader's doing. Browsers before 2023 do not say who asks.
+        A reader may follow a link from elsewhere. Browsers before 2023 do not say who asks.
         """
         who = self.headers.get("Sec-Fetch-Site", "none")
         how, what = self.headers.get("Sec-Fetch-Mode"), self.headers.get("Sec-Fetch-Dest")
         return who in ("same-origin", "none") or (how, what) == ("navigate", "document")
 
     def end_headers(self) -> None:
-        """Say to each browser that no page of another site may load this, frame it, or take it for another type."""
+        """Tell each browser that no page of another site may load this, frame it, or take it for another type."""
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Content-Security-Policy", "frame-ancestors 'self'")
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -68,7 +69,7 @@ class _Files(SimpleHTTPRequestHandler):
         """Whether a path leads to a regular file or a folder of this site, or to nothing."""
         if real != root and not real.startswith(os.path.join(root, "")):
             return False
-        if leads_into_git(real[len(root) :]):  # a site that is published by git has its repository in its folder
+        if leads_into_git(real[len(root) :]):  # a site that is published with git has its repository in its folder
             return False
         try:
             mode = os.stat(real).st_mode
@@ -84,7 +85,7 @@ class _Files(SimpleHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    """At most so many connections at a time: one more waits until another ends, or has taken too long."""
+    """A server with a limit on connections: a further one waits until another one ends, or takes too long."""
 
     def __init__(self, port: int, handler: Callable[..., _Files]) -> None:
         self._room = threading.BoundedSemaphore(CONNECTIONS)
@@ -99,7 +100,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def _end_slow(self) -> None:
-        """One that says a byte now and then would keep its place for ever."""
+        """End slow connections: one that sends a byte now and then would keep its place forever."""
         for request, began in list(self._began.items()):
             if time.monotonic() - began > _Files.timeout:
                 with suppress(OSError):
@@ -114,7 +115,7 @@ class _Server(ThreadingHTTPServer):
             self._room.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A reader that went away is nobody's trouble."""
+        """Ignore errors: a reader went away, and that is no problem."""
         del request, client_address
 
 

@@ -1,8 +1,8 @@
-"""Source text as lines of HTML in one pass: what words are is marked, names are linked, everything is escaped.
+"""Marks up source text as lines of HTML in one pass: words get their kind, names are linked, everything is escaped.
 
-The terminal's browser asks view/tokens for the lines on a screen; a site marks eighty million characters, and a parse
-tree of each file takes longer than everything else together. So a scanner reads what needs no grammar: a word before a
-parenthesis is called or declared, and of a type or a macro the index knows the name. A test holds it against
+The screen of `browse` asks view/tokens for a few lines. A site marks eighty million characters, and parsing each file
+would take longer than everything else together. So a scanner reads everything that needs no grammar: a word before a
+parenthesis is called or declared, and the index knows the names of types and macros. A test compares the result with
 view/tokens.
 """
 
@@ -17,21 +17,21 @@ from ptexplore.view.site.source_page import Link
 from ptexplore.view.tokens import CPP_WORDS, PYTHON_WORDS
 
 _LONG = 5_000  # characters of a line
-_PHONE = 36  # characters of a line that a phone has room for
+_PHONE = 36  # characters of a line that fit on a phone
 _FIRST_WORD = re.compile(r"\s+\S+")
-LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked: nothing else in it has them
-# A line feed's companion stays: a file of Windows' is shown as it is.
+LESS, AND = "\x01", "\x02"  # stand for < and & while a text is marked; the text has no other such characters
+# A carriage return stays: a Windows file is shown as it is.
 _TO_SAFE = {code: "\ufffd" for code in UNSAFE if code != ord("\r")} | {ord("<"): LESS, ord("&"): AND}
 _CPP_MORE = "const_cast dynamic_cast false nullptr reinterpret_cast static_cast this true typeid"
 _CPP_WORDS = frozenset([*CPP_WORDS.split(), *_CPP_MORE.split()])
-# What view/tokens.py calls primitive, and types that no index of ours has or that are written in small letters.
+# The primitive types of view/tokens.py, and types that no index of ours has or that have small letters.
 _PRIMITIVE = """Args T atomic auto bool char char16_t char32_t char8_t double float int int16_t int32_t int64_t int8_t
     intptr_t intrusive_ptr lock_guard long mutex optional ostream ptrdiff_t shared_ptr short signed size_t ssize_t
     string string_view stringstream uint16_t uint32_t uint64_t uint8_t uintptr_t unique_lock unique_ptr unordered_map
     unordered_set unsigned variable_list vector void wchar_t"""
 _CPP_TYPES = frozenset(_PRIMITIVE.split())
 _WORDS = {"cpp": _CPP_WORDS, "python": frozenset([*PYTHON_WORDS.split(), "None", "True", "False"])}
-# Each alternative begins with a letter or a set of them, so that what cannot begin it is told at once.
+# Each alternative begins with a letter or a small set of characters, so that a mismatch is known at once.
 _CPP = re.compile(
     r"[A-Za-z_](?P<w>\w*)"
     r"|/(?P<i>/(?:[^\n\\]|\\[^\n]?|\\\n)*|\*.*?(?:\*/|\Z))"
@@ -42,8 +42,8 @@ _CPP = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _RAW = re.compile(r'"([^()\\\s]{0,16})\(.*?(?:\)\1"|\Z)', re.DOTALL)
-_JOINS = frozenset(" \t.>:")  # what may stand between a qualifier and the word, or end what is one
-_OBJECTS = frozenset(["", ".", ">"])  # what may stand before a member; "" is a text's begin
+_JOINS = frozenset(" \t.>:")  # characters between a qualifier and the word, or at the end of a qualifier
+_OBJECTS = frozenset(["", ".", ">"])  # characters before a member; "" is the start of the text
 _RAWS = frozenset({"R", "LR", "uR", "UR", "u8R"})
 _PYTHON = re.compile(
     r"(?P<s>(?:\b[rRbBuUfF]{1,2})?(?:\"\"\".*?(?:\"\"\"|\Z)|'''.*?(?:'''|\Z)|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))"
@@ -61,9 +61,9 @@ _PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
 
 
 def escaped(text: str) -> str:
-    """Text for an element or an attribute in double quotes, without control characters and direction overrides."""
+    """Escape text for an element or an attribute in double quotes; drop control characters and direction overrides."""
     if text.isascii() and text.isidentifier():
-        return text  # as most names are
+        return text  # most names
     return text.translate(_TO_SAFE).replace(AND, "&amp;").replace(LESS, "&lt;").replace('"', "&quot;")
 
 
@@ -75,10 +75,10 @@ def marked_lines(
     defined: Mapping[int, Collection[str]] | None = None,
     looks: Mapping[str, Look] | None = None,
 ) -> list[str]:
-    """The lines of a file as HTML, with the links of words and of includes by line.
+    """Returns the lines of a file as HTML, with the links of words and of includes by line.
 
-    `defined` are the names that a line defines, which lead to their uses. `looks` has the look of every word. The
-    arrows of long lines are elements, since no line of a phone is to end in the middle of one.
+    `defined` are the names that each line defines; they link to their uses. `looks` has the look of every word. Arrows
+    (`->`) in long lines become elements, so that a phone does not break a line inside one.
     """
     pattern = _PATTERNS.get(language)
     long = [n for n, line in enumerate(text.split("\n")) if len(line) > _PHONE and "->" in line]
@@ -98,7 +98,7 @@ def marked_lines(
 
 
 def begins_long(line: str) -> bool:
-    """Whether nothing of an indented line would stand in its first row on a phone: its first word has no room there."""
+    """Whether the first row of an indented line would be empty on a phone, because its first word is too long."""
     if len(line) <= _PHONE:
         return False
     first = _FIRST_WORD.match(line)
@@ -106,7 +106,7 @@ def begins_long(line: str) -> bool:
 
 
 def class_of(*kinds: str) -> str:
-    """The attribute of a line that is of these kinds: " class=n", ' class="n f"'; "" for none."""
+    """Returns the class attribute of a line: " class=n", ' class="n f"'; "" if it has no kind."""
     return f' class="{" ".join(kinds)}"' if len(kinds) > 1 else f" class={kinds[0]}" if kinds else ""
 
 
@@ -119,7 +119,7 @@ _PLAIN = _Plain()
 
 
 class _Scan:
-    """One text while it is marked: `out` is what is done of it, up to `done`."""
+    """One text while it is marked. `out` is the marked text up to `done`."""
 
     def __init__(
         self,
@@ -136,13 +136,13 @@ class _Scan:
         self.numbers = max(map(len, text.split("\n"))) <= _LONG  # a table on one line is no text to read
         self.defined = {line: set(names) for line, names in defined.items()}
         self.named.update(name for names in defined.values() for name in names)
-        self.plain: set[str] = set()  # words that only what stands beside them could tell: most are
+        self.plain: set[str] = set()  # words whose kind only their neighbours could show: most words
         self.out: list[str] = []
         self.done = self._counted = 0
         self._line = 1
 
     def run(self, pattern: re.Pattern[str], at: int) -> int | None:
-        """Mark from `at` on. Gives where to go on after a raw string, which other rules read; None at the end."""
+        """Mark the text from `at` on. Returns where to continue after a raw string, or None at the end."""
         keywords, named, plain, text, out = self.keywords, self.named, self.plain, self.text, self.out
         types = _CPP_TYPES if keywords is _CPP_WORDS else frozenset()
         raws = _RAWS if keywords is _CPP_WORDS else frozenset()
@@ -174,7 +174,7 @@ class _Scan:
         return None
 
     def _tag(self, word: str, types: frozenset[str], start: int, end: int) -> str:
-        """The element of a word that is no link and none of the language's own; "" for a plain one."""
+        """Returns the element for a word that is no link and no keyword; "" for a plain word."""
         look, text = self.looks[word], self.text
         if look == "macro":
             return "u"
@@ -184,16 +184,16 @@ class _Scan:
             return "em"
         if look == "type" and not text.startswith("::", end):
             return "var"
-        may_be_member = word[-1] == "_" or text[start - 1 : start] in _OBJECTS  # few are: asked before all else
+        may_be_member = word[-1] == "_" or text[start - 1 : start] in _OBJECTS  # few are: this is asked before the rest
         return "bdi" if may_be_member and self._is_member(word, start, end) else ""
 
     def rest(self) -> str:
-        """The whole text, marked."""
+        """Returns the whole text, marked."""
         self.out.append(self.text[self.done :])
         return "".join(self.out)
 
     def _link(self, word: str, match: re.Match[str]) -> bool:
-        """Whether the word has a link on this line, which is put then. A definition's own name comes first."""
+        """Put the link of a word, and return whether there is one. A definition's own name comes first."""
         start, end = match.span()
         line = self._line_at(start)
         names = self.defined.get(line)
@@ -213,7 +213,7 @@ class _Scan:
         return True
 
     def _is_member(self, word: str, start: int, end: int) -> bool:
-        """Whether a word looks like a member that is not called: behind an object, or named as members are here."""
+        """Whether a word looks like a member that is not called: after an object, or named like the members here."""
         text, before = self.text, self.text[start - 1 : start]
         if (word[-1] != "_" and before not in _OBJECTS) or text.startswith("(", end):
             return False
@@ -255,9 +255,9 @@ def _include(token: str, link: Link | None) -> str:
 
 
 def _fitting(links: Sequence[Link], text: str, start: int) -> Link | None:
-    """The link whose qualifiers stand before the word; None where all are of a use that is written otherwise."""
+    """Returns the link whose qualifiers are before the word; None if all links are for differently written uses."""
     if len(links) == 1 and not links[0].before and text[start - 1 : start] not in _JOINS:
-        return links[0]  # as most are: a word alone, after a bracket or at a line's beginning
+        return links[0]  # the usual case: a single word, after a bracket or at the start of a line
     left = text[max(start - 80, 0) : start].rsplit("\n", 1)[-1].rstrip(" \t")
     packed = "".join(left.split())
     best = None

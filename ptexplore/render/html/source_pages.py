@@ -1,8 +1,8 @@
-"""The pages of source files, and beside each the file of what is defined in it: compact, since there are ten thousand.
+"""Writes the pages of source files, and beside each a compact file with its definitions: ten thousand pages.
 
-Those alone are written whose text, links or notes are not what they were. Text that a machine wrote stands packed: raw
-deflate in base64, which a browser unpacks without asking anyone. Generated C++ becomes a tenth of its size. A page says
-so where scripts are off, and where a browser cannot unpack.
+Only files whose text, links or notes have changed are written. Text that a machine wrote is packed: raw deflate in
+base64, which a browser unpacks by itself. Generated C++ shrinks to a tenth of its size. A page says so if scripts are
+off, or if the browser cannot unpack it.
 
 The markup of a page:
 
@@ -52,20 +52,20 @@ if TYPE_CHECKING:
     from ptexplore.model.places import FileText
     from ptexplore.render.html.use_shards import UsesWriter
 
-CHUNK = 100  # lines of one list: a browser lays out only those that are seen
+CHUNK = 100  # lines of one list: a browser lays out only the lists that are visible
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
            "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
-PAGE = 30_000  # characters of lines and list: a generated file's page that has more stands packed
-PROSE = 240  # characters of a stop that stand beside the code
-DATA = 1_000  # characters of rows: a file of definitions that has more stands packed
+PAGE = 30_000  # characters of lines and list; the page of a generated file with more is packed
+PROSE = 240  # characters of a stop's text that are shown beside the code
+DATA = 1_000  # characters of rows; a file of definitions with more is packed
 _WITHOUT_USES = frozenset({"member", "enumerator"})  # the index has no uses of these
-_FEW = 40  # pages: fewer look up the names they need, more read all at first
+_FEW = 40  # pages: for fewer, the needed names are looked up; for more, all names are read first
 _BATCH = 24
 _SHOWN = 3  # lines of one file that an entry names
 
 
 class FileMade(NamedTuple):
-    """What was made of one file: what is known of the pages that were written, and what it uses, if that was asked."""
+    """The result for one file: the manifest rows of the pages written, and the file's uses if they were asked for."""
 
     rows: list[Row]
     uses: UsesOfFile | None
@@ -73,18 +73,18 @@ class FileMade(NamedTuple):
 
 @dataclass
 class Sources:
-    """Writes the pages of one site's files."""
+    """The writer of the pages of one site's files."""
 
     site: Site
     reader: UseReader
     out: Output
-    reopen: Callable[[], list[IndexStore]]  # indexes with connections of this process's own
+    reopen: Callable[[], list[IndexStore]]  # opens the indexes with connections of this process
     base: str  # a hash of everything that all pages depend on
-    uses: UsesWriter | None = None  # gathers what each file uses while it is at hand, if that is not known
+    uses: UsesWriter | None = None  # gathers the uses in each file while its text is at hand, if they are not known
     _own: bool = False
 
     def work(self) -> SiteWork[tuple[str, str], list[FileMade]]:
-        """What is not fresh: the pages of files, and the uses in every file if they are to be gathered."""
+        """Returns the pages that have changed, as work; with all other files, if their uses must be gathered."""
         files = [tree.store.known() for tree in self.site.trees]
         keys: dict[str, str] = {} if self.uses is None else dict.fromkeys(self.reader.names.owner, "")
         for path, url in self.site.sources.items():
@@ -127,11 +127,11 @@ class Sources:
         text = file.text if file is not None else ""
         data = source_data(self.reader, path, text)
         facts = _facts(site, path, text)
-        # The key names the text that was indexed. A page that shows another one is not kept by the next build.
+        # The key names the text that was indexed. The next build does not keep a page that shows another text.
         if file is None:
             facts.append("its text is not there any more")
             key = ""
-        elif stale:  # the index is of another text: what it says of lines is not so
+        elif stale:  # the index is of another text: its lines are wrong here
             data = SourceData(path)
             facts.append("changed after it was indexed, so no name is linked: ptexplore index")
             key = ""
@@ -161,7 +161,7 @@ def _symbols_url(url: str) -> str:
 
 
 def _facts(site: Site, path: str, text: str) -> list[str]:
-    """What a reader must know of a file: whose it is, how it came to be."""
+    """Returns facts about a file for its reader: which tree it is from, and how it was generated."""
     number = site.owner.get(path, 0)
     facts = [shown(site.trees[number].tree.info)]
     others = [shown(indexed.tree.info) for n, indexed in enumerate(site.trees) if site.skewed(number, n)]
@@ -181,7 +181,7 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
 
 
 def _code(site: Site, data: SourceData, text: str, url: str, looks: Mapping[str, Look]) -> str:
-    """The numbered lines of a file with their links, in lists of `CHUNK`."""
+    """Returns the numbered lines of a file with their links, in lists of `CHUNK` lines."""
     lines = marked_lines(language_of(data.path), text, data.words, data.includes, _named(data), looks)
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
@@ -205,7 +205,7 @@ def _code(site: Site, data: SourceData, text: str, url: str, looks: Mapping[str,
 
 
 def _named(data: SourceData) -> dict[int, set[str]]:
-    """The names that lead to their uses, by the line that defines or declares them."""
+    """Returns the names that link to their uses, by the line that defines or declares them."""
     named: dict[int, set[str]] = {}
     for symbol in data.defined:
         if symbol.kind not in _WITHOUT_USES and symbol.name.isidentifier():
@@ -214,14 +214,14 @@ def _named(data: SourceData) -> dict[int, set[str]]:
 
 
 def _entries(site: Site, data: SourceData, url: str) -> str:
-    """The list at the page's end: every name that is defined elsewhere, or several times, with its places."""
+    """Returns the list at the page's end: every name that is defined elsewhere, or several times, with its places."""
     return "".join(
         entry(site, data.path, number, name, meant, url) for number, (name, meant) in enumerate(data.entries, 1)
     )
 
 
 def entry(site: Site, path: str, number: int, name: str, meant: Meaning, url: str) -> str:
-    """An entry of the list on the page `url`, about a name in the file `path`."""
+    """Returns an entry of the list on the page `url`, about a name in the file `path`."""
     own = site.owner.get(path, 0)
     skewed = any(site.skewed(own, site.owner.get(place.path, place.tree)) for place in meant.places)
     kinds = [letter for letter, applies in (("q", not meant.sure), ("k", skewed)) if applies]
@@ -231,7 +231,7 @@ def entry(site: Site, path: str, number: int, name: str, meant: Meaning, url: st
         by_file.setdefault(place.path, []).append(place.definition.line)
     files = [(file, sorted(lines)) for file, lines in sorted(by_file.items())]
     (file, lines), *others = files
-    if not others and file.endswith(name) and not lines[0]:  # a file, whose name says it all
+    if not others and file.endswith(name) and not lines[0]:  # a file whose name is already the full text
         return f"<li id=r{number}{shape}>{_file(site, url, file, lines, name)}\n"
     places = " ".join(_file(site, url, *places) for places in files)
     return f"<li id=r{number}{shape}><code>{escaped(name)}</code> {places}\n"
@@ -252,7 +252,7 @@ def _file(site: Site, url: str, path: str, lines: Sequence[int], name: str = "")
 
 
 def _margin(notes: Sequence[Mark], url: str) -> str:
-    """The notes beside the code, by line."""
+    """Returns the notes beside the code, ordered by line."""
     return "".join(
         f'<article class="note" id="note-{note.stop.replace("#", "--")}" data-line="{note.line}">'
         f'<a class="at" href="#L{note.line}">line {note.line}</a>'
@@ -267,13 +267,13 @@ def _by_line(notes: Sequence[Mark]) -> list[Mark]:
 
 
 def _beginning(prose: str) -> str:
-    """How a stop's prose begins, as plain words."""
+    """Returns the first words of a stop's text, without markup."""
     plain = plain_text(prose)
     return plain if len(plain) <= PROSE else f"{plain[: PROSE - 1].rsplit(' ', 1)[0]}…"
 
 
 def _symbols(data: SourceData, text: str) -> str:
-    """The script that tells what is defined in a file, for the outline, deep links and cards."""
+    """Returns the script with the definitions of a file, for the outline, deep links and cards."""
     lines = text.split("\n")
     python = data.path.endswith((".py", ".pyi"))
     first_of_line: dict[tuple[int, str], SiteDefinition] = {}

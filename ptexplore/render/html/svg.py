@@ -1,9 +1,9 @@
-"""Pictures that stand beside tours: parsed, and written anew by a list of what only draws.
+"""Redraws pictures beside tours: they are parsed and written again, with only those parts that draw.
 
-An SVG may be a program, and no pattern tells which one is: names have prefixes, letters have entities, files have
-encodings. So nothing of the file itself is kept. It is parsed (DTDs and entities are refused), and elements, attributes
-and values of the lists below are written again, as UTF-8. There are no styles, links, scripts, animations or pictures
-in it, whatever was there.
+An SVG may be a program, and no pattern finds all of these: names have prefixes, letters have entities, files have
+encodings. So the file itself is not kept. The file is parsed (DTDs and entities are refused). The elements, attributes
+and values of the lists below are written again, as UTF-8. The result has no styles, links, scripts, animations or
+embedded pictures.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from xml.etree.ElementTree import Element
 
-MARK = b'<svg data-by="ptexplore" '  # how each begins: it was written anew
+MARK = b'<svg data-by="ptexplore" '  # each redrawn picture begins like this
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
-_DEEPEST = 60  # elements within one another
+_DEEPEST = 60  # levels of nested elements
 _MOST = 20_000  # elements
 
-# What only draws. Neither `use` (it loads), nor `a`, `image`, `foreignObject`, `script`, `style`, `animate`, `set`.
+# Elements that only draw. Not `use` (it loads), `a`, `image`, `foreignObject`, `script`, `style`, `animate` or `set`.
 _DRAWN = """
 svg g title desc defs path rect circle ellipse line polyline polygon text tspan linearGradient radialGradient stop
 clipPath marker
@@ -42,7 +42,7 @@ offset stop-color stop-opacity gradientUnits gradientTransform spreadMethod clip
 markerWidth markerHeight refX refY orient markerUnits shape-rendering text-rendering visibility display
 """
 _DRAWING = frozenset(_LOOKS.split())
-# These may name something in the picture itself: url(#name).
+# These may refer to a thing in the picture itself: url(#name).
 _LOCAL = frozenset({"fill", "stroke", "clip-path", "marker-start", "marker-mid", "marker-end"})
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,199}")
@@ -52,7 +52,7 @@ _REFERENCE = re.compile(r"url\(#[A-Za-z][A-Za-z0-9_-]{0,99}\)")
 
 
 def redrawn(data: bytes) -> bytes | None:
-    """The picture, written anew; None for what is no SVG, has a DTD, or is too deep or too large."""
+    """Redraw a picture. Returns None if it is no SVG, has a DTD, or is too deep or too large."""
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
@@ -71,11 +71,11 @@ def redrawn(data: bytes) -> bytes | None:
 
 
 class _TooMuchError(Exception):
-    """It nests too deeply, or has too many elements."""
+    """The picture nests too deeply, or has too many elements."""
 
 
 def _written(root: Element) -> Iterator[str]:
-    """The text of an element with all inside it that is on the list."""
+    """Yields the text of an element, with the parts inside it that are on the lists."""
     count = 0
     pending: list[Element | str] = [root]
     depth = 0

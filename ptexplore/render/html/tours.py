@@ -1,7 +1,7 @@
-"""The pages of tours, stops with the lines beside them, concepts, and home.
+"""Writes the pages of tours and concepts, the home page, and the pages of stops with lines of source beside them.
 
-They are light, so they are rendered each time, and written where new. In the lines beside a stop names are linked as on
-the page of their file.
+These pages are quick to make: they are rendered each time, and written if they differ. Names in the lines beside
+a stop are linked as on the page of their file.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from ptexplore.view.site.site import Site, between, picture_url, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 
 ROOM = 60  # lines of source beside a stop
-# As source_markup.py writes it; all other text is escaped.
+# source_markup.py writes links like this; all other text is escaped.
 _LINK = re.compile(r"<a href=#([Lr])(\d+)( class=q)?>([^<]*)</a>")
 
 
 @dataclass
 class Tours:
-    """Writes everything that is made of notes."""
+    """The writer of all pages that are made from notes."""
 
     site: Site
     out: Output
@@ -51,7 +51,7 @@ class Tours:
     _views: dict[str, StopView] = field(default_factory=dict)
 
     def write(self, counts: Sequence[str]) -> None:
-        """Every page; `counts` are figures of the site for its first page."""
+        """Write every page. `counts` are figures of the site for the home page."""
         tours = [tour for tour in in_order(self.guide.library) if tour.stops]
         views = [self.guide.stop(tour, number) for tour in tours for number in range(1, len(tour.stops) + 1)]
         self._views = {view.name: view for view in views}
@@ -103,13 +103,13 @@ class Tours:
         )  # fmt: skip
 
     def _is_linked(self, view: StopView) -> bool:
-        """Whether the site's page of the file is of the tree in which the stop is placed."""
+        """Whether the site's page of the file is from the tree that the stop is placed in."""
         if view.spot is None or view.resolved.path not in self.site.owner:
             return False
         return self.site.trees[self.site.owner[view.resolved.path]].tree.info.name == view.spot.tree.name
 
     def _see(self, see: See, url: str) -> tuple[str, str | None]:
-        """What a stop points to, in words, and the way there from the page `url`."""
+        """Returns the text for a thing that a stop points to, and its URL from the page `url`, or None."""
         if see.kind == "stop" and see.text in self._views:
             return self._views[see.text].stop.title, between(url, stop_url(see.text))
         if see.kind == "op":
@@ -119,7 +119,7 @@ class Tours:
         return see.text.removeprefix("src:"), self._way(see, url)
 
     def _way(self, see: See, url: str) -> str | None:
-        """The way to a place to see: a symbol by its name, where it is now; an entry of YAML by its line."""
+        """Returns the URL of a place to see. A symbol is found by name, even if it moved; a YAML entry by its line."""
         if see.path.endswith((".yaml", ".yml")):
             place = self.site.place(url, see.path, None)
             if place is None:
@@ -134,14 +134,14 @@ class Tours:
         return f"{place}#s={see.symbol}"
 
     def _defines(self, path: str, name: str) -> bool:
-        """Whether a file of the site defines or declares what is called so, or ends so."""
+        """Whether a file of the site defines or declares a symbol with that name, or one that ends in it."""
         ends = (f"::{name}", f".{name}")
         return any(
             symbol.qualified == name or symbol.qualified.endswith(ends) for symbol in self.reader.names.defined(path)
         )
 
     def _moved_to(self, see: See) -> str:
-        """The one file of the site that now defines what `see` names by its qualified name; "" for none or several."""
+        """Returns the file of the site that now defines the qualified name of `see`; "" if there is not exactly one."""
         last = see.symbol.rpartition("::")[2].rpartition(".")[2]
         places = [place for place in self.reader.names.places(last) if place.definition.qualified == see.symbol]
         defined = {place.path for place in places if not place.definition.declared and place.path in self.site.sources}
@@ -161,7 +161,7 @@ class Tours:
         return html_of(text, partial(self._lead, tour, page), picture)
 
     def _lead(self, tour: Tour, page: str, url: str) -> str | None:
-        """Where a link of a note leads on the site: to a stop, a tour, or elsewhere; None where to nothing."""
+        """Returns the URL of a link in a note (a stop, a tour, a page outside), or None if it leads to nothing."""
         if url.startswith(("http://", "https://")):
             return url if link_trouble(url) is None else None
         file, _, anchor = url.partition("#")
@@ -175,9 +175,9 @@ class Tours:
     # --- the lines beside a stop ---
 
     def _excerpt(self, excerpt: Excerpt, path: str, url: str, *, linked: bool) -> tuple[Markup, Markup]:
-        """The lines, those that are meant marked; and the list of the names that are no plain link."""
+        """Returns the lines of an excerpt, the stop's own lines marked, and the list of names without a plain link."""
         data = self._names(excerpt, path) if linked else SourceData(path)
-        offset = len(excerpt.before) + 1 - excerpt.first  # of a line's number here and in its file
+        offset = len(excerpt.before) + 1 - excerpt.first  # from a line's number in the file to its number here
         words = {line + offset: links for line, links in data.words.items() if line >= excerpt.first}
         includes = {line + offset: link for line, link in data.includes.items() if line >= excerpt.first}
         text = "\n".join([*excerpt.before, *excerpt.lines])
@@ -192,7 +192,7 @@ class Tours:
         return Markup(f"<ol class=c start={excerpt.first}>{''.join(rows)}</ol>\n"), Markup("".join(links.listed))
 
     def _names(self, excerpt: Excerpt, path: str) -> SourceData:
-        """What the names in an excerpt of a page of the site mean; nothing where the index is of another text."""
+        """Returns the meanings of the names in an excerpt; nothing if the file has changed since it was indexed."""
         indexed = self.site.trees[self.site.owner[path]]
         file = indexed.tree.read(path)
         if file is None or changed(indexed, path):
@@ -202,7 +202,7 @@ class Tours:
 
 
 class _Links:
-    """Turns links of a file's page into those of the page `url`, which shows some of its lines."""
+    """The links of a file's page, rewritten for the page `url`, which shows some lines of that file."""
 
     def __init__(self, site: Site, data: SourceData, url: str) -> None:
         self._site, self._data, self._url = site, data, url
@@ -210,7 +210,7 @@ class _Links:
         self.listed: list[str] = []
 
     def put(self, match: re.Match[str]) -> str:
-        """The link anew: straight to the one definition, else to an entry of the list."""
+        """Returns the new link: directly to the only definition, else to an entry of the list."""
         kind, number, word = match[1], int(match[2]), match[4]
         if kind == "L":
             where = self._site.place(self._url, self._data.path, number)
@@ -225,7 +225,7 @@ class _Links:
         return f"<a href=#r{self._numbers[number]}{match[3] or ''}>{word}</a>"
 
     def _straight(self, meant: Meaning) -> str | None:
-        """Where a name leads that has one definition, on this site and of this version."""
+        """Returns the URL of a name with one definition, if that is on this site and of this version; else None."""
         only, site = meant.places[0], self._site
         own = site.owner.get(self._data.path, 0)
         if not meant.sure or len(meant.places) > 1 or site.skewed(own, site.owner.get(only.path, only.tree)):

@@ -1,4 +1,4 @@
-"""A row of a trace on a page: its title with what it cost, and the lines below it."""
+"""Formats a row of a trace for a page: its title with its cost, and the lines below it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BAR = 48  # pixels
 
 
 class RowParts(NamedTuple):
-    """What rows are made with: places, the cards of operators by hop, the instructions of the whole trace."""
+    """The data for making rows: a function for places, the operators' cards by hop, the trace's instructions."""
 
     show: Shown
     cards: dict[int, str]
@@ -27,7 +27,7 @@ class RowParts(NamedTuple):
 
 
 def row_parts(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str) -> RowParts:
-    """What the rows of a view are made with, on the page `url`."""
+    """Returns the data that the rows of a view are made with, on the page `url`."""
     cards = {
         hop.id: escaped(between(url, site.operators[hop.op]))
         for hop in walk(trail.hops)
@@ -38,22 +38,22 @@ def row_parts(site: Site, trail: Trail, session: Session | None, shown: TrailVie
 
 
 def bar(share: float) -> str:
-    """A bar for a share: of the whole, and of that the part."""
+    """Returns a bar that shows a share of the whole."""
     all_of_it = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
     return all_of_it + f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
 
 
 def lines_of(row: TraceRowFacts, parts: RowParts) -> str:
-    """What stands below a row's title."""
+    """Returns the lines below a row's title."""
     lines = "".join(line_of(line, parts.show) for line in row.lines)
     if row.hop not in parts.cards:
         return lines
-    # Below the title, which opens and closes: what is pressed there must be one thing.
+    # The link is below the title, because the title opens and closes the row: a click there must do one thing only.
     return f'<div class=place><a href="{parts.cards[row.hop]}">the operator\'s card</a></div>{lines}'
 
 
 def title_of(row: TraceRowFacts, whole: int) -> str:
-    """A row's title with all that its heading says; `whole` counts the instructions of the trace, 0 for none."""
+    """Returns a row's title with everything in its heading. `whole` is the trace's number of instructions, or 0."""
     parts = [_cost(row, whole)] if whole else []
     for span in row.heading(counted=bool(whole)):
         text = escaped(span.text.strip())
@@ -67,7 +67,7 @@ def title_of(row: TraceRowFacts, whole: int) -> str:
 
 
 def _cost(row: TraceRowFacts, whole: int) -> str:
-    """A bar for the share of the trace's instructions that a row has with all that is below it, and their number."""
+    """Returns a bar and a number for the instructions of a row, with everything below it, as a share of the trace."""
     if row.instructions is None:
         return "<span class=cost></span>"
     share = row.instructions / whole
@@ -75,7 +75,7 @@ def _cost(row: TraceRowFacts, whole: int) -> str:
 
 
 def line_of(line: Line, show: Shown) -> str:
-    """One line below a title: a place, or a text."""
+    """Returns one line below a title: a place, or a text."""
     after = f" <span class=note>{escaped(line.after)}</span>" if line.after else ""
     if line.ref is None:
         return f"<div class={line.style}>{escaped(line.text)}{after}</div>"

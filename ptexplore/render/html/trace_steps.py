@@ -1,4 +1,4 @@
-"""The pages with all steps of a saved trace: flat, in reading order, so that no browser has to nest what is deep."""
+"""Writes the pages with all steps of a saved trace: flat, in reading order, so that no browser must nest deeply."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ptexplore.view.trace.views import view
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
 
-ROWS = 2000  # of one page
-INDENTED = 30  # levels that are set in; what is deeper says its level
-_AROUND = 8  # rows that a page names of those that its first row is inside of
+ROWS = 2000  # rows of one page
+INDENTED = 30  # levels that are indented; a deeper row shows the number of its level
+_AROUND = 8  # rows around the first row of a page that the page names
 
 
 @dataclass(frozen=True, slots=True)
 class StepPages:
-    """The pages with all steps of a trace: their URLs, how many rows they have, and the place of each hop."""
+    """The pages with all steps of a trace: their URLs, the number of rows, and the place of each hop."""
 
     urls: Sequence[str]
     count: int
@@ -34,11 +34,11 @@ class StepPages:
 
     @property
     def first(self) -> str:
-        """The first of the pages."""
+        """The first page."""
         return self.urls[0]
 
     def url_of(self, hop: int) -> str:
-        """Where a hop's row is; of a hop that has none of its own, where the row before it is."""
+        """Returns the place of a hop's row. If a hop has no row of its own, this is the row before it."""
         return self.places.get(hop, self.first)
 
 
@@ -47,9 +47,9 @@ def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Sessi
     shown = view(trail, Options(view="tree", full=True), session)
     rows = leveled(shown).rows
     parted = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)] or [()]
-    # A folder for each trace, which holds nothing but these pages: no two names can meet.
+    # A folder for each trace holds only these pages: no two names can collide.
     urls = [f"steps/{name}/{number}.html" for number in range(1, len(parted) + 1)]
-    around: list[LeveledRow] = []  # the rows that the next one may be inside of
+    around: list[LeveledRow] = []  # the rows that the next row may be inside of
     own: dict[int, str] = {}
     for number, (url, some) in enumerate(zip(urls, parted, strict=True)):
         parts = row_parts(site, trail, session, shown, url)
@@ -69,7 +69,7 @@ def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Sessi
 
 
 def _every_place(trail: Trail, own: dict[int, str], first: str) -> dict[int, str]:
-    """The place of every hop: several equal ones have one row, that of the first of them."""
+    """Returns the place of every hop. Several equal hops share one row, the row of the first."""
     places: dict[int, str] = {}
     last = first
     for hop in walk(trail.hops):

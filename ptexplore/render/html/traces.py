@@ -1,4 +1,4 @@
-"""The pages of saved traces: each a tree that opens and closes, every frame with its places."""
+"""Writes the pages of saved traces: each is a tree that opens and closes, every frame with its places."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
     from ptexplore.render.html.trace_rows import RowParts
 
-_OPEN = 3  # levels that are open when the page is
-# Levels within one another. A level is three elements, and browsers nest 512 (what is deeper they put beside it); and
-# each is set in by some pixels, which site.css makes few below the twelfth.
+_OPEN = 3  # levels that are open at first
+# Levels of nesting. A level is three elements. Browsers nest at most 512 elements and put deeper ones beside these.
+# Each level is also indented by some pixels; site.css makes these few below the twelfth.
 _NESTED = 40
 _Further = Callable[[TraceRow, int], str]
 
 
 def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: StepPages) -> Markup:
-    """The nested rows of a trace, on the page `url`; if instructions were counted, with a bar for what each costs.
+    """Returns the nested rows of a trace, on the page `url`. If instructions were counted, each has a bar for its cost.
 
-    What a row has inside that is not shown here leads to the pages of all `steps`.
+    If rows inside a row are not shown here, a link leads to the pages with all `steps`.
     """
 
     def further(row: TraceRow, inside: int) -> str:
@@ -51,7 +51,7 @@ def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, ur
 
 
 def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
-    """The rows of a view that fits a screen, as a table on the page `url`; nothing for a tree."""
+    """Returns the rows of a view that fits a screen, as a table on the page `url`. Empty if the view is a tree."""
     if not shown.table:
         return Markup("")
     show = places(site, url, {info.name: info for info in trail.trees})
@@ -110,15 +110,15 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _F
 
 @dataclass
 class Traces:
-    """Writes the traces of one site; each with the name of its page."""
+    """The writer of the traces of one site. Each comes with the name of its page."""
 
     site: Site
     out: Output
     given: Sequence[tuple[str, Trail, Session | None]]
-    titles: Mapping[str, str]  # "tour#stop" -> how it is called
+    titles: Mapping[str, str]  # "tour#stop" -> title
 
     def observed(self) -> dict[str, list[tuple[str, str, int]]]:
-        """The traces that ran each operator: expression, page, how many times."""
+        """Returns the traces that ran each operator: expression, page, number of calls."""
         traces: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
         for name, trail, _session in self.given:
             hops = (hop for hop in walk(trail.hops) if hop.kind == "op" and hop.status == "observed")
@@ -134,7 +134,7 @@ class Traces:
         return places(self.site, url, {info.name: info for info in trail.trees})
 
     def write(self) -> None:
-        """The page of each, and the list."""
+        """Write the page of each trace, and the list of all."""
         for name, trail, session in self.given:
             shown, url = view(trail, Options(view="tree"), session), self.url(name)
             first = view(trail, Options(), session)

@@ -1,4 +1,4 @@
-"""Write who uses what: shards that a page loads when its reader asks for a name, kept while the source is the same."""
+"""Writes the uses of names, in shards that a page loads when its reader asks; kept while the source is the same."""
 
 from __future__ import annotations
 
@@ -28,41 +28,41 @@ _SHARDS = 8
 
 
 class UsesWriter:
-    """Writes the uses of one site: what each file uses is gathered first, where `needed`."""
+    """The writer of the uses of one site. If `needed`, the uses in each file are gathered first."""
 
     def __init__(self, site: Site, reader: UseReader, out: Output, base: str) -> None:
         self.site, self.names, self.out = site, reader.names, out
         self._key = digest(base, "uses")
         self._reader = reader
         self._gathered: list[UsesOfFile] = []
-        self._rows: list[Dialect] = []  # the dialect's rows of every file, each of the first tree that has the file
+        self._rows: list[Dialect] = []  # the rows of the dialect in every file, from the first tree that has the file
         self._lines: dict[At, str] = {}  # the text of each row's line
-        self.needed = not self._kept(self._key)  # else every shard and the table are there already
+        self.needed = not self._kept(self._key)  # False if every shard and the table are there already
 
     def of_file(self, path: str, text: str | None) -> UsesOfFile:
-        """What one file of the trees uses of what the site has; `text` is None where the index is of another one."""
+        """Gather the uses in one file of names on the site. `text` is None if the index is of another text."""
         return file_uses(self._reader, path, text, self._wanted, on_site=path in self.site.sources)
 
     def take(self, file: UsesOfFile) -> None:
-        """Take what one file uses."""
+        """Add the uses in one file."""
         self._gathered.append(file)
 
     @lazy
     def _wanted(self) -> frozenset[str]:
-        """The names that something of the site bears."""
+        """The names of all things that the site defines."""
         defined = (symbol for path in self.site.sources for symbol in self.names.defined(path))
         return frozenset(symbol.name for symbol in defined if symbol.kind != "namespace")
 
     def begin(self) -> None:
-        """Work out, before processes are forked, what every file is asked with."""
+        """Compute everything that the work on each file needs, before processes are forked."""
         self.names.preload()
         _ = self._wanted
 
     def write(self, jobs: int, progress: Progress) -> None:
-        """Write every shard and the table. Every file's uses were taken."""
+        """Write every shard and the table. The uses in every file must have been added."""
         progress.step("sorting the uses")
         uses = self._uses()
-        # What is shown of a file that is not the one that was indexed is gathered again by the next build.
+        # If a file differs from the indexed text, the next build gathers its uses again.
         key = self._key if all(file.with_text for file in self._gathered) else ""
         self._gathered.clear()
         names = uses.names()
@@ -104,7 +104,7 @@ class UsesWriter:
         return uses
 
     def _text(self, path: str) -> str | None:
-        """The text of a file of the trees, if the index is of that text; it is kept until its tree forgets it."""
+        """Returns the text of a file, if the index is of that text. The tree keeps the text until `forget`."""
         indexed = self.site.trees[self.names.owner[path][0]]
         if changed(indexed, path):
             return None
@@ -112,7 +112,7 @@ class UsesWriter:
         return file.text if file is not None else None
 
     def read_rows(self) -> None:
-        """Read the dialect's rows with the text of their lines, which `write` tells of."""
+        """Read the rows of the dialect and the text of their lines, for `write`."""
         self._rows = [
             row
             for number, indexed in enumerate(self.site.trees)

@@ -1,1 +1,1 @@
-"""Page data formatted for a terminal, with rich."""
+"""Formats the data of pages for a terminal, with rich."""

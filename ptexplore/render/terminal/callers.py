@@ -1,4 +1,4 @@
-"""Print who calls a function, who calls those, and so on: a row a caller, set in by its level."""
+"""Prints the callers of a function, their callers and so on: one row per caller, indented by its level."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_callers(console: Console, view: CallersView, locate: LocateIn) -> None:
-    """Each function with its callers, then what must be said of them."""
+    """Print each function with its callers, then the remarks."""
     for number, function in enumerate(view.functions):
         if number:
             console.print()

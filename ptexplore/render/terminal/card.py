@@ -1,4 +1,4 @@
-"""Print an operator's card in a terminal."""
+"""Prints an operator's card in a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptexplore.view.card import HIDDEN, Card, card_lines
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:
-    """Schema, YAML entry, kernels by key, derivative, bindings, Python implementations, other overloads."""
+    """Print schema, YAML entry, kernels by key, derivative, bindings, Python implementations, other overloads."""
     for line in card_lines(card, full=full, listed=False):
         if line.style == "heading":
             console.print()

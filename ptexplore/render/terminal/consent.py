@@ -1,6 +1,7 @@
-"""Show all that would run of what somebody else wrote, page by page, and ask for a yes.
+"""Shows all code of somebody else that would run, page by page, and asks for a yes.
 
-Only what is typed after a question stands on the screen answers it. What was typed ahead, or pasted, is thrown away.
+Only text that you type after a question is on the screen answers it. Text that was typed or pasted before is thrown
+away.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _LEAST = 5  # lines of a page
-_GOES_ON = "     : "  # before the rest of a line, where others have their number
-_QUIET = 0.2  # seconds without a key, before a question is put: what is pasted comes in pieces
-_PATIENCE = 5.0  # seconds: of a keyboard that is not quiet by then no answer is taken
+_GOES_ON = "     : "  # before the rest of a line, where other lines have their number
+_QUIET = 0.2  # seconds without a key before a question is asked; pasted text comes in pieces
+_PATIENCE = 5.0  # seconds; if the keyboard is not quiet by then, no answer is taken
 
 
 def show_code(lines: Iterable[str]) -> None:
-    """All of it, on stderr, without asking anything."""
+    """Print all lines on stderr, without a question."""
     for line in lines:
         print(clean(line), file=sys.stderr)
 
@@ -35,7 +36,7 @@ def can_ask() -> bool:
 
 
 def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
-    """Whether the user said yes after all lines were on the screen. Anything but y or yes is no."""
+    """Whether the user said yes after all lines were on the screen. Every answer but y or yes means no."""
     print(f"{clean(origin)} holds code that you did not type. With your rights would run:\n", file=sys.stderr)
     width, height = _size()
     rows = [row for line in map(clean, lines) for row in _folded(line, max(width, 20))]
@@ -49,7 +50,7 @@ def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
 
 
 def _size() -> tuple[int, int]:
-    """Columns and rows of the terminal in which the question stands; the output may go elsewhere."""
+    """Returns columns and rows of the terminal with the question; the output may go elsewhere."""
     try:
         width, height = os.get_terminal_size(sys.stderr.fileno())
     except OSError:
@@ -58,7 +59,7 @@ def _size() -> tuple[int, int]:
 
 
 def _folded(line: str, width: int) -> list[str]:
-    """A line as rows of the screen: what is longer goes on below, where no number of a line can stand."""
+    """Returns a line as rows of the screen. The rest of a long line has an indent where others have their number."""
     rows, rest = [line[:width]], line[width:]
     room = width - len(_GOES_ON)
     while rest:
@@ -68,7 +69,7 @@ def _folded(line: str, width: int) -> list[str]:
 
 
 def answer(question: str) -> str | None:
-    """What is typed after the question stands there, in small letters; None where nothing of that kind came."""
+    """Ask, and return the text typed after the question, in small letters. None if the input did not become quiet."""
     if not _forget_typed_ahead():
         print("input goes on coming: no answer is taken from it", file=sys.stderr)
         return None
@@ -77,7 +78,7 @@ def answer(question: str) -> str | None:
 
 
 def _forget_typed_ahead() -> bool:
-    """Throw away what was typed before the question, until nothing comes; False where it does not end."""
+    """Throw away text that was typed before the question, until no more comes. Returns False if it does not end."""
     import termios
 
     terminal, end = sys.stdin.fileno(), time.monotonic() + _PATIENCE
@@ -93,7 +94,7 @@ def _forget_typed_ahead() -> bool:
 
 
 def _line() -> str:
-    """One line, read from the descriptor itself: a buffer of Python's may hold what came before the question."""
+    """Read one line from the descriptor itself: Python's buffer may hold text from before the question."""
     line = b""
     while not line.endswith(b"\n"):
         try:

@@ -1,4 +1,4 @@
-"""Draw in a terminal with rich, at any width, in a pipe, with and without colour; or the same as an SVG picture."""
+"""Draws in a terminal with rich: at any width, in a pipe, with and without colour. Or the same as an SVG picture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # most commands print no notes
 Locate = Callable[[SourceRef], str | None]  # a place in a tree -> the address of its line on this machine
 _Drawn = ParamSpec("_Drawn")
 
-SIZES, LEAST_SIZE = ("COLUMNS", "LINES"), 10  # what says how large a terminal is, and what it must say at least
+SIZES, LEAST_SIZE = ("COLUMNS", "LINES"), 10  # the variables for a terminal's size, and the least size that is believed
 PIPE_WIDTH = 4000  # columns: a path:line that another program reads is never broken
 PICTURE_WIDTH = 100
 
@@ -34,7 +34,7 @@ STYLES: dict[Tone, str] = {
     "other": "magenta", "link": "",
 }  # fmt: skip
 
-# rich's stock frame fetches a font from a CDN; this one takes the reader's own monospace.
+# rich's stock frame fetches a font from a CDN. This frame uses the reader's own monospace font.
 FRAME = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="TITLE">
 <style>
@@ -54,10 +54,10 @@ FRAME = """\
 
 
 class _Gate(RenderHook):
-    """What comes before a console draws anything: no text steers the terminal, whoever forgot to clean it."""
+    """A filter for everything that a console draws: no text steers the terminal, even if it was not cleaned."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """The same, cleaned where they are drawn."""
+        """Wrap each renderable, for cleaning while it is drawn."""
         return [_Gated(renderable) for renderable in renderables]
 
 
@@ -72,13 +72,13 @@ class _Gated:
 
 
 def gated(console: Console) -> Console:
-    """The console, on which no text steers the terminal: every console that ptexplore makes goes through here."""
+    """Returns the console with a gate, so that no text steers the terminal. All consoles of ptexplore have one."""
     console.push_render_hook(_Gate())
     return console
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that obeys NO_COLOR and never reads markup; in a pipe it folds nothing unless COLUMNS says so."""
+    """Returns a console that obeys NO_COLOR and never reads markup. In a pipe it folds lines only if COLUMNS is set."""
     environment = {name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)}
     console = gated(Console(stderr=stderr, markup=False, highlight=False, emoji=False, _environ=environment))
     if not console.is_terminal and "COLUMNS" not in environment:
@@ -87,12 +87,12 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def _is_size(text: str) -> bool:
-    """Whether COLUMNS or LINES says how large a terminal is: some programs leave 0 there."""
+    """Whether COLUMNS or LINES has a real size: some programs leave 0 there."""
     return text.isascii() and text.isdigit() and len(text) < 6 and int(text) >= LEAST_SIZE
 
 
 def picture(draw: Callable[[Console], None], title: str) -> str:
-    """The SVG of what `draw` prints, 100 columns wide, in colour; equal input gives equal bytes."""
+    """Returns an SVG of everything that `draw` prints, 100 columns wide, in colour. Equal input gives equal bytes."""
     console = gated(Console(
         record=True, width=PICTURE_WIDTH, file=io.StringIO(), markup=False, highlight=False, force_terminal=True,
         color_system="truecolor", legacy_windows=False,
@@ -105,7 +105,7 @@ def picture(draw: Callable[[Console], None], title: str) -> str:
 def captured(
     draw: Callable[Concatenate[Console, _Drawn], None], console: Console, *args: _Drawn.args, **kwargs: _Drawn.kwargs
 ) -> list[str]:
-    """What `draw` prints on this console, as lines."""
+    """Returns everything that `draw` prints on this console, as lines."""
     with console.capture() as capture:
         draw(console, *args, **kwargs)
     return [line.rstrip() for line in capture.get().split("\n")[:-1]]
@@ -115,12 +115,12 @@ def captured(
 
 
 def styled(*parts: tuple[str, str]) -> Text:
-    """Texts, each with its style, cleaned: they may come from source or notes."""
+    """Join texts, each with its style. They are cleaned, since they may come from source or notes."""
     return Text.assemble(*((clean(text), style) for text, style in parts), overflow="fold")
 
 
 def drawn(spans: Iterable[Span], locate: Locate | None = None) -> Text:
-    """Spans as text; places are hyperlinks where `locate` knows their file."""
+    """Returns spans as text. Places become hyperlinks if `locate` knows their file."""
     return styled(*((span.text, _style(span, locate)) for span in spans))
 
 
@@ -130,12 +130,12 @@ def _style(span: Span, locate: Locate | None) -> str:
 
 
 def linked(address: str | None) -> str:
-    """The style of a link to an address; "" if there is none. Only a terminal is sent links, a pipe never."""
+    """Returns the style of a link to an address; "" if there is none. Only terminals get links, pipes never do."""
     return f"underline link {address}" if address else ""
 
 
 def address_of(file: str, line: int, editor: str | None) -> str:
-    """The address of a line of a file on this machine: the editor's, where the project names one, else `file://`."""
+    """Returns the address of a line on this machine: the editor's form, if the project names one, else `file://`."""
     uri = Path(file).as_uri()
     if editor is None:
         return f"{uri}#L{line}"
@@ -143,16 +143,16 @@ def address_of(file: str, line: int, editor: str | None) -> str:
 
 
 def print_next(console: Console, command: str, before: str = "") -> None:
-    """What to type next."""
+    """Print the next command."""
     print_command(console, command, f"{before}next: ")
 
 
 def print_command(console: Console, command: str, label: str) -> None:
-    """A command to type, behind a label: one that is too long goes on behind a backslash, as a shell reads it."""
+    """Print a command after a label. A long command continues after a backslash, as the shell reads it."""
     indent = " " * len(label.lstrip("\n"))
     try:
         words = [shlex.quote(word) for word in shlex.split(clean(command))]
-    except ValueError:  # what was cleaned away was a quote's other half
+    except ValueError:  # cleaning removed the other half of a pair of quotes
         words = [clean(command)]
     lines = [words[0]]
     for word in words[1:]:
@@ -167,7 +167,7 @@ def print_command(console: Console, command: str, label: str) -> None:
 
 
 def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
-    """Notes on what is shown: line, title, what to know of the place, the command that shows each."""
+    """Print the notes on the page: line, title, a warning if the place has changed, and the command for each."""
     console.print(Text(title, style="bold"))
     for mark in marks:
         line = styled(
@@ -179,7 +179,7 @@ def print_marks(console: Console, marks: Sequence[Mark], title: str) -> None:
 
 
 def folded(console: Console, text: Text, first: str = "", further: str = "") -> None:
-    """Print a line, folded where the terminal is narrower, with the tree's guides before each part."""
+    """Print a line, folded if the terminal is narrower, with the tree's guides before each part."""
     rooms = [max(console.width - len(indent), 20) for indent in (first, further)]
     for number, part in enumerate(text.divide(_breaks(text.plain, *rooms))):
         shown = part[len(part.plain) - len(part.plain.lstrip()) :] if number else part
@@ -188,7 +188,7 @@ def folded(console: Console, text: Text, first: str = "", further: str = "") -> 
 
 
 def _breaks(text: str, room: int, room_after: int) -> list[int]:
-    """Where to fold so that no part is wider than its room: after a space, else after a slash, else anywhere.
+    """Returns where to fold, so that no part is wider than its room: after a space, else after a slash, else anywhere.
 
     The first part has `room` columns, all further parts have `room_after`.
     """

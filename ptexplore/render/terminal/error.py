@@ -1,4 +1,4 @@
-"""Print what an error's text tells in a terminal."""
+"""Prints the explanation of an error message in a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptexplore.view.error import error_lines, heading
 
 
 def print_error(console: Console, message: ErrorMessage, locate: Locate) -> None:
-    """The error's first words, what is known of it, and what to type next."""
+    """Print the error's first words, the known facts about it, and the next command."""
     folded(console, Text(clean(heading(message)), style="bold"), "", "  ")
     for line in error_lines(message):
         indent = "  " * line.indent

@@ -1,4 +1,4 @@
-"""Print what `fetch` brought or removed, which checkouts there are, and which is in use."""
+"""Prints what `fetch` brought or removed, the list of checkouts, and the one in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_listing(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> None:
-    """Every checkout and its folder, the one in use marked by a star; which that is, and why."""
+    """Print every checkout with its folder, and a star at the one in use; then its name and the reason."""
     width = max((len(checkout.name) for checkout in checkouts), default=0)
     for checkout in checkouts:
         in_use = choice.checkout is not None and checkout.name == choice.checkout.name
@@ -32,7 +32,7 @@ def print_listing(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> None
 
 
 def print_outcome(outcome: FetchOutcome, choice: CheckoutChoice, runtime: Runtime | None) -> None:
-    """What came, from where, where it lies, what to know of it, and which checkout is read now."""
+    """Print the new checkout: its origin, its folder, notes on it, and the checkout that is now in use."""
     checkout = outcome.checkout
     print(clean(f"{checkout.name}: {describe(checkout)}{'' if outcome.new else ' (was there already)'}"))
     print(clean(f"  from  {checkout.origin}"))
@@ -47,13 +47,13 @@ def print_outcome(outcome: FetchOutcome, choice: CheckoutChoice, runtime: Runtim
 
 
 def print_removed(checkout: Checkout) -> None:
-    """What was removed, and what of it stays."""
+    """Print what was removed, and what stays."""
     stays = f"; its folder {checkout.root} stays as it is" if is_in_place(checkout) else ""
     print(clean(f"removed {checkout.name}{stays}"))
 
 
 def print_choice(choice: CheckoutChoice) -> None:
-    """Which checkout is in use, and why."""
+    """Print the checkout in use, and the reason."""
     name = f"{choice.checkout.name} ({REASONS[choice.reason]})" if choice.checkout else "none"
     print(clean(f"in use: {name}"))
     _print_notes(choice.note)

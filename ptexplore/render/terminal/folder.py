@@ -1,4 +1,4 @@
-"""Print a folder's page: what it is for, where to start, what is inside, the tours through it, what to type next."""
+"""Prints a folder's page: its purpose, where to start, what is inside, the tours through it, the next commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDEST = 34  # columns of a name
 
 
 def print_folder(console: Console, view: FolderView, *, everything: bool) -> None:
-    """The page. `everything` also lists every file, and says what is in folders that are rarely needed."""
+    """Print the page. `everything` also lists every file, and describes folders that are rarely needed."""
     tree = styled((f"  {view.spot.tree.label}", "magenta"), (f"  {view.total:,} files", "dim"))
     title = f"  {view.title}" if view.page is not None and view.folder else ""
     name = view.folder or view.title
@@ -82,7 +82,7 @@ def _rows(console: Console, rows: Sequence[FolderRow]) -> None:
     table.add_column(justify="right")
     table.add_column(overflow="fold")
     for row in rows:
-        count = f"{row.files:,}" if row.files else "-"  # none of its files is of a kind that is read
+        count = f"{row.files:,}" if row.files else "-"  # no file in it is of a kind that ptexplore reads
         table.add_row(styled((row.name, "cyan")), styled((count, "dim")), styled((plain_sentence(row.text), "")))
     console.print(table)
 

@@ -1,4 +1,4 @@
-"""Print doctor's report in a terminal."""
+"""Prints the report of `doctor` in a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORIGINS = {
 
 
 def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None:
-    """The runtime, its tree, the truth check and the caches, then what to do."""
+    """Print the installed torch, its trees, the confirmed registrations and the caches, then the advice."""
     runtime = report.runtime
     console.print(styled(("torch ", "bold"), (f"{runtime.version} ({runtime.build}, git {runtime.git_version})", "")))
     console.print(styled((f"  Python {runtime.python_version}  {runtime.python}", "dim")))
@@ -59,7 +59,7 @@ def _figure(count: Count) -> str:
 
 
 def _checkout(console: Console, checkout: CheckoutHealth) -> None:
-    """How a checkout relates, why, and the figures behind it."""
+    """Print how a checkout relates to the installed torch, why, and the figures behind it."""
     relation = checkout.relation
     style = "green" if relation.word == "matches" else "yellow"
     console.print(styled(("  ", ""), (relation.word, style), (f": {place_sentence(relation.why)}", "")))

@@ -1,4 +1,4 @@
-"""Colour source text for a terminal, line by line; plain where it is too big or nothing is coloured."""
+"""Colours source text for a terminal, line by line; plain if it is too big or colours are off."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from ptexplore.safe_text import clean
 from ptexplore.view.tokens import Kind, Span, Stretch, Tokens
 
-BIGGEST = 1_000_000  # characters; more is shown plain
+BIGGEST = 1_000_000  # characters; longer text is shown plain
 TAB = 8  # columns
-# Standard colours alone, so that they suit light and dark terminals: the terminal's own theme says what they are.
+# Only standard colours, so that they fit light and dark terminals: the terminal's own theme defines them.
 _CODES: dict[Kind, str] = {
     "comment": "90", "string": "32", "number": "36", "keyword": "34;1", "type": "36", "function": "1", "preproc": "35",
     "decorator": "35", "tag": "34;1", "member": "34",
@@ -17,7 +17,7 @@ _CODES: dict[Kind, str] = {
 
 
 def shown_lines(source: Stretch, *, colour: bool) -> list[tuple[str, str]]:
-    """The lines of a stretch of source, each plain and as it is shown, without tabs and control characters."""
+    """Returns the lines of a stretch of source, each plain and as shown, without tabs and control characters."""
     before, lines, after = (
         [clean(line.expandtabs(TAB)) for line in part] for part in (source.before, source.lines, source.after)
     )
@@ -27,9 +27,10 @@ def shown_lines(source: Stretch, *, colour: bool) -> list[tuple[str, str]]:
 def highlighted(
     lines: Sequence[str], language: str, before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Iterator[str]:
-    """`lines` with colour codes, each line whole in itself; `before` and `after` are read, too, and not given out.
+    """Yields `lines` with colour codes; each line is complete in itself.
 
-    The lines hold no control characters. The codes are SGR alone.
+    `before` and `after` are parsed too, but not returned. The lines contain no control characters, and the only codes
+    are SGR codes.
     """
     if sum(map(len, lines)) > BIGGEST:
         yield from lines

@@ -1,4 +1,4 @@
-"""Print what the indexer and libclang did: plain lines, quick to print and to read."""
+"""Prints the results of the indexer and of libclang, as plain lines: quick to print and to read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from ptexplore.view.index_summary import IndexSummary, WrittenTags
 
 _PROBLEMS = 5  # unless all are asked for
-_UNITS = 10  # with diagnostics, unless all are asked for
+_UNITS = 10  # units with diagnostics, unless all are asked for
 
 
 def print_summary(summary: IndexSummary, *, every_problem: bool) -> None:
-    """A few lines on stdout; every problem where asked for."""
+    """Print a few lines on stdout, and every problem if asked."""
     built, counts = summary.built, summary.counts
     size = f"{counts['files']:,} files, {counts['lines']:,} lines, {_size(counts['bytes'])}"
     print(f"{clean(summary.name)}: {size}")
@@ -48,12 +48,12 @@ def _size(count: int) -> str:
 
 
 def print_exported(tags: WrittenTags) -> None:
-    """One line on what was exported."""
+    """Print one line on the export."""
     print(f"{tags.tags:,} tags of {clean(tags.checkout)} in {clean(tags.file)}")
 
 
 def print_refined(refined: Refined, note: str, *, everything: bool) -> None:
-    """What libclang resolved, and what it complained of; every diagnostic that was kept where asked for."""
+    """Print what libclang resolved, and its complaints; if asked, every diagnostic that was kept."""
     units = refined.units
     troubled = [unit for unit in units if unit.failed is not None or unit.errors or unit.warnings]
     sound = sum(not unit.errors and unit.failed is None for unit in units)

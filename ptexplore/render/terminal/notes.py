@@ -1,4 +1,4 @@
-"""Print what became of anchors and labs, and what was trusted; all that comes from notes is stripped of controls."""
+"""Prints the results of checking anchors and labs, and the trusted files. Text from notes is stripped of controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ptexplore.view.notes.labs import LAB_TONES, LabResult
 
 
 def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
-    """The anchors by outcome with where they went, what was wrong in files, the labs that failed, and the sums."""
+    """Print the anchors by outcome with their new places, problems in files, failed labs, and the totals."""
     for outcome, anchors in view.groups:
         count = f"{WORDS.get(outcome, outcome)} {len(anchors)}"
         console.print(styled((count, STYLES[TONES[outcome]]), (f"  {MEANING[outcome]}", "dim")))
@@ -35,7 +35,7 @@ def print_check(console: Console, view: CheckView, *, everything: bool) -> None:
 
 
 def _pages(pages: PagesCheck) -> str:
-    """What a tree has of what the pages of folders name."""
+    """Returns how many of the things that folder pages name are in a tree."""
     of = f"{pages.present:,} of {pages.named:,} files, names and folders"
     if pages.judged:
         return f"{pages.pages} pages of folders: {of} that they name are here"
@@ -61,7 +61,7 @@ def _sums(view: CheckView) -> Text:
 
 
 def lab_line(lab: LabResult) -> str:
-    """One lab's end, in a line."""
+    """Returns one line on how a lab ended."""
     why = f": {lab.why}" if lab.why else ""
     place = f"  {lab.where}" if lab.outcome != "passed" else ""
     return clean(f"lab {lab.outcome}  {lab.name}{lab.time}{why}{place}")
@@ -70,7 +70,7 @@ def lab_line(lab: LabResult) -> str:
 def print_trusted(
     files: Mapping[str, str], lines: Sequence[str], problems: Sequence[Problem], *, revoked: bool
 ) -> None:
-    """All code of these files, by their hashes, where it was not shown before; and that it may run now."""
+    """Print all code of these files that was not shown before, their hashes, and that the code may run now."""
     for line in lines:
         print(clean(line))
     for sha, file in files.items():

@@ -1,4 +1,4 @@
-"""Show long text through the reader's own pager, and open files in the reader's own editor."""
+"""Shows long text through the reader's own pager, and opens files in the reader's own editor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
-_LESS = "FRX"  # quit where it fits one screen, colours, and leave the screen as it is
+_LESS = "FRX"  # quit if it fits one screen, keep colours, and leave the screen as it is
 _PLUS = ("vi", "vim", "nvim", "gvim", "view", "nano", "pico", "emacs", "emacsclient", "ed", "joe", "mg", "micro", "jed",
          "less", "kak", "ne")  # fmt: skip
 _COLON = ("hx", "helix", "subl", "sublime_text", "zed", "cursor-cli")
@@ -22,7 +22,7 @@ _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 
 
 def page(lines: Iterable[str], *, wanted: bool) -> None:
-    """Print `lines`: through $PAGER (less -R where unset) when they do not fit the terminal and that is `wanted`."""
+    """Print `lines`, through $PAGER (default: less -R) if this is `wanted` and they do not fit the terminal."""
     pending = iter(lines)
     command = None
     if wanted and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
@@ -38,7 +38,7 @@ def page(lines: Iterable[str], *, wanted: bool) -> None:
 
 
 def _pager() -> list[str] | None:
-    """The pager's command, found on the path; None where there is none, or the reader wants none (`cat`, empty)."""
+    """Returns the pager's command; None if it is not on the path, or the reader wants none (`cat`, empty)."""
     asked = os.environ.get("PTEXPLORE_PAGER", os.environ.get("PAGER", "less -R"))
     try:
         command = shlex.split(asked)
@@ -62,12 +62,12 @@ def _through(command: list[str], lines: Iterator[str]) -> None:
         with contextlib.suppress(BrokenPipeError):
             child.stdin.close()
         while child.returncode is None:
-            with contextlib.suppress(KeyboardInterrupt):  # the pager's own key, not ours
+            with contextlib.suppress(KeyboardInterrupt):  # the key is meant for the pager
                 child.wait()
 
 
 def editor_command(editor: str, file: str, line: int) -> list[str]:
-    """The command that opens `file` at `line`. Raises PtexploreError(USAGE) where `editor` is no command line."""
+    """Returns the command that opens `file` at `line`. Raises PtexploreError(USAGE) if `editor` is no command line."""
     try:
         command = shlex.split(editor)
     except ValueError as error:
@@ -83,7 +83,7 @@ def editor_command(editor: str, file: str, line: int) -> list[str]:
 
 
 def open_in_editor(file: str, line: int) -> None:
-    """Open `file` at `line` in $VISUAL or $EDITOR and wait for it. Raises PtexploreError where that fails."""
+    """Open `file` at `line` in $VISUAL or $EDITOR and wait for it. Raises PtexploreError if that fails."""
     command = editor_command(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "", file, line)
     try:
         status = subprocess.run(command, check=False).returncode

@@ -1,4 +1,4 @@
-"""Show on stderr how far long work is: a bar in a terminal, one line a step elsewhere."""
+"""Shows the progress of long work on stderr: a bar in a terminal, one line per step elsewhere."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 from ptexplore.safe_text import clean
 
-EVERY = 3.0  # seconds between two lines that say how far a step is
+EVERY = 3.0  # seconds between two lines on the progress of a step
 
 
 class _Bar:
-    """One rich task a step, finished when the next begins; `done` is the share from 0 to 1, None while nobody knows."""
+    """One rich task per step, finished when the next begins. `done` is a share from 0 to 1, or None if unknown."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -31,20 +31,20 @@ class _Bar:
             self._bar.update(self._tasks[name], total=1.0, completed=done)
 
     def detail(self, text: str) -> None:
-        """What git says of the running step: amount and speed."""
+        """Show git's figures on the running step: amount and speed."""
         if self._last and text:
             self._bar.update(self._tasks[self._last], detail=clean(text))
 
 
 class ProgressLines:
-    """One line a step, for logs and pipes; of a long one also how far it is."""
+    """One line per step, for logs and pipes. Long steps also print their progress."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._printed = 0.0
 
     def step(self, name: str, done: float | None = None) -> None:
-        """Say a step when it begins, and then now and again the share of it that is done."""
+        """Print a step when it starts, and then its progress every few seconds."""
         begun = name in self._seen
         if begun and (done is None or done >= 1 or time.monotonic() - self._printed < EVERY):
             return
@@ -53,12 +53,12 @@ class ProgressLines:
         print(f"  {clean(name)}{f': {done:.0%}' if begun else ''}", file=sys.stderr, flush=True)
 
     def detail(self, text: str) -> None:
-        """Nothing: a log needs no figures that change."""
+        """Does nothing: a log needs no changing figures."""
 
 
 @contextmanager
 def progress_bar(title: str = "") -> Iterator[_Bar | ProgressLines]:
-    """Show steps as they are reported, under a title if there is one; the bar goes away when all is done."""
+    """Show steps as they are reported, under a title if there is one. The bar disappears at the end."""
     if title:
         print(clean(title), file=sys.stderr, flush=True)
     if not sys.stderr.isatty():

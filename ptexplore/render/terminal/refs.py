@@ -1,4 +1,4 @@
-"""Print what `refs` found: the definitions, then each group of uses with what is certain of it."""
+"""Prints the results of `refs`: the definitions, then each group of uses with its certainty."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFINED = 12  # definitions named at the top
 
 
 def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
-    """The whole answer: definitions, groups with their counts, remarks on what is certain and what was left out."""
+    """Print the whole answer: definitions, groups with their counts, remarks on certainty and on left-out lines."""
     for name, kind, spot in view.defined[:DEFINED]:
         folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
         folded(console, where(spot, locate), "  ", "    ")

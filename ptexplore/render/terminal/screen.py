@@ -1,4 +1,4 @@
-"""Print a view that fits a screen: shares as bars, names, what each row is, its place; in columns, or plain."""
+"""Prints a view that fits a screen, in columns or plain: shares as bars, names, facts, places."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
 from ptexplore.view.trace.screen import MADE_INSIDE
 
-WIDEST = 100  # columns of a row into a pipe, whose own width is none
-WIDE = 110  # columns: a wider terminal has places in a column of their own
+WIDEST = 100  # columns of a row in a pipe, which has no width of its own
+WIDE = 110  # columns; a wider terminal shows places in their own column
 SHORTEST, SHORTEST_OF_NARROW = 14, 12  # columns of a place
-NARROW = 92  # columns: a narrower terminal has no bars
-WIDE_LEVELS = 5  # levels: where a row is deeper, each level is one column wide, else two
+NARROW = 92  # columns; a narrower terminal shows no bars
+WIDE_LEVELS = 5  # levels; if a row is deeper, each level is one column wide, else two
 BAR = 6  # columns
-OWN = 6  # columns of the share that no row inside of a row has
+OWN = 6  # columns of a row's share without the rows inside it
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
 
 
 def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bool) -> None:
-    """The whole view: what was asked, what it raised, the rows, what was left out, what to type next."""
+    """Print the whole view: title and facts, the ending, the rows, what is left out, and the next commands."""
     width = WIDEST if console.width >= PIPE_WIDTH else console.width
     _header(console, view, locate, width)
     if width >= NARROW:  # a small terminal has no line to spare
@@ -67,7 +67,7 @@ def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> No
 
 
 def print_step(console: Console, step: NextStep, label: str) -> None:
-    """Print a next step behind a label: a command as it is typed, or a call of Python's."""
+    """Print a next step after a label: a command as you type it, or a call in Python."""
     if step.in_python:
         console.print(Text.assemble((label, "dim"), (clean(step.command), "cyan")))
     else:
@@ -75,7 +75,7 @@ def print_step(console: Console, step: NextStep, label: str) -> None:
 
 
 def _fold(console: Console, text: Text, first: str, further: str, width: int) -> None:
-    """Fold at this view's width, which a pipe has not."""
+    """Fold text at the width of this view; a pipe has no width."""
     whole, console.width = console.width, width
     try:
         folded(console, text, first, further)
@@ -84,7 +84,7 @@ def _fold(console: Console, text: Text, first: str, further: str, width: int) ->
 
 
 def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
-    """Signs and words, each with what it means."""
+    """Print signs and words, each with its meaning."""
     rows = list(told)
     size = max(cell_len(sign) for sign, _ in rows)
     for sign, means in rows:
@@ -93,7 +93,7 @@ def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
 
 
 class _Columns:
-    """The rows in columns: share, bar, name, cells, what it is, place."""
+    """The rows in columns: share, bar, name, cells, facts, place."""
 
     def __init__(self, console: Console, view: TrailView, locate: Locate, width: int) -> None:
         self.console = console
@@ -120,14 +120,14 @@ class _Columns:
         return self.guides[id(row)] + self._shown(row)
 
     def _shown(self, row: ScreenRow) -> str:
-        """A row's name. Of one that is longer than a line and made within functions of Python the last of it counts."""
+        """Returns a row's name. If it is too long for a line, outer functions of Python at its front are left out."""
         name, room = _name(row), self.width - self.left - cell_len(self.guides[id(row)])
         while cell_len(name) > room and MADE_INSIDE in name.removeprefix(f"…{MADE_INSIDE}"):
             name = f"…{MADE_INSIDE}{name.removeprefix(f'…{MADE_INSIDE}').partition(MADE_INSIDE)[2]}"
         return name
 
     def draw(self) -> None:
-        """The headings, then each row on one line, or on as many as it needs."""
+        """Draw the headings, then each row on one line, or on as many as it needs."""
         if self.has_shares or self.view.columns:
             cells = "".join(f"{name:>{size}}{_GAP}" for name, size in zip(self.view.columns, self.cells, strict=True))
             own = f"{'self':>{OWN}}" if self.has_own else ""
@@ -161,7 +161,7 @@ class _Columns:
             _fold(self.console, drawn(line.spans, self.locate), " " * start, " " * (start + 2), self.width)
 
     def _behind_a_long_name(self, row: ScreenRow, out: Text) -> None:
-        """The row on one line where all of it fits; else what it is, or all but its name, below."""
+        """Draw a row whose name is long: on one line if all of it fits, else the facts, or all but the name, below."""
         if not (row.what or row.place):
             self._print(out)
         elif out.cell_len + 2 <= self.width - self._least(row):
@@ -176,18 +176,18 @@ class _Columns:
             self._rest(row, self._margin(row, self.hanging), is_further=True)
 
     def _least(self, row: ScreenRow) -> int:
-        """The columns that what stands behind a name needs at least."""
+        """Returns the number of columns that the text after a name needs at least."""
         place = min(cell_len(_file(row)), self.shortest) if row.place is not None else 0
         return min(30, cell_len(row.what)) + 2 + place
 
     def _rest(self, row: ScreenRow, out: Text, *, is_further: bool = False) -> None:
-        """What the row is, and its place at the right edge: beside each other where both fit, else below.
+        """Draw the facts of a row, and its place at the right edge: side by side if both fit, else one below the other.
 
-        `is_further`: whether the row's name stands on a line above, so that `out` has nothing to read yet.
+        `is_further` says that the row's name is on a line above, so that `out` is still blank.
         """
         room = self.width - out.cell_len
         what = Text(clean(row.what))
-        if row.known is not None:  # its words begin with the status
+        if row.known is not None:  # the text begins with the status
             what.stylize("yellow" if row.known != "derived" else "cyan", 0, len(row.known))
         if row.place is None or (row.is_closed and what.cell_len + 2 + cell_len(_file(row)) > room):
             lines = _wrapped(self.console, what, room)
@@ -202,7 +202,7 @@ class _Columns:
             gap = min(gap, max(2, 42 - what.cell_len)) if self.width > WIDE else gap
             self._print(Text.assemble(out, what, " " * gap, place))
             return
-        is_narrow = self.width < NARROW  # a place is cut from the left there
+        is_narrow = self.width < NARROW  # there, a place is cut from the left
         if what.plain and is_narrow and room - what.cell_len - 2 >= self.shortest:
             place = self._place(row, cell_len(short))
             place = Text.assemble(("…", "dim"), place[what.cell_len + 3 - room :])
@@ -217,14 +217,14 @@ class _Columns:
             self._under_it(row)
 
     def _under_it(self, row: ScreenRow) -> None:
-        """What a row is, below it, with all the room there is: a narrow column breaks words."""
+        """Draw the facts of a row below it, in the full width: a narrow column would break words."""
         start = self.hanging - self.name + self.step * row.level
         for line in _wrapped(self.console, Text(clean(row.what)), self.width - start):
             line.stylize("dim")
             self._print(self._margin(row, start) + line)
 
     def _margin(self, row: ScreenRow, columns: int) -> Text:
-        """What stands before a further line of a row: the lines that go on past it."""
+        """Returns the margin before a further line of a row: the guides that continue past it."""
         bars = self.guides[id(row)].replace("├", "│").replace("└", " ")
         return Text.assemble(
             " " * (self.hanging - self.name - 2), (f"{bars:<{columns - self.hanging + self.name + 2}}", "dim")
@@ -234,28 +234,28 @@ class _Columns:
         return Text.assemble(out, " " * max(0, room - place.cell_len), place)
 
     def _place(self, row: ScreenRow, room: int) -> Text:
-        """A place in so many columns: folders at the beginning of its path are left out where they do not fit."""
+        """Returns a place in that many columns. Folders at the front of its path are dropped if they do not fit."""
         assert row.place is not None
         mark = f" {row.mark}" if row.mark else ""
         text = place_text(row.place, room - len(mark))
-        if cell_len(text) > room - len(mark) >= self.shortest:  # the line is what counts
+        if cell_len(text) > room - len(mark) >= self.shortest:  # the line number counts most
             text = f"…{text[len(text) + len(mark) - room + 1 :]}"
         style = linked(self.locate(row.place)) or ("yellow" if row.mark else "green")
         return Text.assemble((clean(text), style), (mark, "yellow"))
 
     def _print(self, text: Text) -> None:
         text.rstrip()
-        text.truncate(self.width, overflow="ellipsis")  # a name alone can be longer than a terminal is wide
+        text.truncate(self.width, overflow="ellipsis")  # a single name can be wider than the terminal
         self.console.print(text, soft_wrap=True)
 
 
 def _file(row: ScreenRow) -> str:
-    """The shortest form of a row's place, with its mark."""
+    """Returns the shortest form of a row's place, with its mark."""
     return (place_text(row.place, 0) if row.place is not None else "") + (f" {row.mark}" if row.mark else "")
 
 
 def place_text(ref: SourceRef, room: int) -> str:
-    """A place in at most so many columns, but no less than the file's name and the line."""
+    """Returns a place in at most that many columns, but never less than the file's name and the line."""
     if ref.path is None or len(ref.candidates) > 1:
         return f"{len(ref.candidates)} places possible" if ref.candidates else "not known"
     line = f":{ref.line}" if ref.line else ""
@@ -274,12 +274,12 @@ def _name(row: ScreenRow) -> str:
 
 
 def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
-    """What stands before the name of each row: lines that lead to it from the row that it is inside of.
+    """Returns the guides before the name of each row: lines from the row that it is inside of.
 
-    Rows stand in reading order, each `level` deep; a level may be left out.
+    Rows are in reading order, each `level` deep. A level may be missing.
     """
     out = [""] * len(rows)
-    further: dict[int, bool] = {}  # by level: whether a further row of that level comes, inside of the same one
+    further: dict[int, bool] = {}  # by level: whether another row of that level follows, inside of the same row
     for number in range(len(rows) - 1, -1, -1):
         level = rows[number].level
         goes_on = further.get(level, False)
@@ -291,7 +291,7 @@ def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
 
 
 def columns_of_a_level(rows: Iterable[ScreenRow], width: int) -> int:
-    """How wide a level is in this table, the same for all: two columns where there is room."""
+    """Returns the width of a level in this table, the same for all rows: two columns if there is room."""
     return 2 if width >= NARROW and max((row.level for row in rows), default=0) <= WIDE_LEVELS else 1
 
 
@@ -300,14 +300,14 @@ def _wrapped(console: Console, text: Text, room: int) -> list[Text]:
 
 
 def bar(share: float | None) -> str:
-    """A share as a bar of whole and eighth blocks; nothing for less than half an eighth."""
+    """Returns a share as a bar of full and eighth blocks; empty for less than half an eighth."""
     eighths = round(min(1.0, share or 0.0) * BAR * 8)
     full, part = divmod(eighths, 8)
     return "█" * full + (_EIGHTHS[part] if part else "")
 
 
 def _print_plain(console: Console, view: TrailView) -> None:
-    """The rows as sentences: level, name, what, cost, place, how certain; nothing that is only seen."""
+    """Print the rows as sentences: level, name, facts, cost, place, certainty. Nothing is shown by looks alone."""
     of = "time" if "time" in view.columns else "instructions"
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]

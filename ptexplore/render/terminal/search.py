@@ -1,4 +1,4 @@
-"""Print what `find` found and what `show` may mean: each with its place, its tree, its precision."""
+"""Prints the results of `find` and the candidates of `show`: each with its place, its tree, its precision."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ LocateIn = Callable[["Spot"], "str | None"]  # a place in a tree -> the address 
 
 
 def path_line(ref: SourceRef, link: str = "") -> Text:
-    """`path:line`, as the link given."""
+    """Returns `path:line` in the style `link`."""
     return styled((f"{ref.path}:{ref.line}" if ref.line else ref.path or "", link))
 
 
 def where(spot: Spot, locate: LocateIn | None = None) -> Text:
-    """`path:line  tree precision (reason)`, a link where the file lies on this machine."""
+    """Returns `path:line  tree precision (reason)`, with a link if the file is on this machine."""
     return placed(located(spot, locate), spot.tree.label, spot.ref)
 
 
 def placed(place: Text, tree: str, ref: SourceRef) -> Text:
-    """A place, its tree, and how precisely it is known."""
+    """Returns a place, its tree, and its precision."""
     lead = styled(("  " if place else "", ""), (tree, "magenta"), (" " if tree else "", ""))
     return Text.assemble(place, lead, drawn(place_spans(ref)[2 if ref.path is not None else 0 :]))
 
 
 def located(spot: Spot, locate: LocateIn | None) -> Text:
-    """`path:line`, a link where the file lies on this machine."""
+    """Returns `path:line`, with a link if the file is on this machine."""
     return path_line(spot.ref, linked(locate(spot)) if locate is not None else "")
 
 
@@ -48,7 +48,7 @@ def located(spot: Spot, locate: LocateIn | None) -> Text:
 
 
 def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
-    """The best of all sorts, then every group under its name, what was left out, how it was searched."""
+    """Print the best of all sorts, every group under its name, what is left out, and how it was searched."""
     if view.best:
         console.print(Text("best", style="bold"))
     for hit in view.best:
@@ -78,14 +78,14 @@ def _made_by(result: Candidate) -> str:
 
 
 def _title(result: Candidate, *facts: tuple[str, str]) -> Text:
-    """The name with its signature or schema."""
+    """Returns the name with its signature or schema."""
     return styled((result.name, "bold cyan"), (after_name(result.kind, result.detail), ""), *facts)
 
 
 def _with_places(
     console: Console, title: Text, spots: Sequence[Spot], guards: Sequence[str], locate: LocateIn | None
 ) -> None:
-    """A title, the place it has, the conditions that hold there, its places in other trees."""
+    """Print a title, its place, the conditions around it, and its places in other trees."""
     folded(console, title, "  ", "    ")
     first, *others = [where(spot, locate) for spot in spots]
     for line in (first, *(styled((f"#if {guard}", "dim")) for guard in guards), *others):
@@ -121,14 +121,14 @@ def _note(console: Console, hit: Candidate, locate: LocateIn) -> None:
     beside = title.cell_len + command.cell_len + 4 <= console.width
     _with_places(console, Text.assemble(title, "  ", command) if beside else title, [hit.spot], (), locate)
     if not beside:
-        folded(console, command, "    ", "      ")  # whole, to be copied
+        folded(console, command, "    ", "      ")  # unbroken, so that you can copy it
 
 
 _PRINT = {"line": _text_line, "file": _file, "folder": _folder, "note": _note, "tour": _note, "concept": _note}
 
 
 def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: int) -> None:
-    """What the target may mean, each with the command that shows it alone."""
+    """Print the candidates for the target, each with the command that shows only this candidate."""
     total = len(view.candidates)
     console.print(styled((f"{view.target} names {total} things:", "bold")))
     for candidate in view.candidates[:limit]:
@@ -142,7 +142,7 @@ def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: 
 
 
 def next_target(candidate: Candidate) -> str:
-    """A target that names this candidate alone, as the shell takes it."""
+    """Returns a target that names only this candidate, quoted for the shell."""
     ref = candidate.spot.ref
     if candidate.kind == "operator" or ref.path is None:
         return shlex.quote(candidate.name)

@@ -1,4 +1,4 @@
-"""Print the pages of `show`: a header that says what and where, then the source with its line numbers."""
+"""Prints the pages of `show`: a header with name and place, then the source with line numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def page_lines(console: Console, pages: Iterable[Page], locate: LocateIn | None) -> Iterator[str]:
-    """Every page as lines ready to print, coloured where the console is."""
+    """Yields every page as lines ready to print, coloured if the console is."""
     colour = console.is_terminal and not console.no_color
     for number, page in enumerate(pages):
         if number:

@@ -1,4 +1,4 @@
-"""Print a survey's report in a terminal, or as Markdown whose tables a document can hold."""
+"""Prints the report of a survey in a terminal, or as Markdown for a document."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ptexplore.safe_text import clean
 from ptexplore.view.survey import PLACED, Report, Share, SurveyRow, outcome_inside
 
 COLUMNS = ("operator", "traced", "keys seen", "leaf kernel", "frames", "predicted", "result", *WAYS)
-NAMED = 40  # exceptions of one kind that a terminal is shown
+NAMED = 40  # exceptions of one kind that a terminal shows
 
 
 def print_survey(console: Console, report: Report) -> None:
-    """The shares, and the exceptions by name."""
+    """Print the shares, and the exceptions by name."""
     console.print(styled((report.title, "bold")))
     for name, value in report.about.items():
         folded(console, styled((f"{name}: {value}", "dim")), "  ", "    ")
@@ -46,7 +46,7 @@ def _asked(share: Share) -> Text:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """The whole report, every operator in it, line by line."""
+    """Yields the whole report with every operator, line by line."""
     yield f"### {_cell(report.title)}"
     yield ""
     for name, value in report.about.items():
@@ -82,10 +82,10 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 
 def _cell(text: str) -> str:
-    """Prose that ends no cell and is no markup."""
+    """Escape prose for a cell, so that no character of it is markup or ends the cell."""
     return clean(re.sub(r"[\\|<>*_`\[]", r"\\\g<0>", text))
 
 
 def _code(text: str) -> str:
-    """A name as it is written: those of C++ are full of what Markdown would read."""
+    """Format a name as code: C++ names are full of characters that Markdown would read."""
     return f"`{clean(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`" if text else ""

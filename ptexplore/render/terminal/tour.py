@@ -1,4 +1,4 @@
-"""Draw one stop of a tour: what it is and where, then its prose with the source beside it or under it; and its labs."""
+"""Draws one stop of a tour: its title and place, then its text with the source beside or below it, and its labs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, See, Tour
     from ptexplore.view.notes.tour import Excerpt, StopView
 
-WIDE = 120  # columns from which the source stands beside the prose
-_LONGEST = 100  # columns of prose that is not beside anything
+WIDE = 120  # columns; from this width on, the source is beside the text
+_LONGEST = 100  # columns of text with nothing beside it
 
-# Standard colours alone, as for source: the terminal's own theme says what they are.
+# Only standard colours, as for source: the terminal's own theme defines them.
 THEME = Theme({
     "markdown.code": "cyan",
     "markdown.link": "underline",
@@ -44,22 +44,22 @@ THEME = Theme({
 
 
 def is_wide(console: Console) -> bool:
-    """Whether the source stands beside the prose."""
+    """Whether the source is beside the text."""
     return console.is_terminal and console.width >= WIDE
 
 
 def prose_height(console: Console, view: StopView) -> int:
-    """How many lines the stop's prose takes: as much source can stand beside it."""
+    """Returns the number of lines of the stop's text: as many lines of source fit beside it."""
     return len(_rendered(console, _text(view)))
 
 
 def source_height(console: Console, excerpt: Excerpt | None) -> int:
-    """How many lines of the screen the source takes: long ones are folded."""
+    """Returns the number of screen lines of the source: long lines are folded."""
     return len(_source(console, excerpt))
 
 
 def print_stop(console: Console, view: StopView, excerpt: Excerpt | None) -> None:
-    """The whole stop. What its labs give is not told: a reader predicts it first."""
+    """Print the whole stop, but not the results of its labs: you predict these first."""
     text = _rendered(console, _text(view))
     source = _source(console, excerpt)
     _header(console, view)
@@ -99,14 +99,14 @@ def _header(console: Console, view: StopView) -> None:
 
 
 def _command(see: See) -> str:
-    """A link as the command that follows it."""
+    """Returns a link as the command that follows it."""
     if see.kind == "op":
         return f"ptexplore op {shlex.quote(see.text.removeprefix('op:'))}"
     return f"{see.symbol} in {see.path}" if see.kind == "src" else f"ptexplore tour {see.text.replace('#', ' ')}"
 
 
 def print_intro(console: Console, tour: Tour) -> None:
-    """The tour's title and introduction."""
+    """Print the tour's title and introduction."""
     folded(console, styled((tour.title, "bold cyan")), "", "  ")
     if tour.intro:
         console.print()
@@ -114,7 +114,7 @@ def print_intro(console: Console, tour: Tour) -> None:
 
 
 def print_prose(console: Console, text: str) -> None:
-    """Markdown that nothing stands beside."""
+    """Print Markdown that has nothing beside it."""
     _rows(console, _rendered(console, prose(text), min(console.width, _LONGEST)))
 
 
@@ -122,7 +122,7 @@ def print_prose(console: Console, text: str) -> None:
 
 
 class _Code(CodeBlock):
-    """A fenced block: its text, set in, and what it is where it is a picture."""
+    """A fenced block: its text, indented, and its kind if it is a picture."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         kind = f"{self.lexer_name}:\n" if self.lexer_name in (PICTURE, "mermaid") else ""
@@ -142,7 +142,7 @@ class _Prose(Markdown):
 
 
 def prose(text: str, number: StopNumber = lambda _name: None) -> Markdown:
-    """Markdown with plain headings, and code without a box. Links to stops of the tour say the stop's number."""
+    """Returns Markdown with plain headings, and code without a box. Links to stops of the tour show their numbers."""
     shown = _Prose("", hyperlinks=False)
     shown.parsed = prose_tokens(text, number)
     return shown
@@ -160,12 +160,12 @@ def _text(view: StopView) -> Group:
 
 
 def _prose_width(console: Console) -> int:
-    """How wide the prose is: a part of a wide terminal, all of a narrow one."""
+    """Returns the width of the text: a part of a wide terminal, all of a narrow one."""
     return min(76, console.width * 42 // 100) if is_wide(console) else min(console.width, _LONGEST)
 
 
 def _rendered(console: Console, text: RenderableType, width: int | None = None) -> list[list[Segment]]:
-    """The lines of a text; as wide as they are where the source stands beside them."""
+    """Returns the lines of a text; all of the same width if the source is beside them."""
     with console.use_theme(THEME):
         options = console.options.update(width=width or _prose_width(console), height=None)
         return console.render_lines(text, options, pad=width is None and is_wide(console))
@@ -189,7 +189,7 @@ def _lab(lab: Lab) -> RenderableType:
 
 
 def _pointed(text: Text) -> Table:
-    """What a lab is about, told apart from what only comes before it."""
+    """Returns the part that a lab is about, marked apart from the code that only comes before it."""
     grid = Table.grid()
     grid.add_column(width=2)
     grid.add_column(overflow="fold")
@@ -198,14 +198,14 @@ def _pointed(text: Text) -> Table:
 
 
 def expected(lab: Lab) -> list[str]:
-    """What must come of a lab, in lines."""
+    """Returns the expected results of a lab, as lines."""
     lines = ["its trail holds, in this order:"] if lab.trail else []
     lines += [f"  {clean(kind)} {clean(name)}" for kind, name in lab.trail]
     return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
 
 
 def print_answers(console: Console, views: Sequence[StopView]) -> None:
-    """What the labs of these stops give: after all of them, so that nobody reads it before the question."""
+    """Print the results of these stops' labs, after all of the stops, so that nobody reads them too early."""
     labs = [(view, lab) for view in views for lab in view.stop.labs]
     if labs:
         console.print(Text("answers", style="bold"))
@@ -216,7 +216,7 @@ def print_answers(console: Console, views: Sequence[StopView]) -> None:
 
 
 def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "") -> None:
-    """How a lab ended, what came of it beside what the reader predicted, and the command that shows more."""
+    """Print how a lab ended, its result beside your prediction, and the command that shows more."""
     style = STYLES[LAB_TONES[result.outcome]]
     folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (result.time, "dim")), "", "  ")
     if result.why:
@@ -260,7 +260,7 @@ def _source(console: Console, excerpt: Excerpt | None) -> list[Text]:
 
 
 def _pieces(text: Text, room: int) -> Sequence[Text]:
-    """A line folded to the room, the rest set in a little."""
+    """Fold a line to the room; further pieces are indented a little."""
     room = max(room, 8)
     plain, cuts, start = text.plain, [], 0
     while len(plain) - start > room - (2 if start else 0):
@@ -281,7 +281,7 @@ def _rows(console: Console, lines: Sequence[Sequence[Segment]]) -> None:
 
 
 def _columns(console: Console, text: Sequence[Sequence[Segment]], source: Sequence[Text]) -> None:
-    """The text with the source on its right, with a bar between them."""
+    """Print the text with the source on its right, and a bar between them."""
     bar = Segment(" │ ", console.get_style("dim"))
     empty = [Segment(" " * _prose_width(console))]
     for left, right in zip_longest(text, source, fillvalue=None):

@@ -1,4 +1,4 @@
-"""Print the list of tours with progress, the contents of one, and the path of concepts."""
+"""Prints the list of tours with progress, the contents of one tour, and the path of concepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STOPS: dict[ReadState, tuple[str, str]] = {
 
 
 def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
-    """Every tour: how far one is, its title and summary, what comes before it; then what to type."""
+    """Print every tour: your progress, its title and summary, the tours before it; then the next command."""
     for row in rows:
         tour = row.tour
         title = styled(
@@ -42,7 +42,7 @@ def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
 
 
 def print_contents(console: Console, tour: Tour, progress: ReadingProgress, current: int) -> None:
-    """The stops of a tour by number, those that were read or visited marked; and the `current` one."""
+    """Print the stops of a tour by number, with marks for read and visited stops, and for the `current` one."""
     width = len(str(len(tour.stops)))
     for number, stop in enumerate(tour.stops, 1):
         mark = _STOPS[progress.state(tour.name_of(stop))]
@@ -53,7 +53,7 @@ def print_contents(console: Console, tour: Tour, progress: ReadingProgress, curr
 
 
 def print_path(console: Console, view: PathView) -> None:
-    """Every stage with its concepts: done or not, the question, the stops, the lab."""
+    """Print every stage with its concepts: whether it is done, the question, the stops, the lab."""
     for title, rows in view.stages:
         done = sum(row.state == "done" for row in rows)
         console.print(Text.assemble((title, "bold"), (f"  {done}/{len(rows)}", "dim")))
@@ -78,7 +78,7 @@ def _concept(console: Console, row: ConceptRow) -> None:
 
 
 def print_problems(console: Console, problems: Sequence[Problem]) -> None:
-    """What could not be read of the notes: it may be what is missed in the list."""
+    """Print the problems in reading the notes: they may explain why something is missing in the list."""
     for problem in problems[:3]:
         folded(console, styled((f"{problem.where}: {problem.text}", "yellow")), "", "    ")
     if len(problems) > 3:

@@ -1,4 +1,4 @@
-"""Print a trace as a tree of rows with their places; one hop with all that is concluded from; what the code printed."""
+"""Prints a trace as a tree of rows with their places, one hop with all its evidence, and the output of the code."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.explain import Explanation
     from ptexplore.view.trace.page import TraceRow, TrailView
 
-GUIDES = 120  # columns, and half of what the terminal has: of rows that are deeper only the nearest guides are drawn
+GUIDES = 120  # columns, at most half of the terminal; deeper rows get only their nearest guides
 COUNTS = "instr"  # the heading of the column of instructions
 
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """What is the same for all rows of a tree: where to, how places become links, the width of the counts' column."""
+    """The settings that all rows of a tree share: the console, the links of places, the width of the counts' column."""
 
     console: Console
     locate: Locate
     column: int = 0
 
     def draw(self, rows: Sequence[TraceRow]) -> None:
-        """Rows with guides two columns wide: traces nest deeply, and a path must fit beside them."""
+        """Draw rows with guides two columns wide: traces nest deeply, and a path must fit beside the guides."""
         most = min(GUIDES, max(self.console.width // 4, 6) * 2)
         pending = [(row, "", 0, number == len(rows) - 1) for number, row in enumerate(rows)][::-1]
         while pending:
@@ -47,7 +47,7 @@ class _Tree:
                 " " * self.column + (cut and " " * len(cut)) + inner[len(cut) :] + ("│ " if row.children else "  ")
             )
             heading = row.heading(counted=self.column > 0)
-            title = drawn(span for span in heading if span.style != "count")  # which has a column of its own
+            title = drawn(span for span in heading if span.style != "count")  # the count has its own column
             lines = [drawn(line.spans, self.locate) for line in row.lines]
             if row.beside is not None:
                 beside = self.beside(row, lines[0], self.console.width - len(hanging) - len(title) - 2)
@@ -61,9 +61,9 @@ class _Tree:
             ]
 
     def beside(self, row: TraceRow, place: Text, room: int) -> Text | None:
-        """A row's first place, for the room that is left beside its title; None where it does not fit.
+        """Returns a row's first place for the room beside its title; None if it does not fit.
 
-        Among counted frames, which are many, a path may lose folders at its beginning.
+        There are many counted frames, so among these a path may lose folders at its front.
         """
         if len(place) <= room:
             return place
@@ -77,18 +77,18 @@ class _Tree:
         return None
 
     def count(self, row: TraceRow) -> str:
-        """A row's instructions, right-aligned; nothing where the tree has none."""
+        """Returns a row's instructions, right-aligned; "" if the tree has no counts."""
         shown = "" if row.instructions is None else f"{row.instructions:,}"
         return f"{shown:>{self.column - 1}} " if self.column else ""
 
 
 def _column(rows: Sequence[TraceRow]) -> int:
-    """How wide the column of instructions is, with the space after it."""
+    """Returns the width of the column of instructions, with the space after it."""
     return max((len(f"{row.instructions or 0:,}") + 1 for row in walk(rows)), default=0)
 
 
 def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: bool = False) -> None:
-    """The whole view: what was asked and bound, the rows, findings, what was left out, what to type next."""
+    """Print the whole view: facts, ending, rows, findings, what is left out, and the next commands."""
     if view.view != "tree":
         print_screen(console, view, locate, plain=plain)
         return
@@ -117,10 +117,10 @@ def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: boo
 
 
 def print_output(console: Console, session: Session) -> None:
-    """What the traced code itself printed, on the console given (stderr), so that it is neither lost nor mixed in."""
+    """Print the output of the traced code on the given console (stderr), so that it is neither lost nor mixed in."""
     given = (("--setup", session.options.setup), ("--var", session.options.variables))
     what = "expression" if session.program is None else "script"
-    who = " or ".join((what, *(name for name, texts in given if texts)))  # which of them is not told
+    who = " or ".join((what, *(name for name, texts in given if texts)))  # the printer is unknown
     for printed in records(session.observations, "output", Printed):
         console.print(Text(f"the {who} printed:", style="dim"))
         for line in printed.text.splitlines():
@@ -128,7 +128,7 @@ def print_output(console: Console, session: Session) -> None:
 
 
 def print_explanation(console: Console, explanation: Explanation, locate: Locate) -> None:
-    """One hop: its facts, its places, the reasons, the observations it is concluded from."""
+    """Print one hop: its facts, its places, the reasons, and the observations behind it."""
     console.print(Text(clean(explanation.title), style="bold"))
     width = max(len(name) for name, _ in explanation.facts)
     rows = [(name, Text(clean(value))) for name, value in explanation.facts]

@@ -1,1 +1,1 @@
-"""The screens that browse pushes and leaves."""
+"""The screens that `browse` opens and closes."""

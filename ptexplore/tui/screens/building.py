@@ -1,4 +1,4 @@
-"""There is no index yet: offer to build it, show how far it is, let the reader stop it."""
+"""The screen before there is an index: offers to build it, shows the progress, and lets the reader stop it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHY = "Names, uses, notes and files are found through an index of the source; it
 
 
 class Building(Screen[Any]):
-    """Ends with the trees once they are indexed; with None where the reader goes on without."""
+    """The offer to build the index. The screen returns the trees, or None if the reader goes on without an index."""
 
     DEFAULT_CSS = """
     Building { align: center middle; }
@@ -47,7 +47,7 @@ class Building(Screen[Any]):
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
-        """What is missing, and what is done about it."""
+        """The missing indexes, and the steps of the build."""
         names = ("the installed torch's own text" if name == "runtime" else name for name in self._missing)
         with Vertical():
             yield Static(Content(clean(f"There is no index of {' and of '.join(names)}.")), classes="title")
@@ -58,13 +58,13 @@ class Building(Screen[Any]):
         yield Footer(show_command_palette=False)
 
     def _without(self) -> str:
-        """What can be read at once, and what is not in it."""
+        """Returns a line on the trees that can be read at once, and on what they do not include."""
         trees = " and ".join(indexed.tree.info.label for indexed in self._library.trees)
         installed = " (generated C++, the wheel's headers and Python)" if "runtime" in self._missing else ""
         return f"Esc reads {trees} at once, without it{installed}."
 
     def action_build(self) -> None:
-        """Build it, in a process of its own."""
+        """Build the index in another process."""
         if self._job is None:
             self._show(["starting …"])
             self._job = Job("indexing", lambda name: self.app.call_from_thread(self._step, name))
@@ -87,13 +87,13 @@ class Building(Screen[Any]):
         self._show([*self._steps, *filter(None, parts)])
 
     def action_leave(self) -> None:
-        """Stop what runs; where nothing runs, go on with what there is."""
+        """Stop the build; if nothing runs, go on without an index."""
         if self._job is not None:
             self._job.stop()
         else:
             self.dismiss(None)
 
     def on_unmount(self) -> None:
-        """Nothing goes on after the screen is gone."""
+        """Stop the build when the screen is gone."""
         if self._job is not None:
             self._job.stop()

@@ -1,4 +1,4 @@
-"""An operator's card as a screen: schema, keys, kernels, derivative, and each place opens."""
+"""An operator's card as a screen: schema, keys, kernels, derivative. Each place opens."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 _ABOVE = 2  # lines of a dispatch key above its first place: the key, the kernel
-_LEAST = ("quit", "trail", "fetch", "home", "trace")  # keys that the last line leaves out first
+_LEAST = ("quit", "trail", "fetch", "home", "trace")  # keys that the last line drops first
 
 
 class CardScreen(Screen[Message | None]):
-    """The card of one operator. Ends with the message that opens what was chosen; None where the reader went back."""
+    """The card of one operator. It returns the message that opens the reader's choice; None if the reader went back."""
 
     DEFAULT_CSS = """
     CardScreen Choices { padding: 0 1; text-wrap: wrap; }
@@ -49,7 +49,7 @@ class CardScreen(Screen[Message | None]):
     ]
 
     def __init__(self, library: Library, name: str, back: Place | None = None) -> None:
-        """`back` is how the card was left, where going back led to it."""
+        """If going back led to the card, `back` is how the reader left it."""
         super().__init__()
         self._library = library
         self._operator = name
@@ -65,13 +65,13 @@ class CardScreen(Screen[Message | None]):
         yield KeyLine(_LEAST)
 
     def on_unmount(self) -> None:
-        """Nothing is built for a screen that is gone."""
+        """Stop building data for a screen that is gone."""
         if self._job is not None:
             self._job.stop()
 
     def on_mount(self) -> None:
         self._job = Job(f"card {self._operator}", lambda step: self.app.call_later(self._tell, step))
-        # In a thread: indexes may have to be looked through, and checkouts compared.
+        # In a thread: it may have to read indexes and compare checkouts.
         read = partial(self._library.card, self._operator, self._job)
         work = partial(hand_over, self.app, read, self._show, lambda error: self._tell(error.one_line))
         self.run_worker(work, thread=True, exit_on_error=False)
@@ -92,7 +92,7 @@ class CardScreen(Screen[Message | None]):
         self._tell(f"n: the next dispatch key{'; f: every key' if hidden else ''}; ↓: the list goes on below")
 
     def on_resize(self) -> None:
-        """Lines as long as there is room for."""
+        """Fit the lines to the new width."""
         if self._card is not None:
             self._show(self._card)
 
@@ -101,13 +101,13 @@ class CardScreen(Screen[Message | None]):
             self.query_one("#told", Static).update(Content(clean(text)))
 
     def action_back(self) -> None:
-        """The place before: of a card that going back led to, the one before the card."""
+        """Go back. If going back led to this card, go to the place before the card."""
         choices = self.query_one(Choices)
         left = Place("", self._operator, CARD, 0, choices.highlighted or 0, self._full)
         self.dismiss(GoBack(left) if self._back is not None else None)
 
     def action_key(self, step: int) -> None:
-        """To the first place of the next dispatch key, or of the one before."""
+        """Go to the first place of the next dispatch key, or of the one before."""
         choices = self.query_one(Choices)
         at = choices.highlighted or 0
         firsts = []
@@ -121,7 +121,7 @@ class CardScreen(Screen[Message | None]):
             choices.scroll_relative(y=-_ABOVE, animate=False)
 
     def action_full(self) -> None:
-        """Every dispatch key, or the common ones."""
+        """Switch between all dispatch keys and the common ones."""
         self._full = not self._full
         if self._card is not None:
             self._show(self._card)

@@ -1,4 +1,4 @@
-"""The first screen: the learning path, tours with how far one is, recent places, the trees at hand."""
+"""The home screen: the learning path, tours with the reader's progress, recent places, the trees."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RELATION = {"runtime": "the installed torch", "matches": "the source of the ins
 
 
 class Home(Screen[Message | None]):
-    """Ends with the message that opens what was chosen; None for the bare reading screen."""
+    """The home screen. It returns the message that opens the reader's choice; None for the bare reading screen."""
 
     DEFAULT_CSS = """
     Home #title { height: auto; padding: 0 1; background: $panel; }
@@ -62,7 +62,7 @@ class Home(Screen[Message | None]):
     ]
 
     def __init__(self, library: Library, *, went_back: bool = False) -> None:
-        """`went_back` says that going back led to it: then the same key leads on from it."""
+        """`went_back` says that going back led here. Then the same key leads further back."""
         super().__init__()
         self._library = library
         self._went_back = went_back
@@ -87,7 +87,7 @@ class Home(Screen[Message | None]):
         self.run_worker(read, thread=True, exclusive=True, exit_on_error=False)
 
     def _read(self) -> LearningPath:
-        """Read the notes, in a thread: dozens of stops take a moment."""
+        """Read the notes. This runs in a thread, because dozens of stops take a moment."""
         return load_path(self._library.notes)
 
     def _failed(self, error: PtexploreError) -> None:
@@ -95,7 +95,7 @@ class Home(Screen[Message | None]):
             self.query_one("#path", Choices).fill([_heading(clean(f"notes cannot be read: {error.one_line}"))])
 
     def _show(self, path: LearningPath) -> None:
-        """Everything, as it is now."""
+        """Show everything with the current progress."""
         if not self.is_attached:
             return
         notes, progress = self._library.notes, load_progress()
@@ -179,7 +179,7 @@ class Home(Screen[Message | None]):
             self.dismiss(message)
 
     def action_back(self) -> None:
-        """To where it was opened, else the place before."""
+        """Go to the place where this screen was opened, or further back."""
         self.dismiss(GoBack(_THIS) if self._went_back else None)
 
     def action_side(self, side: int) -> None:

@@ -1,4 +1,4 @@
-"""Every key, under `?`."""
+"""The list of all keys, under `?`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 
 class Keys(ModalScreen[None]):
-    """The list of keys; any of Escape, q and ? closes it."""
+    """The list of keys. Escape, q and ? close it."""
 
     DEFAULT_CSS = """
     Keys { align: center middle; }
@@ -84,7 +84,7 @@ class Keys(ModalScreen[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        """One line a key."""
+        """One line for each key."""
         lines: list[Content] = []
         for title, keys in KEYS:
             lines.append(Content.styled(title, "bold $accent"))
@@ -95,5 +95,5 @@ class Keys(ModalScreen[None]):
         yield KeyLine()
 
     def action_scroll(self, step: int) -> None:
-        """Up and down as in vim."""
+        """Scroll up and down, as in vim."""
         self.query_one(VerticalScroll).scroll_relative(y=step, animate=False)

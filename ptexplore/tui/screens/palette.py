@@ -1,4 +1,4 @@
-"""The palette: symbols, operators, files, folders, notes and text, found while the reader types; Enter opens."""
+"""The palette: finds symbols, operators, files, folders, notes and text while you type. Enter opens a result."""
 
 from __future__ import annotations
 
@@ -44,42 +44,42 @@ NOTHING = "nothing fits: fewer letters, or tab for another sort"
 EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
 MORE = "there are more: tab shows one sort alone, more letters narrow it"
 COLLECTING = "operators come in a moment: they are being collected, once"
-WITH_OPERATORS = (None, "operator")  # kinds of results: all, and these alone
+WITH_OPERATORS = (None, "operator")  # the kinds of results that have operators: all sorts, and operators only
 SEARCHING = "searching …; the first that fits is opened when it comes"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
-# Hears the number of the question, what was found, and what went wrong.
+# Called with the number of the question, the results, and the text of an error.
 Hear = Callable[[int, "FindView | None", str], object]
 
 
 class Searcher:
-    """Searches in a thread with connections of its own. What is no longer asked for is dropped.
+    """A search in a thread with its own connections. Old questions are dropped.
 
-    `last` is the number of the last question. Where nobody has collected the operators of the installed torch yet, that
-    is begun with the search and done beside it; `collecting` says that it goes on. The last question is answered once
-    more after it.
+    `last` is the number of the last question. If the operators of the installed torch are not collected yet, that
+    begins with the search and runs beside it. `collecting` says that it is still running. After it, the last question
+    is answered again.
     """
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self.last = 0
         self.collecting = False
-        self._collected: Job | None = None  # the job that collects, or did
+        self._collected: Job | None = None  # the job that collects, or has collected
         self._asked: tuple[str, Sort, Hear] | None = None
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._pool.submit(self._warm)
 
     def ask(self, query: str, sort: Sort, hear: Hear) -> None:
-        """Search; `hear` is called in the thread, as long as nothing else was asked meanwhile."""
+        """Search. `hear` is called in the thread, unless another question came meanwhile."""
         self.last += 1
         self._asked = query, sort, hear
         self._pool.submit(self._answer, self.last, query, sort, hear)
 
     def _collect(self) -> None:
-        """In a thread of its own: what is found already need not wait."""
+        """Collect operators, in a separate thread: other results need not wait."""
         job = self._collected
         assert job is not None
-        with contextlib.suppress(PtexploreError):  # a torch that does not start has none: other sorts are found
+        with contextlib.suppress(PtexploreError):  # a torch that does not start has none: other sorts are still found
             self.library.collect_operators(job)
         if not job.stopped:
             self._pool.submit(self._answer_again)
@@ -104,10 +104,10 @@ class Searcher:
             hear(number, view, trouble)
 
     def _warm(self) -> None:
-        """Read what every question needs, before the first one."""
-        with contextlib.suppress(PtexploreError):  # whoever asks is told
+        """Read the data that every question needs, before the first question."""
+        with contextlib.suppress(PtexploreError):  # a question will report the error
             trees, catalogue = self._opened
-            if catalogue is None and self.library.lacks_operators:  # now: that takes longer than to type a name
+            if catalogue is None and self.library.lacks_operators:  # begin now: it takes longer than typing a name
                 self._collected = Job("operators", lambda _step: None)
                 self.collecting = True
                 Thread(target=self._collect, name="operators", daemon=True).start()
@@ -122,7 +122,7 @@ class Searcher:
         return trees, self.library.workspace.catalogue_at_hand(trees)
 
     def close(self) -> None:
-        """Wait for nothing."""
+        """Close without waiting."""
         self.last += 1
         if self._collected is not None:
             self._collected.stop()
@@ -130,7 +130,7 @@ class Searcher:
 
 
 class Palette(ModalScreen[Message | None]):
-    """Ends with the message that opens what was chosen; None where the reader left."""
+    """The palette. It returns the message that opens the reader's choice; None if the reader closed the palette."""
 
     DEFAULT_CSS = """
     Palette { align: center top; }
@@ -156,19 +156,19 @@ class Palette(ModalScreen[Message | None]):
         super().__init__()
         self._searcher = searcher
         self._hits: list[Candidate] = []
-        self._number = self._heard = -1  # the question that was asked last, and the one that was answered last
-        self._stepped = self._opens = False  # since the last letter: whether the reader went to a row, or said Enter
+        self._number = self._heard = -1  # numbers of the last question and of the last answered one
+        self._stepped = self._opens = False  # since the last letter: did the reader move in the list; press Enter?
         self._sort: Sort | None = None
         self._told = EMPTY
-        self._typed = ""  # what the last question was about
-        self._early = ""  # what was typed before there was a line to type it into
+        self._typed = ""  # the text of the last question
+        self._early = ""  # text that was typed before the input line existed
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Input(placeholder="search", select_on_focus=False, max_length=LONGEST)
             yield Static(id="sorts")
             choices = Choices(id="found")
-            choices.can_focus = False  # the keys go to what is typed
+            choices.can_focus = False  # the input line keeps the keys
             yield choices
             yield Static(EMPTY, id="told")
         yield KeyLine()
@@ -178,7 +178,7 @@ class Palette(ModalScreen[Message | None]):
         self.on_input_changed()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed before the line is there, and has the keys, is typed, too."""
+        """Keep keys that were pressed before the input line has the focus."""
         lines = self.query(Input)
         if event.is_printable and event.character and not (lines and lines.first().has_focus):
             if lines:
@@ -190,10 +190,10 @@ class Palette(ModalScreen[Message | None]):
     # --- asking ---
 
     def on_input_changed(self) -> None:
-        """Search at once: what was asked before is dropped by who searches."""
+        """Search at once. The searcher drops the question before."""
         typed = self.query_one(Input).value
         if typed == self._typed and typed:
-            return  # it was asked already, by an Enter that was sooner than this
+            return  # an Enter has already asked for it
         self._typed = typed
         sort, query = asked(typed)
         self._stepped = self._opens = False
@@ -211,7 +211,7 @@ class Palette(ModalScreen[Message | None]):
 
     def _hear(self, number: int, view: FindView | None, trouble: str) -> None:
         if number != self._number or not self.is_attached:
-            return  # something else was typed meanwhile
+            return  # the text has changed meanwhile
         again, self._heard = self._heard == number, number
         chosen = self._chosen if again and self._stepped else None
         lacks_operators = self._searcher.collecting and self._sort is not None and self._sort.kind in WITH_OPERATORS
@@ -223,24 +223,24 @@ class Palette(ModalScreen[Message | None]):
         more = any(group.more != 0 for group in view.groups)
         told = "; ".join([*map(remark_in_words, view.how), *([MORE] if more else [])])
         self._show([*best, *view.further], trouble or told, COLLECTING if lacks_operators else "", chosen)
-        # What comes first is not known while operators lack: the reader sees that, and says Enter to what there is.
+        # While operators are missing, the first result is not final: the reader sees that, and presses Enter for it.
         opens, self._opens = self._opens and not lacks_operators, False
         if opens and self._hits:
             self._open_chosen()
 
     @property
     def _chosen(self) -> Candidate | None:
-        """What the cursor is on."""
+        """The result under the cursor."""
         choices = self.query_one("#found", Choices)
         option = choices.highlighted_option
         return self._hits[int(option.id)] if option is not None and option.id is not None else None
 
     def _show(self, groups: Sequence[HitGroup], message: str, lacks: str = "", chosen: Candidate | None = None) -> None:
-        """List what was found below what it `lacks`, the cursor at what was `chosen` before, if that is listed."""
+        """List the results, below a line on missing ones (`lacks`). The cursor goes to `chosen` if that is listed."""
         options = [Option(Content.styled(lacks, "$text-warning"), disabled=True)] if lacks else []
         self._hits = []
         room = self.query_one("#found").size.width
-        groups = [group for group in groups if group.hits]  # of some sorts all that is listed is among the best
+        groups = [group for group in groups if group.hits]  # for some sorts, all listed results are among the best
         for group in groups:
             if len(groups) > 1:
                 options.append(Option(Content.styled(heading(group), "bold $text-muted"), disabled=True))
@@ -255,14 +255,14 @@ class Palette(ModalScreen[Message | None]):
         self._tell(message)
 
     def _tell(self, message: str) -> None:
-        if message != self._told:  # another line may be of another height: the screen is laid out anew
+        if message != self._told:  # another message may have another height, which needs a new layout
             self._told = message
             self.query_one("#told", Static).update(Content(clean(message)))
 
     # --- keys ---
 
     def action_sort(self, step: int) -> None:
-        """Ask for the next sort of results: by its sign, which is typed for the reader."""
+        """Switch to the next sort of results, by typing its sign for the reader."""
         line = self.query_one(Input)
         sort, query = asked(line.value)
         sort = SORTS[(SORTS.index(sort) + step) % len(SORTS)]
@@ -270,13 +270,13 @@ class Palette(ModalScreen[Message | None]):
         line.cursor_position = len(line.value)
 
     def action_step(self, name: str) -> None:
-        """The keys that walk the list."""
+        """Move in the list."""
         self._stepped = True
         getattr(self.query_one("#found", Choices), f"action_{name}")()
 
     def action_open(self) -> None:
-        """Enter opens what is chosen; before the answer to what was typed has come, the first of it when it comes."""
-        self.on_input_changed()  # letters may have been typed that nobody told us of yet
+        """Open the chosen result. If the answer has not come yet, open the first result when it comes."""
+        self.on_input_changed()  # there may be new letters without an event so far
         if self._heard == self._number or self._stepped:
             self._open_chosen()
         else:
@@ -296,17 +296,17 @@ class Palette(ModalScreen[Message | None]):
 
 
 def _is_same(hit: Candidate, other: Candidate) -> bool:
-    """Whether two answers mean one thing."""
+    """Whether two results mean the same thing."""
     return (hit.kind, hit.name, hit.detail, hit.spot.ref) == (other.kind, other.name, other.detail, other.spot.ref)
 
 
 def _prompt(hit: Candidate, room: int) -> Content:
-    """Two lines: what it is; where, and in which tree, how sure, if there is room for that."""
+    """Returns two lines: the name; then place, tree and precision, as far as they fit."""
     if hit.kind == "line":
         return Content.assemble((clean(hit.detail), "bold"), "\n  ", _place(hit, room - 2))
     kind = "stop" if hit.kind == "note" and "#" in hit.name else hit.kind
     kind = f"  {kind}" + (" (declared)" if hit.declared else " with its kernels" if kind == "operator" else "")
-    name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long one is not seen
+    name = ((clean(hit.name), "bold"), clean(after_name(hit.kind, hit.detail)))  # the end of a long name is cut off
     return Content.assemble(*name, "\n", (f"{kind}  ", "dim"), _place(hit, room - len(kind) - 2))
 
 
@@ -321,6 +321,6 @@ def _place(hit: Candidate, room: int) -> Content:
         Span(f"  {hit.spot.tree.label} {ref.precision}"),
         Span(f"; also in {also}" if also else "", "reason"),
     ]
-    # What must be known of the place stays, and its line: the beginning of a long path goes.
+    # The precision and the line number stay; the front of a long path is cut.
     shown = cut_to(spans, room) if room > 0 else spans
     return Content.assemble(*((clean(s.text), "$text-accent" if s.style == "place" else "dim") for s in shown))

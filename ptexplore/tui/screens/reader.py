@@ -1,4 +1,4 @@
-"""The reading screen: files on the left, the source in the middle, notes on the right, and where one is above."""
+"""The reading screen: files on the left, the source in the middle, notes on the right, the path above."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
     from ptexplore.annotations.records import Tour
     from ptexplore.tui.library import Library
 
-_AT_ONCE = 40_000  # characters of a file whose colours are there with its first paint
-_KEPT = 24  # files that stay read, for going back and forth
-_STAYS = 1.0  # seconds after which a place is one where the reader was
-WIDE = 110  # columns from which on files and notes stand beside the source
-ROOMY = 120  # columns below which what stands beside the source takes less
-NARROW = 40  # columns below which source cannot be read
-_PAINTS = 1.0  # seconds after which a screen that paints nothing is not waited for
+_AT_ONCE = 40_000  # characters of a file that has its colours with its first paint
+_KEPT = 24  # files that stay in memory, for going back and forward
+_STAYS = 1.0  # seconds after which a place counts as visited
+WIDE = 110  # columns; from this width on, files and notes are beside the source
+ROOMY = 120  # columns; below this width, the panes beside the source are narrower
+NARROW = 40  # columns; below this width, source cannot be read
+_PAINTS = 1.0  # seconds after which a screen that does not paint is no longer waited for
 
-# Keys that the last line leaves out first: `?` lists every key.
+# Keys that the last line drops first. `?` lists every key.
 _LEAST = ("home", "find", "everything", "trail", "fetch", "word(1)", "files", "trace", "note(1)", "quit",
           "scroll_notes(3)", "uses", "notes", "back", "tour('contents')")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
 
 class ReadingScreen(Screen[None]):
-    """Reading source. `place` is where the cursor is; `begin` is what is done first."""
+    """The screen for reading source. `place` is the cursor's place; `begin` is called first."""
 
     DEFAULT_CSS = """
     #crumb { height: 1; padding: 0 1; background: $panel; color: $text; }
@@ -99,7 +99,7 @@ class ReadingScreen(Screen[None]):
         super().__init__()
         self.library = library
         self.begin: Callable[[], None] = lambda: None
-        self._wants_files: bool | None = None  # what the reader asked for; None: as the width has it
+        self._wants_files: bool | None = None  # the reader's choice; None: the width decides
         self._wants_notes: bool | None = None
         self.history = History()
         self.files = FileTree(library)
@@ -111,13 +111,13 @@ class ReadingScreen(Screen[None]):
         self.symbol = SymbolPane(library)
         self._side = Vertical(self.symbol, self.notes, id="side")
         self._file = lru_cache(_KEPT)(self._read)
-        self.leave_tour: Callable[[], bool] = lambda: False  # leaves a tour that went back to where it was opened
+        self.leave_tour: Callable[[], bool] = lambda: False  # leaves a tour if the reader is back where it was opened
         self._told = ""
         self._told_at: Place | None = None
         self._hidden = False  # while a file is opened
 
     def on_mount(self) -> None:
-        """Whatever is opened first, before the first paint, which shows it."""
+        """Open the first thing before the first paint, which then shows it."""
         self.begin()
 
     def compose(self) -> ComposeResult:
@@ -134,20 +134,20 @@ class ReadingScreen(Screen[None]):
 
     @property
     def place(self) -> Place | None:
-        """Where the cursor is, or the folder whose page is shown; None while nothing is open."""
+        """The place of the cursor, or the folder whose page is shown; None while nothing is open."""
         return self.folder.as_left or self.source.place
 
     @property
     def _shown_file(self) -> OpenFile | None:
-        """The file that is read; None while a folder's page is."""
+        """The file that is shown; None while a folder's page is shown."""
         return self.source.file if self.folder.place is None else None
 
     # --- panes ---
 
     def action_files(self) -> None:
-        """Give the files the keys, shown if they are not; where they have them, hide the files.
+        """Give the files the focus, and show them if needed. If they have the focus, hide them.
 
-        In a tour its stops are in their place then.
+        In a tour, its stops are then in their place.
         """
         hidden = None if self.stops.tour is not None else False
         self._wants_files = hidden if self.files.has_focus else True
@@ -162,7 +162,7 @@ class ReadingScreen(Screen[None]):
 
     @property
     def wants_notes(self) -> bool | None:
-        """Whether the reader asked for what stands beside the source, or for none of it; None: as the width has it."""
+        """Whether the reader wants the panes beside the source. None: the width decides."""
         return self._wants_notes
 
     @wants_notes.setter
@@ -171,26 +171,26 @@ class ReadingScreen(Screen[None]):
         self._arrange()
 
     def scroll_beside(self, lines: int) -> None:
-        """Scroll what stands beside the source: a stop or a note, else what is known of the symbol."""
+        """Scroll the pane beside the source: a stop or a note, else the facts about the symbol."""
         self.show_notes()
         has_note = self.notes.stop is not None or bool(self.notes.marks) or not self.symbol.display
         (self.notes if has_note else self.symbol).scroll_relative(y=lines, animate=False)
 
     def show_notes(self) -> None:
-        """The notes are what is read now, however wide the screen is."""
+        """Show the notes at any width: the reader needs them now."""
         if not self._side.display:
             self._wants_notes = True
             self._arrange()
 
     def follow_cursor(self) -> None:
-        """What stands beside the source is about the cursor again."""
+        """Make the panes beside the source follow the cursor again."""
         if self.place is not None:
             self.notes.follow(self.place)
             self._follow_symbol()
             self._status()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The key of the stop about a line, where there is one."""
+        """Whether a key has something to do: `S` needs a stop about the line, others need a file."""
         if action == "walk":
             return bool(self.notes.marks) and self.notes.stop is None
         if action in ("find", "notes"):
@@ -198,25 +198,28 @@ class ReadingScreen(Screen[None]):
         return super().check_action(action, parameters)
 
     def _idle(self) -> tuple[str, ...]:
-        """The keys that have nothing to do, or are not what is looked for: that to the next stop, in a file without."""
+        """Returns the actions that have nothing to do now, or that the reader does not look for.
+
+        For example, "next stop" has nothing to do in a file without stops.
+        """
         file = self._shown_file
         in_tour = self.notes.stop is not None
         no_stops = () if file is not None and file.notes and not in_tour else ("note(1)",)
-        # Esc shuts the list of uses first, which says so while it has the keys.
+        # Esc closes the list of uses first; that list shows the key while it has the focus.
         away = () if (in_tour and not self.uses.display) or self.uses.has_focus else ("app.away",)
         no_list = () if self.uses.display and not self.uses.has_focus else ("list",)
-        # In a tour the way out of it is what a reader looks for: q, which ends everything, is not taken for that.
+        # In a tour, a reader looks for the way out of the tour, and must not take q for it: q ends everything.
         return (*no_stops, *no_list, *(("quit",) if in_tour else ("scroll_notes(3)",)), *away)
 
     def action_list(self) -> None:
-        """The keys go to the list of uses, if it is shown and has them not; else to the next pane."""
+        """Give the focus to the list of uses, if it is shown and does not have it; else to the next pane."""
         if self.uses.display and not self.uses.has_focus:
             self.uses.focus()
         else:
             self.focus_next()
 
     def action_walk(self) -> None:
-        """Walk a tour from the stop about this line; where several are, the reader says from which."""
+        """Walk a tour from the stop about this line. If there are several, the reader chooses."""
         marks = self.notes.marks
         if len(marks) == 1:
             self.post_message(open_stop(marks[0].stop))
@@ -229,7 +232,7 @@ class ReadingScreen(Screen[None]):
             self.post_message(open_stop(marks[at].stop))
 
     def _follow_symbol(self) -> None:
-        """Look up what the cursor is on, where that is shown: a stop of a tour stands in its place."""
+        """Look up the thing under the cursor, if its pane is shown. In a tour, the stop is shown in its place."""
         file, place = self._shown_file, self.place
         if file is None or place is None:
             self.symbol.forget()
@@ -237,21 +240,21 @@ class ReadingScreen(Screen[None]):
             self.symbol.follow(file, place)
 
     def on_filled(self) -> None:
-        """What is known of the symbol stands above the notes; where there is nothing of one, the other has the room."""
+        """Divide the room beside the source: the symbol above, the notes below. An empty pane gives its room away."""
         touring = self.notes.stop is not None
-        # A small screen has no room for both: a note about the line comes first, and says the most.
+        # A small screen has room for one of them. A note about the line comes first, because it says the most.
         alone = touring or (bool(self.notes.marks) and self.has_class("-small"))
         self.symbol.display = self.symbol.option_count > 0 and not alone
         self.notes.display = touring or not self.notes.blank or not self.symbol.display
         self.symbol.set_class(not self.notes.display or self.notes.has_class("-listing"), "-alone")
 
     def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
-        """List the stops of the tour that is walked on the left; None: it is not walked any more."""
+        """List the stops of the current tour on the left; None: there is no tour any longer."""
         self.stops.show(tour, number, progress or ReadingProgress())
         self._arrange()
 
     def show_source_alone(self) -> bool:
-        """Close what lies over the source, and give it the keys. Returns False if all of that was so already."""
+        """Close the panes over the source and give it the focus. Returns False if there was nothing to do."""
         alone = self._middle.has_focus and not self.uses.display and not self.source.finding.text
         if self.uses.display:
             self.uses.display = False
@@ -266,7 +269,7 @@ class ReadingScreen(Screen[None]):
 
     @property
     def _middle(self) -> SourceView | FolderPane:
-        """What is read: a file, or a folder's page."""
+        """The main pane: a file, or a folder's page."""
         return self.source if self.folder.place is None else self.folder
 
     def _arrange(self, width: int | None = None) -> None:
@@ -282,13 +285,13 @@ class ReadingScreen(Screen[None]):
         self.set_class(small and self.files.display, "-choosing")
         beside = not small and self.folder.place is None  # notes are about lines
         self._side.display = self._wants_notes if self._wants_notes is not None else beside
-        if small and self.uses.display:  # a list of uses has the room that the notes would take
+        if small and self.uses.display:  # a list of uses takes the room of the notes
             self._side.display = False
 
-    # --- going places ---
+    # --- opening places ---
 
     def say_opening(self, place: Place) -> None:
-        """Say which file is opened, before it is read; of what is left nothing is seen any more."""
+        """Show the name of the file that is being opened, and hide the text of the old place."""
         shown = self._shown_file
         is_shown = shown is not None and (shown.indexed.tree.info.name, shown.path) == (place.tree, place.path)
         if is_shown or place.line < 1 or self.library.tree(place.tree) is None:
@@ -302,11 +305,11 @@ class ReadingScreen(Screen[None]):
 
     def _hide_text(self, hidden: bool) -> None:
         self._hidden = hidden
-        for pane in (self.source, self.folder, self.symbol, self.notes):  # not by a class: all would be styled anew
+        for pane in (self.source, self.folder, self.symbol, self.notes):  # not by a class: all would be styled again
             pane.styles.text_opacity = 0.0 if hidden else 1.0
 
     async def open(self, place: Place, origin: Place | None = None) -> None:
-        """Show a place, and paint first that its file is opened: to read it takes a moment."""
+        """Show a place. First its file's name is painted, because reading the file takes a moment."""
         self.say_opening(place)
         if self._hidden:
             painted = asyncio.Event()
@@ -320,7 +323,7 @@ class ReadingScreen(Screen[None]):
         self._hide_text(False)
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
-        """Show a place, if its tree is at hand; the one left behind can be gone back to."""
+        """Show a place, if its tree is here. The old place goes into the history."""
         if place.line in (TRAIL, CARD, HOME):
             card = OpenOperator(place.path, place)
             self.post_message({TRAIL: ShowTrail(went_back=True), HOME: GoHome(went_back=True)}.get(place.line, card))
@@ -329,7 +332,7 @@ class ReadingScreen(Screen[None]):
             self.tell(f"there is no tree {place.tree} here")
             return
         left = self.place
-        if remember and left is not None and left != place:  # another column is another place: that of a local name
+        if remember and left is not None and left != place:  # another column is another place: it may be a local name
             self.history.leave(left)
         self._told = ""
         if place.line == FOLDER:
@@ -339,15 +342,15 @@ class ReadingScreen(Screen[None]):
         self.folder.leave()
         self.source.display = True
         self.source.show(file, place.line, place.column, lit, place.top)
-        self._crumb()  # with the text: what stood around it is of the place that was left
+        self._crumb()  # together with the text: the rest of the screen still belongs to the old place
         self._follow_symbol()
         self.warn("; ".join(file.notices))
-        if self.has_class("-small"):  # the files go away once one was chosen
+        if self.has_class("-small"):  # the files disappear after one was chosen
             self._wants_files = None
         self._arrange()
         if not file.parsed and len(file.text) < _AT_ONCE:
             file.parse()
-        # What else there is to do comes after the text is on the screen: a thread's work would hold it up.
+        # Further work begins after the text is on the screen: a thread would delay it.
         self.call_after_refresh(self._afterwards, file, elsewhere=left is None or left.path != place.path)
         self.source.focus()
         self.set_timer(_STAYS, lambda: self._remember(place), name="recent")
@@ -366,12 +369,12 @@ class ReadingScreen(Screen[None]):
         self._ask_for_notes()
 
     def go_from(self, origin: Place, place: Place) -> None:
-        """Show a place that was opened from what lay over the screen; going back leads there."""
+        """Show a place that was opened from a screen over this one. Going back leads to that screen."""
         self.go(place)
         self.history.leave(origin)
 
     def show_folder(self, place: Place) -> None:
-        """Show a folder's page; the keys stay where they are."""
+        """Show a folder's page. The focus stays."""
         try:
             self.folder.show(place)
         except PtexploreError as error:
@@ -394,7 +397,7 @@ class ReadingScreen(Screen[None]):
         self._ask_for_notes()
 
     def _ask_for_notes(self) -> None:
-        """What is opened first asks for the notes."""
+        """Read the notes, if they are not read yet. The first thing that is opened does this."""
         if not self.library.marked:
             self.run_worker(partial(self._prepare, self.library.read_marks), thread=True, group="notes")
 
@@ -403,40 +406,40 @@ class ReadingScreen(Screen[None]):
         self.app.call_later(self._redraw)
 
     def _redraw(self) -> None:
-        """The colours of what is open are known now, or the dots before its lines and the notes of the cursor's."""
+        """Redraw: colours are known now, or the dots before lines and the notes on the cursor's line."""
         if self.is_attached and self.place is not None:
             self.source.refresh()
             self.notes.follow(self.place)
-            if self.folder.place is not None and self.library.lacks:  # how many stops have no source is known now
+            if self.folder.place is not None and self.library.lacks:  # the number of stops without source is known now
                 self.folder.show(self.folder.place)
             self._status()
 
     def _remember(self, place: Place) -> None:
-        """Keep the place among the recent ones if the reader is in that file still."""
+        """Keep the place among the recent ones, if the reader is still in that file."""
         current, file = self.place, self.source.file
         if current is None or file is None or (current.tree, current.path) != (place.tree, place.path):
             return
         symbol = file.around(current.line)
         name = symbol.qualified if symbol is not None and file.there else ""
-        with contextlib.suppress(OSError):  # a list of places that cannot be kept is no trouble worth a line
+        with contextlib.suppress(OSError):  # a failure to keep recent places is not worth a message
             keep_recent(Recent(current.tree, current.path, current.line, name))
 
     def _read(self, tree: str, path: str) -> OpenFile:
         indexed = self.library.tree(tree)
         assert indexed is not None
         file = OpenFile(self.library, indexed, path)
-        indexed.tree.forget()  # the last files are kept here, not every file ever read
+        indexed.tree.forget()  # only the last files are kept, in this screen's cache
         return file
 
     def warn(self, text: str) -> None:
-        """What must be known of what is shown, above it, until something else is shown."""
+        """Show a warning above the content, until another place is shown."""
         notice = self.query_one("#notice", Static)
         notice.display = bool(text)
         notice.update(Content(clean(text)))
 
     def action_back(self) -> None:
-        """The place before."""
-        if self.uses.display:  # it is a list of what was left
+        """Go back."""
+        if self.uses.display:  # the list belongs to the place that is left
             self.uses.display = False
             self._arrange()
             self.refresh_bindings()
@@ -444,16 +447,16 @@ class ReadingScreen(Screen[None]):
             self.go_back(self.place)
 
     def go_back(self, left: Place) -> None:
-        """The place before the one that is left, which may be what lay over this screen.
+        """Go to the place before `left`, which may be a screen that was over this one.
 
-        Of a tour that was opened on a line the last step back leaves the tour, on that line.
+        If a tour was opened on a line, the last step back leaves the tour, on that line.
         """
         if not self.leave_tour():
             self._go_in_history(self.history.back, left, "this is the first place")
             self.leave_tour()
 
     def action_forward(self) -> None:
-        """Where we went back from."""
+        """Go forward to the place that the reader went back from."""
         if self.place is not None:
             self._go_in_history(self.history.forward, self.place, "this is the last place")
 
@@ -464,10 +467,10 @@ class ReadingScreen(Screen[None]):
         else:
             self.go(place, remember=False)
 
-    # --- what is said ---
+    # --- messages ---
 
     def tell(self, text: str) -> None:
-        """A line for the reader, until the cursor moves on from where it is now."""
+        """Show a line of text, until the cursor moves."""
         self._told, self._told_at = text, self.place
         self._status()
 
@@ -475,7 +478,7 @@ class ReadingScreen(Screen[None]):
         file, place = self._shown_file, self.place
         stops = file.stops if file is not None else ""
         if self.notes.stop is not None:
-            stops = ""  # the stop that is read says where it is
+            stops = ""  # the current stop shows its own place
         elif self.notes.marks:
             stops = "S: the stop of a tour about this line (●) · "
         text = self._told or (f"{stops}{file.standing}" if file is not None else self.library.standing)
@@ -499,13 +502,13 @@ class ReadingScreen(Screen[None]):
         symbol = file.around(place.line)
         around = f"  ›  {symbol.qualified}" if symbol is not None else ""
         path, room = file.path, self.size.width - 2
-        if symbol is not None and len(path) + len(around) > room:  # the end of either says most
+        if symbol is not None and len(path) + len(around) > room:  # the end of both says most
             around = f"  ›  {symbol.qualified.rpartition('::')[2]}"
         path = _end_of(path, room - len(around))
         return Content.assemble((clean(path), "bold"), (clean(around), "$text-accent"))
 
     def on_moved(self, event: Moved) -> None:
-        """The cursor is on another line."""
+        """Follow the cursor to another line."""
         if event.place != self._told_at:
             self._told = ""
         self.notes.follow(event.place)
@@ -515,11 +518,11 @@ class ReadingScreen(Screen[None]):
         self._follow_symbol()
 
     def on_left(self, event: Left) -> None:
-        """The cursor jumped: the place that it left can be gone back to."""
+        """Put the place before a jump into the history."""
         self.history.leave(event.place)
 
     def on_tell(self, event: Tell) -> None:
-        """What the source has to say."""
+        """Show a message of the source pane."""
         self.tell(event.text)
 
     # --- uses, searching, lines ---
@@ -531,7 +534,7 @@ class ReadingScreen(Screen[None]):
         self._arrange()
 
     def _own(self, name: str) -> str:
-        """The path of the file that is read, if it alone sees what it calls so."""
+        """Returns the path of the current file, if no other file sees its things with that name."""
         file = self._shown_file
         if file is None:
             return ""
@@ -580,14 +583,14 @@ class ReadingScreen(Screen[None]):
         return file.indexed.tree.place_of(place.path, place.line)
 
     def action_edit(self) -> None:
-        """The reader's editor has the terminal until it ends."""
+        """Open the reader's editor, which has the terminal until it ends."""
         where = self._where()
         if where is None:
             self.tell("there is no file to open")
             return
         trouble = ""
         with self.app.suspend():
-            try:  # in here: what leaves the block by an error leaves the terminal without its screen
+            try:  # inside the block: an error that leaves it would leave the terminal without its screen
                 self.library.edit(*where)
             except PtexploreError as error:
                 trouble = error.one_line
@@ -596,7 +599,7 @@ class ReadingScreen(Screen[None]):
         self.app.refresh()
 
     def action_permalink(self) -> None:
-        """Copy the permalink of the line; shown as well, since not every terminal copies."""
+        """Copy the permalink of the line. It is also shown, because some terminals do not copy."""
         file, place = self._shown_file, self.place
         if file is None or place is None:
             return
@@ -609,12 +612,12 @@ class ReadingScreen(Screen[None]):
             self.app.notify(shown, title="copied, where the terminal copies", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Panes as the width has room for them."""
+        """Fit the panes to the new width."""
         self._arrange(event.size.width)
         self._crumb()
         self._status()
 
 
 def _end_of(path: str, room: int) -> str:
-    """A path, of one that is too long the end, which says most."""
+    """Returns a path, cut to its end if it is too long: the end says most."""
     return path if len(path) <= room else f"…{path[-max(room - 1, 8) :]}"

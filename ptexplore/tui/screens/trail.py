@@ -1,4 +1,4 @@
-"""What ran, as a tree to walk: the rows of the terminal's `trace`; each opens the source at its line."""
+"""A trace as a tree of rows, like `trace` in the terminal. Each row opens the source at its line."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session, Trail
     from ptexplore.tui.library import Library
 
-_SIGN = 4  # columns of the sign of a node that folds, and of the edge
-WIDE = 120  # columns: a narrower screen has the rows alone
+_SIGN = 4  # columns of a node's fold sign and of the edge
+WIDE = 120  # columns; a narrower screen shows only the rows
 KEPT = 8  # files that are kept open
-_LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line leaves out first
-LEVELS = 200  # of a tree's nodes at the most: Textual draws them by recursion
-OPENED = 1500  # rows that are unfolded at once; those inside them wait until they are asked for
+_LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line drops first
+LEVELS = 200  # levels of nested nodes at most: Textual draws them by recursion
+OPENED = 1500  # rows that are unfolded at once; rows inside them wait until the reader unfolds them
 
 
 @dataclass(frozen=True)
 class Node:
-    """What a line of the tree is: a hop with all inside it, or one more place or reason of one.
+    """A line of the tree: a hop with everything inside it, or a further place or reason of a hop.
 
-    `places` are those that it names, the first to open first; `spans` are its text. `opens` is what `--open` takes.
+    `places` are the places that the line names, the first to open first. `spans` are its text. `row` is the row of the
+    view, if the line is one. `reason` is the text of a line without a place.
     """
 
     places: Sequence[SourceRef]
@@ -62,7 +63,7 @@ class Node:
 
     @property
     def heading(self) -> str:
-        """The row in words: its name, what it is, how it is known, its number."""
+        """The row in words: name, kind, status, number."""
         row = self.row
         if row is None:
             return ""
@@ -73,7 +74,7 @@ class Node:
 
 
 class TrailTree(Tree[Node]):
-    """The rows of one view of a Trail. Enter opens, space folds; `full` says whether it has every hop and reason."""
+    """The rows of one view of a trace. Enter opens, space folds. With `full`, it has every hop and reason."""
 
     DEFAULT_CSS = """
     TrailTree { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
@@ -96,15 +97,15 @@ class TrailTree(Tree[Node]):
         self.trail = trail
         self.session = session
         self.shown: ViewName = suited(trail, Options())
-        self.levels = LEVELS  # that nodes are within one another: the guides of more would take the whole screen
-        self._deepest = 0  # level of a row that was made
+        self.levels = LEVELS  # of nested nodes; the guides of more would fill the screen
+        self._deepest = 0  # the deepest level of any row so far
         self._left = 0
 
     def on_mount(self) -> None:
         self.build(full=False)
 
     def build(self, *, full: bool) -> None:
-        """Every hop, or the readable ones, or the rows of another view."""
+        """Build the tree: with every hop, with the readable ones, or with the rows of another view."""
         self.full = full
         self.page = view(self.trail, Options(full=full, view="tree" if full else self.shown), self.session)
         self.levels, self._deepest = levels_for(self.app.size.width), 0
@@ -117,7 +118,7 @@ class TrailTree(Tree[Node]):
         self.root.expand()
 
     def resized(self) -> bool:
-        """Build a deep tree anew where a screen of another width has room for more or fewer levels."""
+        """Build a deep tree again, if the new width has room for more or fewer levels. Returns whether it did."""
         levels = levels_for(self.app.size.width)
         if self._deepest <= min(levels, self.levels):
             self.levels = levels
@@ -128,7 +129,7 @@ class TrailTree(Tree[Node]):
         return True
 
     def _add_table(self, rows: Iterable[ScreenRow]) -> None:
-        """Rows with a level each, as nodes within each other."""
+        """Add rows, each with a level, as nested nodes."""
         around: list[tuple[int, TreeNode[Node]]] = []
         for row in rows:
             while around and around[-1][0] >= row.level:
@@ -143,9 +144,9 @@ class TrailTree(Tree[Node]):
             around.append((row.level, node))
 
     def _add(self, parent: TreeNode[Node], rows: Iterable[TraceRow]) -> None:
-        """Add rows, and those in them while there is room; the deepest stand beside the one that they are in.
+        """Add rows and the rows inside them, while there is room. Rows that are too deep are put beside their parent.
 
-        Those say their level. `depth` is that of the node, `level` that of the row.
+        Those rows show their level. `depth` is the level of the node, `level` the level of the row.
         """
         first = _depth(parent)
         pending = [(parent, first, first, row) for row in rows][::-1]
@@ -176,7 +177,7 @@ class TrailTree(Tree[Node]):
             self._add(node, row.children)
 
     def _fill_lines(self, node: TreeNode[Node], row: TraceRow) -> None:
-        """Put into a node what a row says below its first line."""
+        """Add the further lines of a row to its node."""
         for line in row.further:
             places = [line.ref] if line.ref is not None else []
             leaf = node.add_leaf(label(line.spans), Node(places, line.spans, reason="" if places else line.text))
@@ -186,7 +187,7 @@ class TrailTree(Tree[Node]):
         self._add_candidates(node, row.candidates)
 
     def nodes(self) -> Iterator[TreeNode[Node]]:
-        """Every node that was made, in order."""
+        """Yields every node made so far, in order."""
         pending = [self.root]
         while pending:
             node = pending.pop()
@@ -199,7 +200,7 @@ class TrailTree(Tree[Node]):
             node.add_leaf(label(spans), Node([ref], spans))
 
     def render_label(self, node: TreeNode[Node], base_style: Style, style: Style) -> Text:
-        """The row as wide as the tree is: of a path that is too long its end is shown."""
+        """Draw a row in the width of the tree. A path that is too long is cut to its end."""
         if node.data is not None and self.size.width:
             depth, above = 0, node
             while above.parent is not None:
@@ -209,12 +210,12 @@ class TrailTree(Tree[Node]):
         return super().render_label(node, base_style, style)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[Node]) -> None:
-        """What waited is made now."""
+        """Make the rows that waited inside the node."""
         self._left = OPENED
         self._fill(event.node)
 
     def action_unfold(self) -> None:
-        """Into the node; unfolds it first."""
+        """Unfold the node; if it is unfolded, go into it."""
         node = self.cursor_node
         if node is not None and node.allow_expand and not node.is_expanded:
             node.expand()
@@ -222,7 +223,7 @@ class TrailTree(Tree[Node]):
             self.action_cursor_down()
 
     def action_fold(self) -> None:
-        """Fold the node; of a folded one go to where it hangs."""
+        """Fold the node; if it is folded, go to its parent."""
         node = self.cursor_node
         if node is not None and node.is_expanded and node is not self.root:
             node.collapse()
@@ -231,13 +232,13 @@ class TrailTree(Tree[Node]):
 
 
 def levels_for(width: int) -> int:
-    """How many levels a screen of that width nests: their guides take at most half of what the tree has of it."""
+    """Returns how many levels fit a screen of that width: their guides take at most half of the tree's width."""
     tree = width // 2 if width >= WIDE else width
     return min(max(tree // 4, 6), LEVELS)
 
 
 def _depth(node: TreeNode[Node]) -> int:
-    """How many nodes are around one."""
+    """Returns the number of nodes around a node."""
     depth = 0
     while node.parent is not None:
         node, depth = node.parent, depth + 1
@@ -245,7 +246,7 @@ def _depth(node: TreeNode[Node]) -> int:
 
 
 def _spans(row: ScreenRow) -> Iterator[Span]:
-    """A row of a view that fits a screen, as spans: share, name, cells, what it is, its place."""
+    """Yields a row of a view that fits a screen, as spans: share, name, cells, facts, place."""
     if row.share is not None:
         own = f" {percent(row.own):>4} self " if row.own is not None else " "
         yield Span(f"{percent(row.share):>4}{own}", "count")
@@ -264,10 +265,10 @@ def _spans(row: ScreenRow) -> Iterator[Span]:
 
 
 class TrailScreen(Screen[None]):
-    """One Trail: what is known of the whole, one view of it, the source of the row under the cursor.
+    """One trace: facts about the whole, one view of it, and the source of the row under the cursor.
 
-    Opening a row leads to the reading screen, and T back, where the cursor was. `v` changes the view, `N` steps the
-    operator call under the cursor alone, `y` copies the permalink of its line.
+    Opening a row leads to the reading screen; T leads back, with the cursor in its place. `v` changes the view. `N`
+    runs the trace again and steps only the operator call under the cursor. `y` copies the permalink of its line.
     """
 
     DEFAULT_CSS = """
@@ -298,13 +299,13 @@ class TrailScreen(Screen[None]):
         self._library = library
         self.trail = trail
         self.session = session
-        self.went_back = False  # whether going back led here: going back once more leads on
+        self.went_back = False  # whether going back led here; then going back leads further back
         self.tree_of_hops = TrailTree(trail, session)
         self.source = SourceView()
         self._files: dict[tuple[str, str], OpenFile] = {}
 
     def compose(self) -> ComposeResult:
-        # What was raised may take more lines than there are: Tab goes there, and the arrows scroll it.
+        # The text of an exception may need many lines: Tab goes to it, and the arrows scroll it.
         above = VerticalScroll(Static(id="facts"), id="above", classes="raised" if self.trail.ending else "")
         above.can_focus = self.trail.ending is not None
         yield above
@@ -321,7 +322,7 @@ class TrailScreen(Screen[None]):
         self._show_facts()
 
     def on_resize(self, event: events.Resize) -> None:
-        """The source has room beside wide trees only, and deep levels beside their guides."""
+        """Show the source only beside wide trees, and fit the levels to the width."""
         del event
         node = self._node
         if self.tree_of_hops.resized() and node is not None and node.row is not None and node.row.hop is not None:
@@ -334,7 +335,7 @@ class TrailScreen(Screen[None]):
         return node.data if node is not None else None
 
     def _follow(self, node: Node | None) -> None:
-        """Show the source of a row beside the tree, where its text is at hand and there is room."""
+        """Show the source of a row beside the tree, if its text is here and there is room."""
         beside = self.query_one("#beside")
         opening = first_to_open(node.places, self.trail, self._library.trees) if node is not None else None
         ref = opening.ref if opening is not None else None
@@ -358,7 +359,7 @@ class TrailScreen(Screen[None]):
             self.run_worker(file.parse, thread=True, exclusive=True, group="colours")
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Colours came."""
+        """Draw the colours when they are ready."""
         if event.worker.group == "colours" and event.worker.is_finished:
             self.source.refresh()
 
@@ -371,7 +372,7 @@ class TrailScreen(Screen[None]):
         self.query_one("#facts", Static).update(Content.assemble(*parts).rstrip())
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Node]) -> None:
-        """The whole of a row, which may be wider than the screen."""
+        """Show the whole text of a row, which may be wider than the screen."""
         node = event.node.data
         heading, lines = "", [self.trail.expression]
         self._follow(node)
@@ -381,11 +382,11 @@ class TrailScreen(Screen[None]):
         self.query_one("#row", Static).update(Content.assemble((heading, "bold"), "\n".join(map(clean, lines))))
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[Node]) -> None:
-        """Open the first place of the row that is at hand; say why where none is."""
+        """Open the first place of the row whose text is here. If there is none, say why."""
         event.stop()
         node = event.node.data
         if node is None or node.reason:
-            return  # the root, a reason: nothing that could be opened
+            return  # the root, or a reason: nothing to open
         opening = first_to_open(node.places, self.trail, self._library.trees)
         message = message_for(opening)
         if isinstance(message, OpenPlace):
@@ -396,7 +397,7 @@ class TrailScreen(Screen[None]):
             self._tell(opening.why)
 
     def go_to(self, hop: int) -> None:
-        """Put the cursor on the row of a hop; of one that no row shows, on the innermost row around it."""
+        """Put the cursor on the row of a hop. If it has no row, use the innermost row around it."""
         around: dict[int, int] = {child.id: parent.id for parent in walk(self.trail.hops) for child in parent.children}
         nodes = (node for node in self.tree_of_hops.nodes() if node.data and node.data.row)
         rows = {node.data.row.hop: node for node in nodes if node.data and node.data.row}
@@ -408,12 +409,12 @@ class TrailScreen(Screen[None]):
             self.tree_of_hops.scroll_to_node(rows[at], animate=False)
 
     def action_full(self) -> None:
-        """Every hop, or the readable ones again."""
+        """Switch between every hop and the readable ones."""
         self.tree_of_hops.build(full=not self.tree_of_hops.full)
         self._show_facts()
 
     def action_view(self) -> None:
-        """The next view of the same Trail, with the cursor on the same step where it has a row."""
+        """Show the next view of the trace, with the cursor on the same hop if it has a row."""
         node = self._node
         names = [name for name in VIEW_NAMES if name in available(self.trail)]
         tree = self.tree_of_hops
@@ -424,13 +425,13 @@ class TrailScreen(Screen[None]):
             self.go_to(node.row.hop)
 
     def action_step(self) -> None:
-        """Trace once more, and step the operator call under the cursor alone."""
+        """Run the trace again and step only the operator call under the cursor."""
         name = stepped_by(self.trail, self._node.row.hop if self._node is not None and self._node.row else None)
         if name is None:
             self._tell("N steps an operator call: put the cursor on a row of one, or inside of it")
         elif self.session is None:
             self._tell(f"how this was traced is not known: ptexplore trace … --native-op {shlex.quote(name)}")
-        elif self.ran is None:  # what a file holds never runs by a key
+        elif self.ran is None:  # code from a file never runs by a key
             step = f"--rerun --native-op {shlex.quote(name)}"
             self._tell(
                 f"this trace was not run here: ptexplore trace --load FILE {step} shows what would run, and asks"
@@ -439,7 +440,7 @@ class TrailScreen(Screen[None]):
             self.post_message(StepCall(self.ran, name))
 
     def action_permalink(self) -> None:
-        """Copy the address of the row's line in PyTorch's repository; shown as well, with what is not certain of it."""
+        """Copy the address of the row's line in PyTorch's repository. The address is also shown, with a remark."""
         places = self._node.places if self._node is not None else ()
         url, remark = permalink_of_place(next(iter(places), None), self.trail, self._library.trees)
         if url is None:
@@ -453,11 +454,11 @@ class TrailScreen(Screen[None]):
         self.query_one("#row", Static).update(Content.styled(clean(text), "$text-warning"))
 
     def action_leave(self) -> None:
-        """Back to the source."""
+        """Go back to the source."""
         self.app.pop_screen()
 
     def action_back(self) -> None:
-        """The place before: the source that lies below, or what was read before this was gone back to."""
+        """Go back: to the source below, or further, if going back led here."""
         self.app.pop_screen()
         if self.went_back:
             self.app.post_message(GoBack(Place("", "", TRAIL)))

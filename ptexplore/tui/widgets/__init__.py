@@ -1,1 +1,1 @@
-"""What screens are made of."""
+"""The widgets that the screens are made of."""

@@ -1,4 +1,4 @@
-"""The colours of the screens: of words in source, dark and light, and of the spans that view makes."""
+"""The colours of the screens, dark and light: of words in source, and of the spans of view lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ptexplore.view.line import Span, Tone
 
-# Weight and slant say the same where there is no colour.
+# Weight and slant say the same if there is no colour.
 _DARK = {"comment": "#8b949e italic", "string": "#a5d6a7", "number": "#79c0ff", "keyword": "#ff7b92 bold",
          "type": "#7ee0d0", "function": "#d2b3ff bold", "preproc": "#e3a857", "decorator": "#e3a857",
          "tag": "#79c0ff bold", "member": "#9ecbff"}  # fmt: skip
@@ -25,7 +25,7 @@ _LIGHT = {"comment": "#6a737d italic", "string": "#22701f", "number": "#0a50a8",
           "type": "#0b6e68", "function": "#5b2da0 bold", "preproc": "#8a5300", "decorator": "#8a5300",
           "tag": "#0a50a8 bold", "member": "#1b4b91"}  # fmt: skip
 
-# A tree's labels know the terminal's own colours alone, everything else the theme's.
+# The labels of a tree can use only the terminal's own colours; all else uses the theme's.
 _IN_TREES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "green", "fair": "cyan", "doubt": "yellow",
                               "bad": "red", "other": "magenta"}  # fmt: skip
 STYLES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "$text-success", "fair": "$text-secondary",
@@ -34,7 +34,7 @@ STYLES: dict[Tone, str] = {"strong": "bold", "dim": "dim", "good": "$text-succes
 
 
 def label(spans: Iterable[Span]) -> Text:
-    """Spans as the label of a node of a tree."""
+    """Returns spans as the label of a tree node."""
     text = Text(no_wrap=True)
     for span in spans:
         style = _IN_TREES.get(span.tone, "")
@@ -42,12 +42,12 @@ def label(spans: Iterable[Span]) -> Text:
     return text
 
 
-_PARTS = ("::", "/", "_", ",", "(")  # behind these a name, a path or a signature may go on in the next line
-_SHORTEST = 16  # columns of a place that are left of it at least
+_PARTS = ("::", "/", "_", ",", "(")  # a name, a path or a signature may be broken after these
+_SHORTEST = 16  # columns of a place that are kept at least
 
 
 def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
-    """Spans that fit the room: cut are reasons, the beginnings of paths (the ends say most), notes, then the last."""
+    """Cut spans to the room: first reasons, then fronts of paths (their ends say most), notes, and the last spans."""
     spans = [replace(span, text=clean(span.text)) for span in spans]
     over = sum(len(span.text) for span in spans) - room
     for style, least in (("reason", 0), ("place", _SHORTEST), ("note", 0)):
@@ -66,7 +66,7 @@ def cut_to(spans: Iterable[Span], room: int) -> list[Span]:
 
 
 def hung(text: Content, room: int, indent: int) -> Content:
-    """A line as lines that fit the room, the further ones set in: parted at blanks, else behind a part of a name."""
+    """Fold a line to the room, with further lines indented. It breaks at blanks, else after a part of a name."""
     lines = []
     left, plain = text, text.plain
     while len(plain) > room > indent + _SHORTEST:
@@ -80,7 +80,7 @@ def hung(text: Content, room: int, indent: int) -> Content:
 
 
 def content(spans: Iterable[Span]) -> Content:
-    """Spans as they stand anywhere else; a place looks as what leads somewhere."""
+    """Returns spans for other widgets. Places look like links."""
     return Content.assemble(*(
         (clean(span.text), STYLES["link"] if span.style == "place" else STYLES.get(span.tone, "")) for span in spans
     ))  # fmt: skip
@@ -88,13 +88,13 @@ def content(spans: Iterable[Span]) -> Content:
 
 @cache
 def word(kind: str, *, dark: bool) -> Style:
-    """The style of a kind of word (see view/tokens.py)."""
+    """Returns the style of a kind of word (see view/tokens.py)."""
     return Style.parse((_DARK if dark else _LIGHT).get(kind, ""))
 
 
 @cache
 def part(name: str, *, dark: bool) -> Style:
-    """The style of what is not source itself: "number", "here" (the cursor's line), "word" (under the cursor), …"""
+    """Returns the style of a part around the source: "number", "here" (the cursor's line), "word" (at the cursor), …"""
     dark_ones = {"base": "#e6edf3 on #14181f", "number": "#6e7681 on #14181f", "here": "on #232b38",
                  "number-here": "#e6edf3 bold on #232b38", "mark": "#ffd866 bold on #14181f", "word": "reverse",
                  "found": "black on #e3a857", "span": "on #1d2430"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""The trees' folders and files as a list that opens level by level; thousands of files cost what is visible."""
+"""The trees' folders and files as a list that opens level by level. Only the visible rows cost time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One visible row. `path` is "" for a whole tree; `layer` is a file's, or what all files of a folder share."""
+    """One visible row. `path` is "" for a whole tree. `layer` is the layer of a file, or of all files in a folder."""
 
     depth: int
     name: str
@@ -39,14 +39,14 @@ class FileRow:
 
 @dataclass
 class _Folder:
-    """What one folder holds: folders by name, files with their layers, and the layers of everything inside."""
+    """The content of a folder: folders by name, files with their layers, and the layers of everything inside."""
 
     folders: dict[str, _Folder] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     layers: set[str] = field(default_factory=set)
 
     def add(self, path: str, layer: str) -> None:
-        """Put a file in its place."""
+        """Add a file at its path."""
         *parents, name = path.split("/")
         folder = self
         folder.layers.add(layer)
@@ -57,7 +57,7 @@ class _Folder:
 
 
 class FileTree(ScrollView, can_focus=True):
-    """Files to choose from. A file's layer stands after its name where it is not the checkout's."""
+    """Files to choose from. A file's layer is shown after its name, unless it is the checkout's."""
 
     DEFAULT_CSS = """
     FileTree { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; }
@@ -84,14 +84,14 @@ class FileTree(ScrollView, can_focus=True):
         self.at = 0
 
     def on_mount(self) -> None:
-        """The trees themselves."""
+        """Show the trees."""
         self._update()
 
-    # --- what is open ---
+    # --- open folders ---
 
     @work(thread=True, exclusive=True)
     def reveal(self, tree: str, path: str, *, folder: bool = False) -> None:
-        """Open what leads to a file or a folder, and go there; in a thread, since a tree may have to be read."""
+        """Open the folders around a file or a folder, and go there. In a thread, since a tree may have to be read."""
         if tree not in self._top:  # 50 ms for ten thousand files
             top = _Folder()
             for file in self._trees[tree].store.files():
@@ -100,14 +100,14 @@ class FileTree(ScrollView, can_focus=True):
         self.app.call_from_thread(self._reveal, tree, path, folder)
 
     def _reveal(self, tree: str, path: str, folder: bool) -> None:
-        """Open a folder, or that of a file, and those around it."""
+        """Open a folder, or the folder of a file, and those around it."""
         parts = path.split("/") if path else []
         ends = range(len(parts) + folder)
         self._open.update((tree, "/".join(parts[:end])) for end in ends)
         self._update((tree, path))
 
     def _close(self, row: FileRow) -> None:
-        """Close a folder; what is open inside it stays so."""
+        """Close a folder. The folders inside it stay open."""
         self._open.discard((row.tree, row.path))
         self._update()
 
@@ -141,13 +141,13 @@ class FileTree(ScrollView, can_focus=True):
 
     @property
     def row(self) -> FileRow | None:
-        """The row that the cursor is on."""
+        """The row under the cursor."""
         return self._rows[self.at] if self.at < len(self._rows) else None
 
     # --- drawing ---
 
     def render_line(self, y: int) -> Strip:
-        """One row of the screen."""
+        """Draw one row of the screen."""
         dark, width = self.app.current_theme.dark, self.size.width
         style = colours.part("base", dark=dark)
         number = self.scroll_offset.y + y
@@ -172,11 +172,11 @@ class FileTree(ScrollView, can_focus=True):
         self.refresh()
 
     def action_move(self, step: int) -> None:
-        """Up and down."""
+        """Move up or down."""
         self._go(self.at + step)
 
     def action_page(self, step: int) -> None:
-        """A screen up or down."""
+        """Move a screen up or down."""
         self._go(self.at + step * max(1, self.size.height - 1))
 
     def action_first(self) -> None:
@@ -202,13 +202,13 @@ class FileTree(ScrollView, can_focus=True):
                 self.reveal(row.tree, row.path, folder=True)
 
     def action_folder_page(self) -> None:
-        """Show the page of the folder, or of the one that the file lies in."""
+        """Show the page of the folder, or of the file's folder."""
         if self.row is not None:
             path = self.row.path if self.row.folder else self.row.path.rpartition("/")[0]
             self.post_message(OpenPlace(Place(self.row.tree, path, FOLDER)))
 
     def action_inside(self) -> None:
-        """Open a folder; on into it where it is open."""
+        """Open a folder; if it is open, go into it."""
         row = self.row
         if row is not None and row.folder and row.open:
             self.action_move(1)
@@ -216,7 +216,7 @@ class FileTree(ScrollView, can_focus=True):
             self.action_choose()
 
     def action_outside(self) -> None:
-        """Close a folder, else go to the one around."""
+        """Close a folder, else go to the folder around."""
         row = self.row
         if row is None:
             return

@@ -1,4 +1,4 @@
-"""A folder's page in the middle of the reading screen: what it is for, and everything in it that one can open."""
+"""A folder's page in the middle of the reading screen: its purpose, and everything in it that the reader can open."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.folder import FolderRow, FolderView
 
 _CODE = re.compile(r"`([^`]+)`")
-_NAMES = 18  # columns of the names that sentences are lined up after
-_ROOMY = 70  # columns from which a sentence stands beside its name
+_NAMES = 18  # columns of the names that are lined up before the sentences
+_ROOMY = 70  # columns; from this width on, a sentence is beside its name
 _EDGES = 8  # columns of padding and scroll bar
 
 
@@ -67,32 +67,32 @@ class FolderPane(Links):
                 self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """At the page's first line; the cursor comes once it is moved, where nothing that opens is seen yet."""
+        """Go to the first line. If no link is visible there, the cursor appears only when the reader moves it."""
         first = self.highlighted
         if first is not None and self.max_scroll_y and self.scroll_offset.y:
             self.highlighted = None
         self.scroll_home(animate=False, immediate=True)
 
     def leave(self) -> None:
-        """Show no page any more."""
+        """Close the page."""
         self.place = None
         self.display = False
 
     @property
     def as_left(self) -> Place | None:
-        """The same place as it is looked at now; None while no page is shown."""
+        """The same place in its current view; None while no page is shown."""
         return replace(self.place, top=self.highlighted or 0, whole=self._everything) if self.place else None
 
     @property
     def title(self) -> str:
-        """What stands above the panes: the folder's path, and what the page calls it."""
+        """The line above the panes: the folder's path, and the title of the page."""
         view = self._view
         if view is None:
             return ""
         name = view.folder or view.spot.tree.label
         return f"{name}  ›  {view.title}" if view.page is not None and view.folder else name
 
-    # --- what is on it ---
+    # --- the content ---
 
     def _page_lines(self, view: FolderView) -> Iterator[Option]:
         page = view.page
@@ -140,7 +140,7 @@ class FolderPane(Links):
             yield _read(Content.styled(f"\n{clean(fact)}", "dim"))
 
     def _map(self, view: FolderView) -> Iterator[Option]:
-        """The way from Python to the machine, from folder to folder: on the page of all of it."""
+        """Yields the way from Python to the machine, folder by folder. Only the page of the whole tree has it."""
         if view.folder:
             return
         rows = [row for row in map_rows(self._library.folder_pages) if self._has(view, row.folder)]
@@ -165,7 +165,7 @@ class FolderPane(Links):
         return indexed is not None and indexed.store.has_folder(folder)
 
     def _inside(self, view: FolderView) -> Iterator[Option]:
-        """Folders, those that are rarely needed in one line; then the files that lie here."""
+        """Yields the folders, with the rarely needed ones in one line; then the files in this folder."""
         common = [row for row in view.folders if self._everything or not row.rare]
         rare = [row for row in view.folders if row.rare and not self._everything]
         if common:
@@ -195,26 +195,26 @@ class FolderPane(Links):
         return Leads(text, OpenPlace(Place(view.spot.tree.name, row.path, FOLDER)))
 
     def _hanging(self, text: str, indent: int) -> Content:
-        """A sentence whose further lines are set in as far as its first."""
-        whole = _CODE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)  # code is not parted
+        """Returns a sentence whose further lines are indented like the first."""
+        whole = _CODE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)  # code is not broken
         lines = textwrap.wrap(whole, max(self.size.width - _EDGES - indent, 20), break_long_words=False)
         return Content("\n" + " " * indent).join(map(_coded, lines))
 
     def on_resize(self) -> None:
-        """Lines as long as there is room for."""
+        """Fit the lines to the new width."""
         if self._view is not None and self.place is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
 
     # --- keys ---
 
     def action_around(self) -> None:
-        """The folder around this one."""
+        """Go to the folder around this one."""
         if self.place is not None and self.place.path:
             around = self.place.path.rpartition("/")[0]
             self.post_message(OpenPlace(Place(self.place.tree, around, FOLDER)))
 
     def action_everything(self) -> None:
-        """Also what is rarely needed, and every file; or no longer."""
+        """Show or hide the rarely needed folders, and the files."""
         self._everything = not self._everything
         if self._view is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
@@ -226,12 +226,12 @@ class FolderPane(Links):
 
 
 def _inside(path: str, folder: str) -> str:
-    """A path as it is read from a folder: without the folder, where it lies in it."""
+    """Returns a path relative to a folder, if it is inside of the folder."""
     return path.removeprefix(f"{folder}/") if folder else path
 
 
 def _read(text: Content) -> Option:
-    """A line that is only there to be read."""
+    """Returns a line of text without a link."""
     return Leads(text)
 
 
@@ -240,13 +240,13 @@ def _heading(text: str, after: str = "") -> Option:
 
 
 def _prose(text: str) -> Iterator[Option]:
-    """Paragraphs, one option each."""
+    """Yields one option for each paragraph."""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
         yield _read(Content.assemble("\n" if number else "", _coded(" ".join(paragraph.split()))))
 
 
 def _coded(text: str) -> Content:
-    """A sentence, its code told apart by colour."""
+    """Returns a sentence with its code in colour."""
     parts: list[Content] = []
     at = 0
     for match in _CODE.finditer(text):

@@ -1,4 +1,4 @@
-"""The notes beside the source: those about the cursor's line, or the stop of the tour that is walked."""
+"""The notes beside the source: the notes on the cursor's line, or the stop of the current tour."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll  E
 
 
 class NotesPane(VerticalScroll):
-    """Follows the cursor, until a stop is shown; then that stays until `leave`."""
+    """The notes on the cursor's line, until a stop is shown. The stop stays until `leave`."""
 
     DEFAULT_CSS = """
     NotesPane { height: 1fr; scrollbar-size-vertical: 1; }
@@ -70,18 +70,18 @@ class NotesPane(VerticalScroll):
     def __init__(self, library: Library) -> None:
         super().__init__(id="notes")
         self._library = library
-        self._shown: tuple[str, ...] | None = None  # the stops of the line that is shown
+        self._shown: tuple[str, ...] | None = None  # the stops on the line that is shown
         self._waits: Timer | None = None
         self._drawn = 0.0
         self.stop: StopView | None = None
-        self.marks: Sequence[Mark] = ()  # what was noted about the cursor's line; none while a stop is shown
+        self.marks: Sequence[Mark] = ()  # the notes on the cursor's line; none while a stop is shown
         self.blank = False  # whether there is no note on the line
         self._head = self._foot = Static()
 
     # --- following the cursor ---
 
     def follow(self, place: Place) -> None:
-        """The cursor is at this place now."""
+        """Show the notes for the cursor's new place."""
         if self.stop is not None:
             return
         if place.line == FOLDER:
@@ -90,7 +90,7 @@ class NotesPane(VerticalScroll):
                 self._shown = (OF_A_FOLDER,)
                 self._replace([Static(Content.styled(OF_A_FOLDER, "dim"))])
             return
-        if not self._library.marked:  # it is not known yet whether there is one
+        if not self._library.marked:  # it is not known yet whether there are notes
             if self._shown in (None, (OF_A_FOLDER,)):
                 self._shown = (READING,)
                 self._replace([Static(Content.styled(READING, "dim"))])
@@ -109,20 +109,20 @@ class NotesPane(VerticalScroll):
             self.app.refresh_bindings()
             if self._waits is not None:
                 self._waits.stop()
-            # Who runs through a file is not kept waiting by the notes that are passed.
+            # Notes that are only passed do not slow down a reader who runs through a file.
             if time.monotonic() - self._drawn < _PAUSE:
                 self._waits = self.set_timer(_PAUSE, partial(self._draw, marks, in_file, place.tree))
             else:
                 self._draw(marks, in_file, place.tree)
 
     def _unmark(self) -> None:
-        """Nothing is noted about where the cursor is."""
+        """Drop the notes on the cursor's line."""
         if self.marks:
             self.marks = ()
             self.app.refresh_bindings()
 
     def _draw(self, marks: Sequence[Mark], in_file: Sequence[Mark], tree: str) -> None:
-        """The notes of the line; where it has none, which lines of the file have."""
+        """Show the notes on the line; if there are none, the lines of the file that have notes."""
         if self.stop is None:
             self._drawn = time.monotonic()
             parts = [part for mark in marks for part in self._note(mark)]
@@ -130,7 +130,7 @@ class NotesPane(VerticalScroll):
             self._replace(parts or listed, blank=not parts and not in_file, listing=not parts and bool(in_file))
 
     def _listed(self, in_file: Sequence[Mark], tree: str) -> list[Widget]:
-        """The stops of a file, each leading to its line."""
+        """Returns the stops of a file, each with a link to its line."""
         count = len(in_file)
         some = "1 stop of a tour" if count == 1 else f"{count} stops of tours"
         head = Content.assemble((f"{some} in this file", "bold"), ("   ● before a line; n goes to the next", "dim"))
@@ -155,7 +155,7 @@ class NotesPane(VerticalScroll):
     # --- a stop of a tour ---
 
     def show_stop(self, view: StopView, state: ReadState) -> None:
-        """A stop, what became of it and of its place; its prose, its labs and questions, what it points to."""
+        """Show a stop: its state and place, its text, its labs and questions, its links."""
         self.stop, self._shown = view, None
         self._unmark()
         questions = (QuestionBox(concept) for concept in view.concepts)
@@ -164,13 +164,13 @@ class NotesPane(VerticalScroll):
         self._replace([self._head, *self._parts(view.tour, view.stop), *questions, *see, self._foot])
 
     def show_state(self, state: ReadState) -> None:
-        """The stop that is shown was marked as read, or as not read."""
+        """Show that the current stop was marked as read, or as not read."""
         if self.stop is not None:
             self._head.update(_head(self.stop, state))
             self._foot.update(_foot(self.stop, state))
 
     def _see(self, see: Sequence[See]) -> Links:
-        """What a stop points to, each in words, and it opens."""
+        """Returns the links of a stop, each with a text."""
         return Links(*(Leads(self._in_words(place), Follow(place)) for place in see))
 
     def _in_words(self, see: See) -> Content:
@@ -183,24 +183,24 @@ class NotesPane(VerticalScroll):
         return Content.assemble((clean(title), "$text-accent"), (f", {clean(see.text)}", "dim"))
 
     def leave(self) -> None:
-        """No stop any more: follow the cursor again."""
+        """Close the stop and follow the cursor again."""
         self.stop = self._shown = None
 
     def show_lab(self, lab: Lab) -> None:
-        """Scroll to a lab of the stop that is shown: the reader is asked about it."""
+        """Scroll to a lab of the current stop, because the reader is asked about it."""
         for box in self.query(LabBox):
             if box.lab is lab:
                 self.scroll_to_widget(box, animate=False, top=True, immediate=True)
 
     def show_result(self, lab: Lab, result: LabResult | str, prediction: str = "") -> None:
-        """How a lab of the stop that is shown ended, beside what the reader predicted; or how far it is."""
+        """Show how a lab of the current stop ended, beside the reader's prediction; or its progress."""
         for box in self.query(LabBox):
             if box.lab is lab:
                 box.show_result(result, prediction)
                 self.call_after_refresh(box.scroll_visible, animate=False)
 
     def show_question(self, concept: Concept, answer: str = "") -> None:
-        """Scroll to a question of the stop that is shown, with what the reader answered under it."""
+        """Scroll to a question of the current stop, with the reader's answer below it."""
         for box in self.query(QuestionBox):
             if box.concept is concept:
                 box.show_answer(answer)
@@ -208,7 +208,7 @@ class NotesPane(VerticalScroll):
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
         ids = [stop.id for stop in tour.stops]
-        # What a Markdown widget parses with: notes are data, and only the safe part of Markdown is drawn.
+        # The parser of a Markdown widget: notes are data, so only the safe part of Markdown is drawn.
         parse = partial(prose_tokens, number=lambda name: ids.index(name) + 1 if name in ids else None)
         parser = SimpleNamespace(parse=parse)
         return [LabBox(part.lab) if part.lab is not None else _prose(part.text, parser) for part in stop.parts]
@@ -223,7 +223,7 @@ class NotesPane(VerticalScroll):
 
 
 class LabBox(Vertical):
-    """A lab: what it runs, and how it ended."""
+    """A lab: its code, and its result."""
 
     DEFAULT_CSS = "LabBox { height: auto; border-left: thick $primary; padding-left: 1; margin: 1 0; }"
 
@@ -239,7 +239,7 @@ class LabBox(Vertical):
         yield Static(classes="result")
 
     def show_result(self, result: LabResult | str, prediction: str) -> None:
-        """Put its result, or how far it is, under the code."""
+        """Put the result, or the progress, below the code."""
         if isinstance(result, str):
             text = Content.styled(clean(result), "dim")
         else:
@@ -250,7 +250,7 @@ class LabBox(Vertical):
 
 
 class QuestionBox(Vertical):
-    """A question to check oneself with, and what the reader answered."""
+    """A question for the reader to check, and the reader's answer."""
 
     DEFAULT_CSS = "QuestionBox { height: auto; border-left: thick $accent; padding-left: 1; margin: 1 0; }"
 
@@ -264,14 +264,14 @@ class QuestionBox(Vertical):
         yield Static(classes="result")
 
     def show_answer(self, answer: str) -> None:
-        """Put the answer under the question."""
+        """Put the answer below the question."""
         if answer:
             parts = ("you answered  ", "dim"), clean(answer), ("\nthe stop above says whether that is right", "dim")
             self.query_one(".result", Static).update(Content.assemble(*parts))
 
 
 def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
-    """What the reader predicted and what the lab gave, one under the other."""
+    """Returns the reader's prediction and the lab's result, one below the other."""
     parts = []
     if prediction.strip():
         parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
@@ -293,7 +293,7 @@ _HOW_TO_READ = "not read yet: predict a lab (L), answer a question (a), or mark 
 
 
 def _head(view: StopView, state: ReadState) -> Content:
-    """Its number and title, whether it is read, its place, and what became of that where it is not as it was."""
+    """Returns number, title, state and place of a stop; and if the place has changed, how."""
     anchor = view.resolved
     read = (f"  {READ_SIGNS['read']}", "$text-success") if state == "read" else ("", "")
     parts: list[tuple[str, str]] = [
@@ -302,7 +302,7 @@ def _head(view: StopView, state: ReadState) -> Content:
     if not _as_written(view):
         parts += [("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}")]
     if view.spot is not None:
-        folder, _, name = clean(anchor.path).rpartition("/")  # on lines of their own: a path is longer than the pane
+        folder, _, name = clean(anchor.path).rpartition("/")  # on separate lines: a path is longer than the pane
         parts += [(f"\n{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"), (f"\n{folder}", "dim")]
     else:
         parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
@@ -315,12 +315,12 @@ def _head(view: StopView, state: ReadState) -> Content:
 
 
 def _as_written(view: StopView) -> bool:
-    """Whether the source is the very one that the stop was written about: what must be known of it comes last then."""
+    """Whether the source is exactly the text that the stop was written for. Then facts about it come last."""
     return view.resolved.outcome == "exact" and view.spot is not None
 
 
 def _foot(view: StopView, state: ReadState) -> Content:
-    """What must be known of a place that is as it was written about; whether the stop is read; a tour's keys."""
+    """Returns facts on an unchanged place, the reading state of the stop, and the keys of a tour."""
     facts = [f"the source: {MEANING['exact']} as in {view.tour.baseline}", *view.facts] if _as_written(view) else []
     lines = [*map(clean, facts), _HOW_READ if state == "read" else _HOW_TO_READ, TOUR]
     return Content.styled("\n".join(lines), "dim")

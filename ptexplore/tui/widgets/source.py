@@ -1,4 +1,4 @@
-"""The source of one file: only the lines on the screen are drawn; a cursor walks over lines and names."""
+"""The source of one file. Only the lines on the screen are drawn. The cursor moves over lines and names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
 NO_NAME = "no name at or after the cursor on this line"
 A_WORD = "this is a word of a comment or string, not written as a name: ctrl+p searches for it"
-_MORE = "›"  # the line goes on to the right
+_MORE = "›"  # the line continues to the right
 
 
 class SourceView(ScrollView, can_focus=True):
-    """A file and a cursor in it. `place` is where the cursor is; None before anything is shown."""
+    """A file and a cursor in it. `place` is the cursor's place; None before a file is shown."""
 
     DEFAULT_CSS = """
     SourceView { scrollbar-size-horizontal: 0; scrollbar-size-vertical: 1; scrollbar-gutter: stable; overflow-x: auto; }
@@ -63,17 +63,17 @@ class SourceView(ScrollView, can_focus=True):
         self.line = 1
         self.column = 0
         self.finding = FileSearch()
-        self._lit: tuple[int, int] | None = None  # lines that a note or a stop is about
+        self._lit: tuple[int, int] | None = None  # the lines that a note or a stop is about
         self._chord = False
         self._placed = False
         self._wraps = False
         self._folding = Folding((), None)
 
-    # --- what is shown ---
+    # --- the shown file ---
 
     @property
     def place(self) -> Place | None:
-        """Where the cursor is."""
+        """The cursor's place."""
         if self.file is None:
             return None
         top, _part = self._folding.at(self.scroll_offset.y)
@@ -82,7 +82,7 @@ class SourceView(ScrollView, can_focus=True):
     def show(
         self, file: OpenFile, line: int, column: int = 0, lit: tuple[int, int] | None = None, top: int = 0
     ) -> None:
-        """Show a file with the cursor at a line; `lit` are lines to set apart, `top` the first one on the screen."""
+        """Show a file, the cursor at a line. `lit` are lines to highlight, `top` is the first line on the screen."""
         if self.file is not None and self.file is not file:
             self.file.rest()
         self.file = file
@@ -100,14 +100,14 @@ class SourceView(ScrollView, can_focus=True):
         self._moved()
 
     def _fold(self) -> None:
-        """Lay the lines out anew: another file, or other columns."""
+        """Lay out the lines again, for another file or another width."""
         if self.file is not None:
             room = max(self._wide - self._gutter, 1) if self._wraps and self._wide else None
             self._folding = Folding(self.file.raw, room)
             self.virtual_size = Size(0 if room is not None else self.file.widest + self._gutter + 1, self._folding.rows)
 
     def action_wrap(self) -> None:
-        """Long lines go on in the row below, or to the right."""
+        """Switch between folding long lines and cutting them at the right edge."""
         self._wraps = not self._wraps
         self._fold()
         self._aim()
@@ -119,22 +119,22 @@ class SourceView(ScrollView, can_focus=True):
         self.post_message(Tell(told))
 
     def unlight(self) -> None:
-        """Set no lines apart any more."""
+        """Remove the highlight of lines."""
         self._lit = None
         self.refresh()
 
     @property
     def _wide(self) -> int:
-        """Columns that can be seen: the scroll bar stands in the last one."""
+        """The number of visible columns: the scroll bar is in the last one."""
         return self.scrollable_content_region.width
 
     @property
     def _gutter(self) -> int:
-        """How wide the line numbers are, with the note marks before them and a space after."""
+        """The width of the line numbers, with the note marks before them and a space after them."""
         return len(str(len(self.file.raw) if self.file is not None else 0)) + 3
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen: note mark and number, then the text from the column that is scrolled to."""
+        """Draw one line of the screen: note mark and number, then the text from the first visible column on."""
         file, width, dark = self.file, self.size.width, self.app.current_theme.dark
         number, part = self._folding.at(self.scroll_offset.y + y)
         base = colours.part("base", dark=dark)
@@ -156,9 +156,7 @@ class SourceView(ScrollView, can_focus=True):
         segments = [
             Segment(mark, colours.part("mark", dark=dark)),
             Segment(shown, colours.part("number-here" if current else "number", dark=dark)),
-            *(
-                Segment(text, style or base) for text, style, _ in coloured
-            ),  # a line of no colours comes without a style
+            *(Segment(text, style or base) for text, style, _ in coloured),  # a line without colours has no style
         ]
         line = Strip(segments).adjust_cell_length(width, base)
         if not self._wraps and file.length(number) > left + room:
@@ -166,7 +164,7 @@ class SourceView(ScrollView, can_focus=True):
         return line
 
     def _coloured(self, file: OpenFile, number: int, left: int, room: int, base: Style) -> Text:
-        """The columns of a line that are visible: the words' colours, what is searched for, the name at the cursor."""
+        """Returns the visible columns of a line, with the colours of words, matches, and the name at the cursor."""
         dark = self.app.current_theme.dark
         spans = [(begin, end, colours.word(kind, dark=dark)) for begin, end, kind in file.spans(number)]
         lit = colours.part("found", dark=dark)
@@ -183,7 +181,10 @@ class SourceView(ScrollView, can_focus=True):
     # --- the cursor ---
 
     def move(self, line: int, column: int | None = None, *, far: bool = False, seen: bool = False) -> None:
-        """The cursor to a line (held inside the file) and column; `far` shows what follows, `seen` scrolls nothing."""
+        """Move the cursor to a line in the file and a column.
+
+        `far` scrolls so that the following lines are visible; `seen` does not scroll at all.
+        """
         if self.file is None:
             return
         before = self.place
@@ -202,7 +203,7 @@ class SourceView(ScrollView, can_focus=True):
             self._moved()
 
     def _same_column(self) -> int:
-        """The name at or after the column we are at; the last one of a shorter line."""
+        """Returns the column of the name at or after the cursor's column; in a shorter line, of the last name."""
         assert self.file is not None
         word = self.file.word(self.line, self.column)
         if word is not None:
@@ -211,19 +212,19 @@ class SourceView(ScrollView, can_focus=True):
         return words[-1] if words else 0
 
     def _aim(self) -> None:
-        """A line that was out of sight is shown with more of what follows it than of what is before it."""
+        """Scroll to a line that was out of sight. More lines after it are visible than before it."""
         at = self._folding.first(self.line)
         top = max(0, at - self.size.height // 3)
         row = at + 1 - self.scroll_offset.y
         if not _MARGIN < row <= self.size.height - _MARGIN:
-            # By force: what was not laid out yet counts as what cannot be scrolled.
+            # With force: without it, a widget without a layout cannot be scrolled.
             self.scroll_to(y=top, animate=False, immediate=True, force=True)
 
     def _keep_in_view(self) -> None:
         assert self.file is not None
         height = self.size.height
         if not height:
-            return  # it is shown in a moment: on_resize says how large
+            return  # it is shown in a moment, and on_resize has the size
         margin = min(_MARGIN, max(0, (height - 1) // 2))
         top = self.scroll_offset.y
         row = self._folding.first(self.line) + self._folding.part(self.line, self.column)
@@ -236,7 +237,7 @@ class SourceView(ScrollView, can_focus=True):
         word = self.file.word(self.line, self.column)
         end = word[1] if word is not None else self.column + 1
         if end + margin <= room or not width or self._wraps:
-            left = 0  # indentation tells more than what is further right
+            left = 0  # the indentation matters more than text further right
         elif self.column < left or end > left + room:
             left = max(0, min(self.column - margin, end + margin - room))
         if (left, top) != (self.scroll_offset.x, self.scroll_offset.y):
@@ -247,11 +248,11 @@ class SourceView(ScrollView, can_focus=True):
             self.post_message(Moved(place))
 
     def action_line(self, step: int) -> None:
-        """Up and down."""
+        """Move up or down."""
         self.move(self.line + step)
 
     def action_screen(self, share: float) -> None:
-        """Half a screen or a whole one."""
+        """Move half a screen or a whole one."""
         if self.file is None:
             return
         step = int((self.size.height - 1) * share)
@@ -260,7 +261,7 @@ class SourceView(ScrollView, can_focus=True):
         self.move(self._folding.at(max(0, min(row, self._folding.rows - 1)))[0])
 
     def action_word(self, step: int) -> None:
-        """To the name beside; over the end of a line to the next one that has a name."""
+        """Move to the next name, or the one before; past the end of a line, to the next line with a name."""
         if self.file is None:
             return
         words = self.file.words(self.line)
@@ -274,7 +275,7 @@ class SourceView(ScrollView, can_focus=True):
         self.move(line, beside[0])
 
     def action_edge(self, side: int) -> None:
-        """The beginning or the end of the line."""
+        """Move to the start or the end of the line."""
         if self.file is not None:
             words = self.file.words(self.line) or [0]
             self.move(self.line, words[0] if side < 0 else max(words[-1], self.file.length(self.line) - 1))
@@ -282,15 +283,15 @@ class SourceView(ScrollView, can_focus=True):
                 self.scroll_to(x=0, animate=False, immediate=True)
 
     def action_first(self) -> None:
-        """To the first line."""
+        """Move to the first line."""
         self.move(1, far=True)
 
     def action_last(self) -> None:
-        """To the last line."""
+        """Move to the last line."""
         self.move(len(self.file.raw) if self.file is not None else 1, far=True)
 
     def action_symbol(self, step: int) -> None:
-        """The next definition, or the one before."""
+        """Move to the next definition, or the one before."""
         line = self.file.beside(self.line, step) if self.file is not None else None
         if self.file is None or line is None:
             self.post_message(Tell("no further definition in this file"))
@@ -300,7 +301,7 @@ class SourceView(ScrollView, can_focus=True):
     # --- notes, searching, names ---
 
     def action_note(self, step: int) -> None:
-        """The next line with a note, or the one before; round the end of the file."""
+        """Move to the next line with a note, or the one before; it wraps around at the end of the file."""
         lines = sorted(self.file.notes) if self.file is not None else []
         if not lines:
             self.post_message(Tell(self.file.noteless if self.file is not None else "no file is open"))
@@ -311,7 +312,7 @@ class SourceView(ScrollView, can_focus=True):
         self.move(beside[0] if beside else lines[0 if step > 0 else -1], far=True)
 
     def action_found(self, step: int) -> None:
-        """The next place of what was searched for."""
+        """Move to the next match of the search."""
         if self.file is None:
             return
         place = self.finding.beside(self.file, self.line, self.column, step)
@@ -323,31 +324,31 @@ class SourceView(ScrollView, can_focus=True):
         self.refresh()
 
     def _meant(self) -> str | None:
-        """What the cursor is on; of a symbol's own name all of it."""
+        """Returns the name under the cursor; for a symbol's own name, the full qualified name."""
         return self.file.meant(self.line, self.column) if self.file is not None else None
 
     def action_definition(self) -> None:
-        """Where is what the cursor is on?"""
+        """Ask for the definition of the name under the cursor."""
         name, place = self._meant(), self.place
         self.post_message(OpenDefinition(name, place) if name and place is not None else Tell(self._nameless()))
 
     def action_uses(self) -> None:
-        """Who uses what the cursor is on?"""
+        """Ask for the uses of the name under the cursor."""
         name = self._meant()
         self.post_message(OpenUses(name) if name else Tell(self._nameless()))
 
     def _nameless(self) -> str:
-        """Why nothing is meant where the cursor is."""
+        """Returns the reason why there is no name under the cursor."""
         return A_WORD if self.file is not None and self.file.is_prose(self.line, self.column) else NO_NAME
 
     # --- keys of two, and the mouse ---
 
     def action_chord(self) -> None:
-        """`g` begins a key of two: gg, gd, gr, ge."""
+        """Begin a key of two letters: gg, gd, gr, ge."""
         self._chord = True
 
     def on_key(self, event: events.Key) -> None:
-        """The second key of two."""
+        """Handle the second letter of a key."""
         if not self._chord:
             return
         self._chord = False
@@ -363,7 +364,7 @@ class SourceView(ScrollView, can_focus=True):
             actions[event.key]()
 
     def on_click(self, event: events.Click) -> None:
-        """The cursor to where the mouse is; twice: what is that?"""
+        """Move the cursor to the mouse. A double click opens the definition."""
         if self.file is None:
             return
         at = event.offset + self.scroll_offset
@@ -371,16 +372,16 @@ class SourceView(ScrollView, can_focus=True):
         column = at.x - self._gutter
         if self._wraps and line <= len(self.file.raw):
             column += self._folding.span(line, part)[0] - (INSET if part else 0)
-        self.move(line, column, seen=True)  # the second click is to meet the same text
+        self.move(line, column, seen=True)  # the second click must hit the same text
         if event.chain == 2 or event.ctrl:
             self.action_definition()
 
     def on_resize(self) -> None:
-        """The cursor stays visible."""
+        """Keep the cursor visible."""
         if self.file is not None:
             if self._wraps:
                 self._fold()
             if not self._placed:
-                self._aim()  # what was shown before the first layout
+                self._aim()  # the file was shown before the first layout
             self._placed = True
             self._keep_in_view()

@@ -1,4 +1,4 @@
-"""The stops of the tour that is walked, on the left: where the reader is, what was read, what was visited."""
+"""The stops of the current tour, on the left: the reader's stop, the stops that were read, those visited."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ptexplore.annotations.progress import ReadingProgress
     from ptexplore.annotations.records import Tour
 
-_INDENT = 6  # columns in front of a title: its sign and number
+_INDENT = 6  # columns in front of a title, for its sign and number
 
 
 class StopList(Links):
-    """Every stop of a tour. `tour` is None while none is walked; Enter goes to a stop."""
+    """Every stop of a tour. `tour` is None while there is no tour. Enter goes to a stop."""
 
     DEFAULT_CSS = """
     StopList, StopList:focus { width: 34; height: 1fr; border-right: vkey $panel; padding: 0; }
@@ -38,7 +38,7 @@ class StopList(Links):
         self._wide = 0
 
     def show(self, tour: Tour | None, number: int, progress: ReadingProgress) -> None:
-        """List the stops of a tour, the reader being at that one; None: no tour is walked any more."""
+        """List the stops of a tour; the reader is at stop `number`. None: there is no tour any longer."""
         self.tour = tour
         if tour is None:
             return
@@ -52,7 +52,7 @@ class StopList(Links):
         self.highlighted = number  # the title is the first line
 
     def on_resize(self) -> None:
-        """Titles as wide as there is room for."""
+        """Fit the titles to the new width."""
         if self.tour is not None and self.size.width != self._wide:
             at = self.highlighted
             self._again()

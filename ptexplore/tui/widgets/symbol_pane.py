@@ -1,4 +1,4 @@
-"""The symbol under the cursor: what it is, who uses it, which operators it serves, the stops about it, where it ran."""
+"""The symbol under the cursor: head, uses, the operators that it implements, stops, and the hops where it ran."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from ptexplore.tui.places import Place
     from ptexplore.view.line import Line
 
-_STAYS = 0.15  # seconds that the cursor stays before anything is asked
-_SLOW = 0.3  # seconds after which what was shown before goes, though nothing is known yet of what is asked now
+_STAYS = 0.15  # seconds that the cursor must rest before a lookup
+_SLOW = 0.3  # seconds after which the old facts disappear, even if there are no new ones yet
 READING = "being read …"
 
 
 class SymbolPane(Links):
-    """Follows the cursor. `trail` is what ran last here, if anything did."""
+    """The facts about the symbol under the cursor. `trail` is the last trace, if there is one."""
 
     DEFAULT_CSS = """
     SymbolPane, SymbolPane:focus { max-height: 55%; text-overflow: fold; margin-bottom: 1; }
@@ -64,24 +64,24 @@ class SymbolPane(Links):
         self._since = 0.0
         self._asked: Pointed | None = None
         self._answer: Answer | None = None
-        self._shown: Pointed | None = None  # what the answer is about; None while nothing is shown
-        self._blank = False  # what was shown is gone, and nothing else is known yet
+        self._shown: Pointed | None = None  # the thing that the answer is about; None while there is no answer
+        self._blank = False  # the old facts are gone, and there are no new ones yet
         self.trail: Trail | None = None
-        self.noted: frozenset[str] = frozenset()  # the stops that stand beside it already
+        self.noted: frozenset[str] = frozenset()  # stops that are already shown beside it
 
     def follow(self, file: OpenFile, place: Place) -> None:
-        """The cursor is at this place of this file: once it stays there, what it is on is looked up."""
+        """Follow the cursor to a place of a file. If it rests there, the thing under it is looked up."""
         self._at = file, place
         self._since = time.monotonic()
         shown = self._shown.place if self._shown is not None else None
         if not self._blank and (shown is None or (shown.tree, shown.path) != (place.tree, place.path)):
             self._asked = None
             self._wipe()
-        if self._waits is None:  # else it is there already: to make one for every key would cost something
+        if self._waits is None:  # a timer that exists is used again: a new one for every key would cost time
             self._waits = self.set_timer(_STAYS, self._rested)
 
     def _rested(self) -> None:
-        """Look up what the cursor is on; if it came there only now, wait for the rest of the time."""
+        """Look up the thing under the cursor. If the cursor has just moved, wait a little longer."""
         self._waits = None
         left = self._since + _STAYS - time.monotonic()
         if left > 0:
@@ -90,19 +90,19 @@ class SymbolPane(Links):
             self._ask(*self._at)
 
     def forget(self) -> None:
-        """Nothing is under a cursor: a folder's page is shown."""
+        """Show nothing: a folder's page has no cursor."""
         self._at = self._asked = self._answer = self._shown = None
         self._blank = False
         self.fill([])
         self.post_message(Filled())
 
     def show_again(self) -> None:
-        """Something ran: whether it ran through what is shown is said anew."""
+        """Show the facts again, because there is a new trace: the symbol may have run in it."""
         if self._answer is not None:
             self._show(self._answer, self._answer)
 
     def on_unmount(self) -> None:
-        """Nothing is looked up for a pane that is gone."""
+        """Stop lookups for a pane that is gone."""
         if self._reader is not None:
             self._reader.close()
 
@@ -120,12 +120,12 @@ class SymbolPane(Links):
         self.set_timer(_SLOW, partial(self._waited, pointed))
 
     def _waited(self, pointed: Pointed) -> None:
-        """What is asked takes long: what was shown before is not taken for what is known of it."""
+        """Remove the old facts if the new facts take long, so that nobody takes the old facts for them."""
         if pointed == self._asked and pointed != self._shown and not self._blank:
             self._wipe(pointed.name or "")
 
     def _wipe(self, name: str = "") -> None:
-        """Nothing is known yet of what the cursor is on."""
+        """Show that nothing is known yet about the thing under the cursor."""
         self._answer = self._shown = None
         self._blank = True
         parts = [(f"{clean(name)}\n", "bold"), (READING, "dim")] if name else [(READING, "dim")]
@@ -143,7 +143,7 @@ class SymbolPane(Links):
     # --- in lines ---
 
     def _show(self, answer: Answer, before: Answer | None) -> None:
-        # Why the name itself is not what is shown, and what is.
+        # The reason why the name itself is not shown, and then the symbol that is.
         told = answer.failed or remark_in_words(answer.remark)
         remark = [] if answer.meant or not told else [
             Leads(Content.styled(clean(told), "$text-warning")), _heading("around the cursor")
@@ -151,16 +151,16 @@ class SymbolPane(Links):
         lines = self._told(answer.facts, answer) if answer.facts is not None else ()
         at, top = self.highlighted, self.scroll_offset.y
         self.fill([*remark, *lines])
-        same = before is not None and before.facts is answer.facts  # more of it came: the reader may be in it already
+        same = before is not None and before.facts is answer.facts  # the reader may already be in the first part
         self.highlighted = at if same else None
-        # At once where its head is shown: the line that the cursor was put on may have been scrolled to.
+        # At once if the head is shown: otherwise the pane may have scrolled to the cursor's line.
         self.scroll_to(y=top if same else 0, animate=False, immediate=not same, force=not same)
         self.post_message(Filled())
 
     def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
         for line in head_lines(facts):
             yield self._line(line)
-        if answer.meant and answer.remark is not None:  # what it names is what is shown
+        if answer.meant and answer.remark is not None:  # the name means the symbol that is shown
             yield Leads(Content.styled(clean(remark_in_words(answer.remark, named=False)), "dim"))
         own = facts.symbol.path if is_own(facts.symbol.path, static=facts.symbol.static) else ""
         uses = OpenUses(facts.symbol.qualified, own) if facts.lines else None
@@ -182,7 +182,7 @@ class SymbolPane(Links):
             yield Leads(Content.styled(f"\n{otherwise}", "dim"))
 
     def _calls(self, answer: Answer) -> Iterator[Leads]:
-        """Who calls it, and whom it calls; what was found by name is said to be so in the heading."""
+        """Yields the callers and the callees. The heading says if they were found by name."""
         calls = answer.calls
         if calls is None:
             if not answer.complete:
@@ -198,7 +198,7 @@ class SymbolPane(Links):
                 further = f"  below each: {'who calls that' if called else 'what that calls'}" if deeper else ""
                 yield _heading(title, f"{further}{maybe}")
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
-            if called and more and not is_structured(calls.symbol):  # their numbers stand above, where uses are counted
+            if called and more and not is_structured(calls.symbol):  # the numbers are above, where uses are counted
                 text = "and others" if some else "\ncalls of that name: whether they mean it is not known"
                 yield Leads(
                     Content.styled(f"{text}; r lists every use", "$text-accent"), OpenUses(calls.symbol.qualified)
@@ -227,7 +227,7 @@ class SymbolPane(Links):
         return Leads(hung(text, self.size.width - 1, line.indent + 2), leads)
 
     def on_resize(self) -> None:
-        """Lines as long as there is room for."""
+        """Fit the lines to the new width."""
         self.show_again()
 
 

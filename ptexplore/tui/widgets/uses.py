@@ -1,4 +1,4 @@
-"""Who uses a name: a list below the source, grouped by how; walked through without leaving it."""
+"""The uses of a name: a list below the source, grouped by sort. You can look at them without leaving the source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST = 300  # uses of one group that are listed
 
 
 class Uses(Choices):
-    """The uses of one name. Enter shows one and goes there; Escape closes the list."""
+    """The uses of one name. Enter shows a use and goes there; Escape closes the list."""
 
     DEFAULT_CSS = """
     Uses, Uses:focus { display: none; height: 40%; min-height: 14; border: none; border-top: solid $accent; }
@@ -41,7 +41,7 @@ class Uses(Choices):
         self._uses: dict[str, NameUse] = {}
 
     def ask(self, name: str, only: str = "") -> None:
-        """List the uses of a name, of one file alone with `only`, as soon as they are found."""
+        """List the uses of a name as soon as they are found; with `only`, of that file."""
         self._uses.clear()
         self.border_title = Content(clean(f"uses of {name} …"))
         self.display = True
@@ -61,7 +61,7 @@ class Uses(Choices):
 
     def _list(self, view: RefsView) -> None:
         self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}"))
-        # What must be known of all of them stands first: nobody reads to the end of a list to learn what it is of.
+        # Remarks on all uses come first: nobody reads to the end of a list to learn this.
         apart = told_apart(view.lines, view.certain, view.definitions)
         sentences = [apart[:1].upper() + apart[1:]] if apart else []
         room = max(20, self.size.width - 4)
@@ -79,11 +79,11 @@ class Uses(Choices):
             options.append(Option("no use of it was found in these trees", disabled=True))
         remarks = [remark_in_words(remark, typed=False) for remark in view.remarks]
         lines = [line for text in remarks for line in textwrap.wrap(clean(text), room)]
-        options += [Option(Content.styled(line, "dim")) for line in lines]  # for the cursor, which leads to the end
+        options += [Option(Content.styled(line, "dim")) for line in lines]  # enabled: the cursor can reach the end
         self._show(options)
 
     def on_option_list_option_selected(self, event: Choices.OptionSelected) -> None:
-        """Go there, with the cursor at the name."""
+        """Go to the use, with the cursor at the name."""
         use = self._uses.get(event.option_id or "")
         if use is None:
             self.post_message(Tell("that line is a remark: it leads nowhere"))
@@ -95,7 +95,7 @@ class Uses(Choices):
 
 
 def _row(use: NameUse) -> Content:
-    """The file and who calls, as short as it tells them apart; then the line; the folder after that."""
+    """Returns the file and the caller in short form, then the line; the folder comes after these."""
     ref = use.spot.ref
     folder, _, name = (ref.path or "").rpartition("/")
     inside = f"  in {'::'.join(use.inside.split('::')[-2:])}" if use.inside else ""

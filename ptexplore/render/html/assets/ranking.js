@@ -1,17 +1,17 @@
-/* Which of all that fits a query comes first: in a browser what lookup/ranking.py does on the command line, over
-   what the search's rows keep. Both are held together by tests/unit/lookup/test_ranking.py. */
+/* Orders the results of a search in a browser, as lookup/ranking.py does on the command line, with the facts in the
+   rows of the search. tests/unit/lookup/test_ranking.py checks that the two agree. */
 (function () {
   "use strict";
   const [PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
     LATE_SAID, SLIPPED, LATE_HALF] = Array(16).keys();
-  /* The sort of thing, by a row's letter: for a name, and for small letters, which may be words. Capitals: a method, an enumerator. */
+  /* The order of the sorts of things, by a row's letter: for a name, and for small letters, which may be words. Capitals: a method, an enumerator. */
   const RANKS = { g: [4, 0], n: [4, 1], k: [4, 1], d: [5, 2], o: [2, 3], c: [1, 4], e: [1, 4], f: [3, 5], m: [3, 5], t: [4, 6], p: [6, 7],
     h: [7, 7], x: [7, 8], F: [8, 8], E: [8, 9], v: [9, 9] };
   const NEARLY_WHOLE = 8, SHORTEST_SLIP = 5, HUMPS = 24, OF_TITLE = 5;
   const CALL = /^(?:torch|tensor|[a-z]|nn|functional|aten)(?:\.\w+)*\.(\w+)$/i;
   const QUESTION = /^[a-z0-9 ',?-]+$/;
   const DOTTED = /^[\p{L}_][\p{L}\p{N}_]*(?:\.[\p{L}_][\p{L}\p{N}_]*)+$/u;
-  const LINE = /(?<=\w):([1-9]\d{0,6})(?:-\d+)?$/; // of a file: "Dispatcher.h:120"
+  const LINE = /(?<=\w):([1-9]\d{0,6})(?:-\d+)?$/; // a line of a file: "Dispatcher.h:120"
   const FILE = /\w\.(?:cpp|h|hpp|cu|cuh|cc|c|py|pyi|yaml|md|mm|metal|inl|in|txt|cmake)$/;
   const START = /(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g;
   const ENDINGS = [["ies", "y", 3], ["ied", "y", 3], ["ing", "", 4], ["ed", "", 4], ["es", "", 4], ["s", "", 3], ["e", "", 3]];
@@ -28,7 +28,7 @@
     const kept = cut ? word.slice(0, -cut[0].length) + cut[1] : word;
     return Object.hasOwn(SAME, kept) ? SAME[kept] : kept;
   }
-  /* The words of lookup/ranking.py::QUERY_WORDS, which search/table.js has. */
+  /* The words of lookup/query.py::QUERY_WORDS; search/table.js has them. */
   let stops = new Set(), backends = new Set(), ofKernels = new Set(), forKernels = new Set(), forms = [];
   function readBy(words) {
     [stops, backends, ofKernels, forKernels] = [words.stops, words.backends, words.of_kernels, words.for_kernels].map((some) => new Set(some.split(" ")));
@@ -36,7 +36,7 @@
   }
   const stems = (text) => plainWords(text).filter((word) => !stops.has(word)).map(stem);
 
-  /* What was typed, understood: a name with what stands before it, or words. By the words of `readBy`. */
+  /* Reads the typed text as a name with its scope, or as words. The special words come from `readBy`. */
   function read(typed) {
     const whole = typed.split(/\s+/).filter(Boolean).join(" "), placed = LINE.exec(whole), atLine = placed && FILE.test(whole.slice(0, placed.index)) ? placed : null;
     const text = atLine ? whole.slice(0, atLine.index) : whole, name = text.replace(/(?<!operator)\(.*$|\?+$/g, "").trim() || text;
@@ -53,7 +53,7 @@
   }
 
   const BEHIND_KERNELS = 20;
-  /* The operator and the backend that words name, and whether they name its kernel: "sparse tensor" is no such thing. */
+  /* Returns the operator and the backend that the words name, and whether they ask for its kernel. "sparse tensor" names neither. */
   function onBackend(pieces) {
     const rest = pieces.filter((piece) => !forKernels.has(piece)), meant = rest.filter((piece) => backends.has(piece)), kernel = rest.length < pieces.length;
     if (rest.length !== 2 || meant.length !== 1 || !(kernel || rest[1] === meant[0])) return ["", "", false];
@@ -65,7 +65,7 @@
   function humps(wanted, words, at) {
     if (!wanted) return true;
     for (let i = at; i < words.length; i++) {
-      if (i && at === 0) return false; // the first piece begins the name
+      if (i && at === 0) return false; // the first piece must begin the name
       for (let n = 1; n <= Math.min(wanted.length, words[i].length); n++) {
         if (wanted[n - 1] !== words[i][n - 1]) break;
         if (humps(wanted.slice(n), words, i + 1)) return true;
@@ -77,7 +77,7 @@
     const wanted = lowered(text), plain = bare(wanted);
     return { text, wanted, plain, led: wanted !== plain, capitals: text === text.toUpperCase() && text !== text.toLowerCase() };
   };
-  /* Where the words of a row's name begin, worked out once. */
+  /* Returns where the words of a row's name begin. They are computed once. */
   const startsOf = (row) => (row.starts ??= starts(row.name));
   function termFit({ text, wanted, plain, led, capitals }, row) {
     const { name, low } = row;
@@ -117,7 +117,7 @@
     if (Math.abs(term.length - name.length) > most) return null;
     const wanted = lowered(term), count = slips(wanted, low, most);
     if (count < 1 || count > most) return null;
-    const whole = wanted.length >= NEARLY_WHOLE || (wanted === term && !term.includes("_")); // in a short name these begin words
+    const whole = wanted.length >= NEARLY_WHOLE || (wanted === term && !term.includes("_")); // in a short name, capitals and underscores begin words
     return [count === 1 && whole ? NEAR : SLIPPED, count];
   }
 
@@ -172,34 +172,34 @@
   const keyOf = (asked, row, grade, extra, minor, outer) => [grade, minor ? 1 : 0, 0, outer, extra,
     asked.path && (row.kind === "d" || row.kind === "p") ? -1 : RANKS[row.kind === "d" && row.area ? "p" : rankKind(row)][asked.plain ? 1 : 0],
     row.area ?? 0, -(row.uses ?? 0), order(row), row.name.length, row.context.length, row.name, row.context];
-  /* The grade of what is called so, whole: less where it is hardly meant; any other as it is. */
+  /* Returns the grade of a fit. A whole name gets a lower grade if it is hardly meant; other fits keep theirs. */
   function gradeOf(asked, row, [grade], minor, outer) {
     if (grade !== WHOLE && grade !== CASE) return grade;
     if (asked.joined && outer && row.low.replaceAll("_", "") !== asked.joined) return WORDS; // "memory format" is hardly a format in memory_viz
-    if (asked.qualified && !outer && row.area < 2) return grade; // who writes the class means its member
+    if (asked.qualified && !outer && row.area < 2) return grade; // a reader who writes the class means its member
     const capitals = asked.last !== lowered(asked.last);
     if (minor || (asked.question && asked.words.length > 1)) {
       return grade === CASE ? CASE_MINOR : capitals && row.area < 2 && !asked.dotted ? CASE : WHOLE_MINOR;
     }
     if (grade === CASE && !asked.joined) {
-      if (capitals) return TITLE; // no note stands there for a name with capitals
+      if (capitals) return TITLE; // no note has this grade for a name with capitals
       if (asked.plain && "ce".includes(row.kind) && !row.method && !row.area) return WHOLE; // "tensor" is Tensor
     }
     return grade;
   }
-  /* "add cpu" asks where an operator is for a backend: its card says so. */
+  /* "add cpu" asks for an operator on a backend: the card of the operator answers that. */
   const askedOperator = (asked) => asked.operator;
   const wordsOf = (name) => {
     const begins = starts(name);
     return begins.map((from, i) => lowered(name.slice(from, begins[i + 1] ?? name.length)).replace(/^[_.]+|[_.]+$/g, ""));
   };
   const wordsOfPath = (path) => path.split("/").flatMap(wordsOf);
-  /* Whether a folder is of backends by its words, and not of the one that is asked for. */
+  /* Whether the words of a folder name backends, but not the backend that is asked for. */
   const ofAnotherBackend = (asked, path) => {
     const named = wordsOfPath(path).filter((word) => backends.has(word));
     return named.length > 0 && !named.includes(asked.backend);
   };
-  /* How many words a name has beside an operator's, if it is named as the kernel for the backend asked for; else 0. */
+  /* Returns how many words a kernel's name has beside the operator's, if it is a kernel for the backend; else 0. */
   function kernelOnABackend(asked, row) {
     const operator = askedOperator(asked);
     if (!operator || !"cef".includes(row.kind) || row.method || row.minor || row.context.split("::").at(-1) !== "native" || !row.name.includes(operator)) return 0;
@@ -225,7 +225,7 @@
     return keyOf(asked, row, gradeOf(asked, row, fit, minor, outer), fit[1], minor, outer);
   }
 
-  /* --- what people wrote: tours, stops, concepts, folders; a topic has names, title, titled, about, words (lists of stems) --- */
+  /* --- notes: tours, stops, concepts, folders; a topic has names, title, titled, about, words (lists of stems) --- */
 
   function score(word, topic) {
     if (topic.titled.includes(word)) return OF_TITLE;
@@ -268,7 +268,7 @@
     for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
   }
-  /* Of one family the first alone stands in its place, the others after those that are alike. */
+  /* The first result of a family keeps its place; the others come after the results that are equal so far. */
   function inOrder(rated) {
     const times = new Map();
     rated.sort((a, b) => compared(a.key, b.key)).forEach((one, number) => {
@@ -280,10 +280,10 @@
     return rated.sort((a, b) => compared(a.key, b.key) || a.number - b.number);
   }
 
-  /* All that fits, best first, and how it was searched: `rows` are names, `topics` what people wrote. */
+  /* Returns everything that fits, best first, and how it was searched. `rows` are names, `topics` are notes. */
   function ranked(asked, rows, topics) {
     const weights = weightsOf(asked, topics), told = [], by = new Map();
-    const put = (key, of, what) => { // a folder that is called so, and is about it too, is one result
+    const put = (key, of, what) => { // a folder that fits by its name and by its page is one result
       const known = what.kind === "d" ? by.get(of) : undefined;
       if (!known || compared(key, known.key) < 0) by.set(what.kind === "d" ? of : what, { key, family: of, what });
     };
@@ -298,7 +298,7 @@
         if (fit) said.push({ topic, key: topicKey(asked, fit, topic) });
       }
     }
-    /* Where an operator on a backend was asked for, what only speaks of both comes after all that is called so. */
+    /* If the query is an operator on a backend, notes that only mention both words come after everything with the name. */
     if (askedOperator(asked) && names.some((one) => one.key[0] === PUBLIC)) {
       for (const one of said) if (one.key[0] === SAID) one.key[0] = LATE_SAID;
     }
@@ -317,7 +317,7 @@
     return { results, told };
   }
   globalThis.ptx ??= {};
-  /* How kernels of an operator for a backend are called, or begin. */
+  /* The names of an operator's kernels for a backend, or how they begin. */
   const kernelNames = ({ operator, backend }) => forms.map((form) => form.replace("{operator}", operator).replace("{backend}", backend));
   ptx.ranking = { readBy, read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
 })();

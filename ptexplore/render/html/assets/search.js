@@ -1,4 +1,4 @@
-/* Search as you type, over shards that script tags load, so that it works from file://. view/site/shards.py says what a shard is. */
+/* Searches while you type, in shards that script tags load, so that it works from file://. view/site/shards.py describes a shard. */
 (function () {
   "use strict";
   const { load, address, make } = ptx;
@@ -11,23 +11,23 @@
 
   /* --- data --- */
 
-  let tables = null, wanted = 0; // one table a family of shards, each asked; files of topics
+  let tables = null, wanted = 0; // one table for each family of shards, all of them read; files of topics
   const shards = new Map(), topics = [];
   ptx.table = (given, words, files) => {
     tables = given.map((one) => new Map(Object.entries(one)));
     readBy(words);
     wanted = files;
   };
-  let docs = {}; // what ATen's operators do, by their names without the overload
+  let docs = {}; // a line on each of ATen's operators, by its name without the overload
   ptx.docs = (given) => { docs = given; };
   ptx.topics = (rows) => topics.push(...rows.map(([kind, number, names, title, summary, titled, about, words, href]) => (
     { kind, number, names, title, name: kind === "d" ? names[0] : title, context: kind === "d" ? title : names[0].split("#")[0], summary, titled: titled.split(" "),
       about: about ? about.split(" ") : [], words: words ? words.split(" ") : [], held: new Set(words.split(" ")), href })));
-  /* Sorted texts: each begins with how many letters it shares with the one before it. */
+  /* Reads sorted texts: each begins with the number of letters that it shares with the text before it. */
   const unpacked = (texts) => {
     let last = "";
     return texts.map((text) => {
-      const same = text.charCodeAt(0) - 48; // characters, which two of JavaScript's may make
+      const same = text.charCodeAt(0) - 48; // in characters; one may be two of JavaScript's
       last = (/[\ud800-\udfff]/.test(last) ? [...last].slice(0, same).join("") : last.slice(0, same)) + text.slice(1);
       return last;
     });
@@ -42,7 +42,7 @@
         path: kind[0] === "d" ? (context ? `${context}/${name}` : name) : urls[url].replace(/^src\//, "").replace(/\.html$/, "") };
     }) });
   };
-  /* Of a name that too many things bear the rest is by what it is in: "call dispatcher". */
+  /* If too many things have a name, the others are filed by their scope: "call dispatcher". */
   const crowded = (name, outer) => `${lowered(name)} ${lowered(outer)}`;
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
   function beginning(table, term) {
@@ -53,8 +53,8 @@
     return null;
   }
   const given = async () => { if (!tables) await load(address("search/table.js")); };
-  /* The rows that may be called so: those whose name begins like a term, or has a word that does. */
-  let last = { of: "", rows: [], more: false }; // most letters ask the same shards as the one before
+  /* Returns the rows that may fit by name: the name, or a word in it, begins like a term. */
+  let last = { of: "", rows: [], more: false }; // most letters need the same shards as the letter before
   async function rowsFor(terms) {
     await given();
     const numbers = terms.flatMap((term) => tables.map((table) => beginning(table, term)));
@@ -69,7 +69,7 @@
     last = { of, rows, more: found.some((one) => one.more) };
     return last;
   }
-  /* All that fits, best first; how it was searched; whether longer beginnings have more. */
+  /* Returns everything that fits, best first; how it was searched; whether longer beginnings have more. */
   async function search(text, kinds = "") {
     await given();
     const asked = read(text), terms = new Set([lowered(asked.call), lowered(asked.last)]);
@@ -82,7 +82,7 @@
     const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
     const answer = ranked(asked, of(rows), of(topics)), times = new Map();
-    /* A class that a hundred headers declare is shown where it is defined, and twice more. */
+    /* A class that a hundred headers declare is shown at its definition and at two declarations. */
     const results = answer.results.map((one) => (asked.line && one.kind === "p" ? { ...one, href: `${one.href}#L${asked.line}` } : one)).filter((one) => {
       const alike = `${one.kind} ${one.context} ${one.names ? one.href : one.name}`;
       times.set(alike, (times.get(alike) || 0) + 1);
@@ -91,7 +91,7 @@
     return { results, told: answer.told, more };
   }
   ptx.search = search;
-  /* Where a symbol of exactly that qualified name is: addresses from the root. */
+  /* Returns the places of a symbol with exactly that qualified name, as addresses from the root. */
   ptx.named = async (name) => {
     const wanted = name.toLowerCase(), pieces = parts(name.replaceAll(".", " ")), term = pieces.at(-1);
     try {
@@ -131,7 +131,7 @@
     } else input.removeAttribute("aria-activedescendant");
   }
   const fileOf = (one) => ("fcmtve".includes(one.kind) ? one.href.replace(/\.html(#.*)?$/, "").split("/").pop() : "");
-  /* Of a folder what was written about it, whether it was found by that or by its name; of an operator what it does. */
+  /* Returns the note on a folder, whether it was found by the note or by its name; for an operator, a line on it. */
   const about = (one) => {
     const written = one.kind === "d" && (one.summary ? one : topics.find((topic) => topic.kind === "d" && topic.names[0] === one.path));
     const told = written ? [written.title, written.summary].filter(Boolean).join(": ") : "";

@@ -1,7 +1,7 @@
-/* What a page does beyond being read: theme, keys, deep links, cards of definitions, traces, progress.
+/* Makes pages interactive: theme, keys, deep links, cards of definitions, traces, progress.
  *
- * Everything but what stands packed is readable without it. A plain script in <head> (modules do not load from file://), so that the theme is set
- * before the first paint; the rest waits for the page. What a page is made of: templates/ and source_pages.py.
+ * Everything but the packed parts is readable without this script. It is a plain script in <head>, because modules do not load from file://.
+ * So it sets the theme before the first paint; the rest waits for the page. templates/ and source_pages.py describe the parts of a page.
  */
 (function () {
   "use strict";
@@ -10,7 +10,7 @@
   const $ = (selector, from = doc) => from.querySelector(selector);
   const $$ = (selector, from = doc) => [...from.querySelectorAll(selector)];
 
-  /* --- what the browser keeps; one that keeps nothing (file:// may be shut off) is told of, not fought --- */
+  /* --- the browser's storage; if there is none (it may be off for file://), the page says so and goes on --- */
 
   const memory = {};
   const keep = {
@@ -43,7 +43,7 @@
   }
   addEventListener("storage", (e) => { if (e.key === "ptexplore.theme") paint(e.newValue); });
 
-  /* --- small things, some for search.js too --- */
+  /* --- small helpers, some also for search.js --- */
 
   function make(tag, attributes = {}, ...inside) {
     const made = doc.createElement(tag);
@@ -60,10 +60,10 @@
       say.timer = setTimeout(() => { teller.textContent = ""; }, 6000);
     }, 20);
   }
-  /* Addresses come from the site's own data; one that leads out of it was not written by us. */
+  /* Addresses come from the site's own data. We never wrote an address that leads out of the site. */
   const address = (href) => (/^[a-z][a-z0-9+.-]*:|^[/\\]/i.test(href) ? "#" : root + href);
   function see(element, focus) {
-    const own = element.tagName === "SUMMARY" ? element.parentElement : element; // what it opens is the reader's to open
+    const own = element.tagName === "SUMMARY" ? element.parentElement : element; // only the reader opens the details below it
     for (let up = own.parentElement; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
     if (focus) {
       if (element.tabIndex < 0 && !element.hasAttribute("tabindex")) element.tabIndex = -1;
@@ -86,7 +86,7 @@
 
   /* --- definitions of a file: rows [line, qualified name, kind, signature, doc] --- */
 
-  /* What is long and was written by a machine stands packed (raw deflate, base64): unpacked here, with nothing asked for. */
+  /* Long generated text is packed (raw deflate, base64). It is unpacked here, without any request. */
   async function unpack(text) {
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
@@ -132,13 +132,13 @@
     for (let i = first; i <= last; i++) lineAt(i)?.classList.add("on");
     see(top);
   }
-  /* The lines of a packed page, and its list; until they are there nobody can arrive at one. */
+  /* Puts the lines of a packed page, and its list, in place. Links to them work only after that. */
   let opening = false;
   async function openPage() {
     const code = $("#code"), packed = $("#packed");
     if (!packed) return;
     opening = true;
-    code.style.minHeight = `${code.dataset.lines}lh`; // what stands below need not move
+    code.style.minHeight = `${code.dataset.lines}lh`; // so that the content below does not move
     code.setAttribute("aria-busy", "true");
     try {
       const [text, list] = (await unpack(packed.content.textContent)).split("\f");
@@ -170,7 +170,7 @@
   }
   async function symbol(name) {
     const known = $("#code") ? await rowsOf(here) : [], exact = known.filter((row) => row[1] === name);
-    /* "native::use" is at::native::use, where nothing is called just so */
+    /* "native::use" means at::native::use if no symbol has exactly that name */
     const rows = exact.length ? exact : known.filter((row) => row[1].endsWith(`::${name}`) || row[1].endsWith(`.${name}`));
     if (rows.length) {
       from = rows[0][0];
@@ -179,13 +179,13 @@
       if (rows.length > 1) say(`${rows.length} of that name here, all marked`);
       return;
     }
-    /* It is in another file in this version: the search knows where. */
+    /* In this version the symbol is in another file: the search knows it. */
     const places = ptx.named ? await ptx.named(name) : [];
     if (places.length === 1) location.replace(address(places[0]));
     else if (places.length) { say(`${places.length} places have ${name}`); ptx.ask(name); }
     else { say(`this site does not have ${name}`); ptx.ask?.(name.split(/::|\./).pop()); }
   }
-  /* Who uses what this line defines: told by uses.js, which is loaded with the first question. */
+  /* Shows the uses of the definition on this line. uses.js does this; it is loaded with the first question. */
   async function openUses(line) {
     const rows = (await rowsOf(here)).filter((row) => row[0] === line);
     if (!rows.length) { say("nothing is known to be defined there"); return; }
@@ -194,7 +194,7 @@
     ptx.showUses(qualified, kind, doc.body.dataset.id, line);
     lineAt(line)?.scrollIntoView({ block: "center" }); // above the pane
   }
-  /* The number of a line is its list's marker, left of the text: no element of its own, so that pages stay small. */
+  /* The number of a line is the marker of its list item, left of the text. It is no element, so that pages stay small. */
   function lineClicked(e) {
     const li = e.target.closest("#code ol.c > li");
     if (!li || e.target.closest("a") || e.button || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -207,10 +207,10 @@
     const x = scrollX, y = scrollY;
     location.replace(other ? `#L${Math.min(other, line)}-L${Math.max(other, line)}` : `#L${line}`);
     still = () => { scrollTo(x, y); from = other || line; };
-    setTimeout(() => { still = null; }, 500); // the hash was that one already
+    setTimeout(() => { still = null; }, 500); // the hash was the same before
   }
   let still = null;
-  /* Going back leads to where the reader was: which line was at the top, and how far down, is kept with the address. */
+  /* Going back leads to the reader's last position: the line at the top, and its offset, are kept with the address. */
   function keepPlace() {
     if (!$("#code") || opening) return;
     const line = topLine(), li = line && lineAt(line);
@@ -221,10 +221,10 @@
     if (!at || !$("#code") || opening || fragment().startsWith("u")) return;
     const place = () => { const li = lineAt(at[0]); if (li) scrollBy(0, li.getBoundingClientRect().top - at[1]); };
     place();
-    requestAnimationFrame(() => { place(); setTimeout(place, 60); }); // lines that were not laid out before may move it
+    requestAnimationFrame(() => { place(); setTimeout(place, 60); }); // lines that get their layout now may move it
   }
-  /* The list of uses belongs to the place where it was asked for: it stays while one follows links, and going back to a
-     place before it shuts it. Where one comes to for the first time, nothing is kept yet. */
+  /* The list of uses belongs to the place where the reader asked for it. It stays open while the reader follows links, and
+     closes when the reader goes back to an earlier place. A place that is reached for the first time has no record yet. */
   function keepUses() {
     if (!$("#code") || fragment().startsWith("u")) return;
     if (!history.state) { if (page.classList.contains("with-uses")) history.replaceState({ uses: true }, ""); }
@@ -235,7 +235,7 @@
     const lines = range(fragment()), hop = doc.activeElement.closest(".trace [data-hop]");
     if (hop) link = `${here}#h${hop.dataset.hop}`;
     if ($("#code") && lines && lines[0] === lines[1]) {
-      /* A definition is linked to by its name: that holds when the lines have moved. */
+      /* A link to a definition uses its name, so that it holds after lines have moved. */
       const rows = await rowsOf(here), row = rows.find((one) => one[0] === lines[0]);
       if (row && rows.filter((one) => one[1] === row[1]).length === 1) link = `${here}#s=${encodeURIComponent(row[1])}`;
     }
@@ -250,7 +250,7 @@
     }
   }
 
-  /* --- where the reader is: the function that is read, and the outline beside the source --- */
+  /* --- the reader's position: the current function, and the outline beside the source --- */
 
   let outlined = [], current = null;
   const SHOWN_KINDS = "fcmte";
@@ -259,7 +259,7 @@
     if (!outline || !$("#code")) return;
     const rows = (await rowsOf(here)).filter((row) => row[1]);
     outlined = rows.filter((row) => SHOWN_KINDS.includes(row[2])).sort((a, b) => a[0] - b[0]);
-    const shown = outlined.length > OUTLINED ? outlined.filter((row) => row[5]) : outlined; // of many, those with a body
+    const shown = outlined.length > OUTLINED ? outlined.filter((row) => row[5]) : outlined; // if there are many, only those with a body
     const parents = [];
     const entries = shown.slice(0, OUTLINED).map((row) => {
       const [line, name, kind, , , end] = row;
@@ -271,13 +271,13 @@
     const count = (key) => entries.reduce((counts, entry) => counts.set(key(entry), (counts.get(key(entry)) || 0) + 1), new Map());
     const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, signed = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
     const shorts = count(shortOf), names = count(nameOf), wholes = count(signed);
-    /* What is called as another entry is told from it: by its scope, its parameters, else its line. */
+    /* Entries with the same name get their scope, their parameters, or else their line. */
     for (const entry of entries) {
       const [, name, kind] = entry.row;
       const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
       entry.label = (!entry.depth && kind !== "c" && shorts.get(entry.short) > names.get(nameOf(entry)) ? scope : "") + entry.short;
     }
-    const headOf = ({ label }) => label.slice(0, ROOM), heads = count(headOf); // cut there, these would read alike
+    const headOf = ({ label }) => label.slice(0, ROOM), heads = count(headOf); // cut to this length, they would look alike
     outline.replaceChildren(...entries.map((entry) => {
       const [line, name, kind, signature] = entry.row;
       const told = signature.length < CUT ? signature : `${signature}…`;
@@ -290,8 +290,8 @@
     else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
     whereAmI();
   }
-  const OUTLINED = 600, CUT = 160, ROOM = 16; // characters that a row has of a signature, that an entry has room for
-  /* Where there is no room beside the source, the menu opens the outline over the page's lower half. */
+  const OUTLINED = 600, CUT = 160, ROOM = 16; // characters of a signature in a row, and characters that fit an entry
+  /* If there is no room beside the source, the menu opens the outline over the lower half of the page. */
   let opener = null;
   function offerOutline() {
     const outline = $(".outline"), nav = $("body > header nav");
@@ -304,7 +304,7 @@
     nav.prepend(opener);
     outline.prepend(shut);
   }
-  /* Returns whether that changed something. */
+  /* Returns whether anything changed. */
   function showOutline(open) {
     if (page.classList.contains("with-outline") === open) return false;
     page.classList.toggle("with-outline", open);
@@ -312,7 +312,7 @@
     if (open) { current = null; whereAmI(); $(".outline .shut").focus({ preventScroll: true }); }
     return true;
   }
-  /* The line at the top of the window, or at a part of its height. */
+  /* Returns the line at the top of the window, or at a fraction of its height. */
   function topLine(part = 0) {
     const code = $("#code").getBoundingClientRect(), bar = $(".crumb").getBoundingClientRect();
     const top = Math.max(bar.bottom, code.top, 0);
@@ -322,14 +322,14 @@
   function whereAmI() {
     const inside = $("#inside");
     if (!inside || opening) return;
-    const aimed = range(fragment().replace(/^u/, "L")), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is seen
+    const aimed = range(fragment().replace(/^u/, "L")), box = aimed && lineAt(aimed[0])?.getBoundingClientRect(); // the marked line, while it is visible
     const marked = box && box.top >= 0 && box.bottom <= innerHeight ? aimed[0] : 0, line = marked || topLine();
     let found = null; // the innermost begins last
     for (const row of outlined) {
       if (row[0] > line) break;
       if (row[5] && row[5] >= line) found = row;
     }
-    /* Of what only ends at the top nobody reads: the first function that begins in the upper third is it then. */
+    /* Nobody reads a function that only ends at the top. Then it is the first function that begins in the upper third. */
     const third = marked ? 0 : topLine(1 / 3);
     if (!found || (found[0] < line && (found[2] !== "f" || found[5] < third))) {
       found = outlined.find(([first, , kind, , , last]) => first > line && first <= third && last && kind === "f") || found;
@@ -351,21 +351,21 @@
     let waiting = false, settled;
     addEventListener("scroll", () => {
       clearTimeout(settled);
-      settled = setTimeout(() => { whereAmI(); keepPlace(); }, 150); // lines that were not laid out before may have moved what is seen
+      settled = setTimeout(() => { whereAmI(); keepPlace(); }, 150); // lines that got their layout may have moved the visible ones
       if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; whereAmI(); }); }
     }, { passive: true });
   }
 
-  /* Where there is no room beside the source, a line says that a stop is about it, and opens the stop. */
+  /* If there is no room beside the source, a mark on the line says that a stop is about it, and opens the stop. */
   function signStop(note) {
     const li = lineAt(+note.dataset.line), stop = $("h2 a", note);
     if (!li || !stop || $(`a.to-stop[href="${stop.getAttribute("href")}"]`, li)) return;
     const end = li.lastChild;
-    if (end?.nodeType === Node.TEXT_NODE) end.data = end.data.replace(/\n$/, ""); // what follows would stand on a line of its own
+    if (end?.nodeType === Node.TEXT_NODE) end.data = end.data.replace(/\n$/, ""); // else the mark would be on its own line
     li.append(make("a", { class: "to-stop", href: stop.getAttribute("href"), title: stop.textContent }, "stop"));
   }
 
-  /* Each note beside its line, or below the one above it; on a narrow page they stand in a row of their own. */
+  /* Puts each note beside its line, or below the note above it. On a narrow page, the notes form a row. */
   function placeNotes() {
     const margin = $(".margin"), line = $("#code ol.c > li");
     if (!margin || !line) return;
@@ -382,15 +382,15 @@
     if (innerWidth <= 960) for (const note of $$(".note", margin)) signStop(note);
   }
 
-  /* --- what a name in the source is: a card on hover and focus; a choice where it is open --- */
+  /* --- cards for names in the source: on hover and focus, with a choice if several definitions fit --- */
 
   let card, cardOf = null, cardTimer;
   const named = 'ol.c a[href^="#r"], ol.c a[href^="#L"], .excerpt ol.c a';
   const MANY = 10;
-  /* Where a name leads: [{url, line, label}], and whether that is a choice. */
+  /* Returns where a name leads: [{url, line, label}], and whether this is a choice. */
   function places(link) {
     const to = link.getAttribute("href").slice(1);
-    if (link.pathname !== location.pathname) { // beside a stop a name leads straight to another page
+    if (link.pathname !== location.pathname) { // beside a stop, a name leads directly to another page
       const line = (range(link.hash.slice(1)) || [0])[0], name = decodeURI(link.pathname).split("/").pop().replace(/\.html$/, "");
       return { choice: false, all: [{ href: link.getAttribute("href"), url: plainUrl(link.href), line, label: line ? `${name}:${line}` : name }] };
     }
@@ -437,13 +437,13 @@
     card.style.left = `${Math.max(8, Math.min(at.left, page.clientWidth - card.offsetWidth - 8)) + scrollX}px`;
     card.style.top = `${(above ? at.top - high - 4 : at.bottom + 4) + scrollY}px`;
   }
-  /* A name that is no link, as a type in a declaration: what is called so, by the name alone, is told by uses.js. */
+  /* A name without a link, such as a type in a declaration: uses.js shows the things with that name. */
   let pointed;
   function pointAt(e) {
     clearTimeout(pointed);
     const at = e.target;
     if (!at.closest("#code ol.c > li") || at.closest("a, b, i, s, samp") || e.detail > 1 || e.button || e.ctrlKey || e.metaKey || e.altKey || e.shiftKey) return;
-    pointed = setTimeout(async () => { // not where a second click, or a drag, selects
+    pointed = setTimeout(async () => { // not if a second click, or a drag, selects text
       if (!getSelection().isCollapsed) return;
       try { await load(address("assets/uses.js")); } catch { return; }
       const given = ptx.nameAt(e.clientX, e.clientY, await rowsOf(here), defined);
@@ -477,11 +477,11 @@
       if (link && link !== cardOf && link.matches(":focus-visible")) showCard(link);
       else if (!link && !e.target.closest("#card")) hideCard();
     });
-    /* One definition: straight to it. A choice: asked, never chosen. */
+    /* A single definition is opened directly. If there are several, the reader chooses. */
     doc.addEventListener("click", (e) => {
       const link = e.target.closest(named);
       const inCard = !link && e.target.closest("#card");
-      if (!inCard || e.target.closest("a, button")) hideCard(); // what a card leads to is not to stand under it
+      if (!inCard || e.target.closest("a, button")) hideCard(); // the card must not cover the place that it leads to
       if (!link) { if (!inCard) pointAt(e); return; }
       const { choice, all, off } = places(link);
       if (off) { e.preventDefault(); showCard(link); return; }
@@ -492,12 +492,12 @@
     });
   }
 
-  /* --- progress: of the same form as the terminal's progress.json --- */
+  /* --- progress, in the same form as the terminal's progress.json --- */
 
   const STOP = /^[\w.-]{1,100}#[\w.-]{1,100}$/;
   function progress(text = keep.get("progress")) {
     let data = null;
-    try { data = JSON.parse(text || "{}"); } catch { /* damaged: begun anew */ }
+    try { data = JSON.parse(text || "{}"); } catch { /* damaged: begin again */ }
     const texts = (list) => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
     const last = data && typeof data.last === "object" && data.last && !Array.isArray(data.last) ? data.last : {};
     const stops = (list) => new Set(texts(list).filter((one) => STOP.test(one)));
@@ -532,7 +532,7 @@
     goOn(known);
     $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
   }
-  /* The first page leads to where the reader was: in the first tour that is begun and not done, to the stop that is next. */
+  /* The home page leads to the next stop of the first tour that the reader has begun and not finished. */
   function goOn(known) {
     const link = $("#begin");
     if (!link) return;
@@ -549,7 +549,7 @@
       return;
     }
   }
-  /* A stop is read once its lab was predicted, its question answered, or the reader marked it: not by going on. */
+  /* A stop counts as read after its lab was predicted, its question answered, or the reader marked it. Going on is not enough. */
   function askFirst() {
     for (const form of $$("form.predict")) {
       const lab = form.closest(".lab"), told = form.nextElementSibling;
@@ -581,7 +581,7 @@
     if (!given) return;
     const text = given.size < 4e6 ? await given.text() : "";
     let fine = false;
-    try { fine = JSON.parse(text).format === 1; } catch { /* told below */ }
+    try { fine = JSON.parse(text).format === 1; } catch { /* reported below */ }
     if (!fine) { say(`${given.name} is no progress of format 1`); return; }
     const other = progress(text);
     change((known) => {
@@ -593,7 +593,7 @@
     say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
   }
 
-  /* --- operators of a page: those whose name, or line of documentation, holds what is typed, and of one group --- */
+  /* --- the operators of a page, filtered by group, and by the typed text in the name or its line of documentation --- */
 
   function watchFilter() {
     const field = $("#filter"), left = $("#left");
@@ -620,10 +620,10 @@
         filter();
       });
     }
-    if (field.value) filter(); // the browser kept it
+    if (field.value) filter(); // the browser kept the typed text
   }
 
-  /* What is folded stands open on paper. */
+  /* Folded parts are open on paper. */
   function watchPrinting() {
     let opened = [];
     addEventListener("beforeprint", () => {
@@ -650,7 +650,7 @@
     }
     if (dialog.open) dialog.close(); else dialog.showModal();
   }
-  /* The next of these from where the reader is: what has the focus or was gone to last; else what stands at the top. */
+  /* Returns the next of these from the reader's position: the focus or the last target, else the line at the top. */
   let at = null;
   function step(list, by, what) {
     const shown = list.filter((one) => (one.checkVisibility ? one.checkVisibility() : one.getClientRects().length));
@@ -708,7 +708,7 @@
     }
     if (e.key === "Escape" && (showOutline(false) || ptx.closeUses?.())) return;
     if (e.target.closest?.("input, textarea, select, [contenteditable]")) return;
-    if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // one just closed may still be where the key went
+    if (e.target.closest?.("dialog[open]") && e.key !== "?") return; // the key may still go to a dialog that was just closed
     const pressed = before === "g" ? `g ${e.key}` : e.key;
     before = e.key === "g" ? "g" : "";
     clearTimeout(beforeTimer);
@@ -724,7 +724,7 @@
     act();
   }
 
-  /* --- when the page is there --- */
+  /* --- when the page is loaded --- */
 
   window.ptx = { file, load, say, address, make, root, unpack };
   doc.addEventListener("DOMContentLoaded", () => {
@@ -739,7 +739,7 @@
     offerOutline();
     watchFilter();
     watchPrinting();
-    doc.addEventListener("click", (e) => { // one who asks again for what the address says already
+    doc.addEventListener("click", (e) => { // the reader follows a link to the current address again
       const link = e.target.closest('#code a[href^="#u"], .crumb a[href^="#u"]');
       if (link && link.getAttribute("href") === location.hash) { e.preventDefault(); openUses(+location.hash.slice(2)); }
     });
@@ -755,12 +755,12 @@
     doc.addEventListener("keydown", key);
     doc.addEventListener("click", lineClicked);
     if (matchMedia("(pointer: coarse)").matches && $("#q")) $("#q").placeholder = "Search"; // a phone has no "/" key
-    // Not by :has() in the style sheet: every change of a page would be held against it.
+    // Not with :has() in the style sheet: the browser would check it at every change of the page.
     for (const [event, typing] of [["focus", true], ["blur", false]]) $("#q")?.addEventListener(event, () => page.classList.toggle("typing", typing));
     if ($("#code")) history.scrollRestoration = "manual";
     doc.addEventListener("click", (e) => { if (e.target.closest("a[href]")) keepPlace(); }, true);
     addEventListener("hashchange", () => { keepUses(); arrive(); still?.(); still = null; comeBack(); });
-    setTimeout(() => { arrive(); comeBack(); }); // search.js, which is deferred too, is there by then
+    setTimeout(() => { arrive(); comeBack(); }); // search.js is deferred too, and is loaded by then
   });
   addEventListener("pageshow", (e) => { if (e.persisted) { paint(keep.get("theme")); showProgress(); } });
 })();

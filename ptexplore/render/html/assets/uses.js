@@ -1,15 +1,15 @@
-/* Who uses a definition, what calls what, which class comes from which: a pane below the page, filled when it is asked for.
+/* Shows the uses of a definition, its calls and its classes in a pane below the page, when the reader asks.
  *
- * site.js loads this file with the first such question. view/site/uses.py says what a shard of uses is.
+ * site.js loads this file with the first such question. view/site/uses.py describes a shard of uses.
  */
 (function () {
   "use strict";
   const { load, address, make, unpack } = ptx;
   const KINDS = { c: "", a: "handed on", o: "overrides", i: "inherits", m: "macro", y: "YAML", p: "import", r: "registers" };
-  const FIRST = 40; // lines of uses that stand open
+  const FIRST = 40; // lines of uses that are open at first
   const doc = document;
 
-  /* --- data: the table says how many shards there are, a name's letters say which one has it --- */
+  /* --- data: the table has the number of shards; the letters of a name decide its shard --- */
 
   let table = null;
   const packed = new Map(), shards = new Map();
@@ -46,7 +46,7 @@
         callees: callees.map(called), moreCallees, bases: bases.map(called), derived: some(derived), below: some(below), above: some(above), used, certain: certain && new Set(certain), sure, own, same, overridden, mayOverride, sole, aside })),
     };
   }
-  /* "at::native::operator()" and "torch.nn.functional.linear" by their last part, as an entry is called. */
+  /* Returns the last part of "at::native::operator()" or "torch.nn.functional.linear": the name of an entry. */
   const lastOf = (qualified) => /(?:^|::)(operator\b.*)$/.exec(qualified)?.[1] ?? qualified.split(/::|\./).pop();
   const withLine = (file, line) => (file?.url ? `${address(file.url)}${line ? `#L${line}` : ""}` : null);
   async function definitionAt(qualified, file, line) {
@@ -96,7 +96,7 @@
   }
   const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-  /* What is defined in this page's file at a line. */
+  /* Returns the definition in this page's file at a line. */
   async function show(qualified, kind, path, line) {
     const name = lastOf(qualified);
     open(["Uses of ", make("code", {}, qualified)]);
@@ -116,14 +116,14 @@
 
   /* --- uses, by file --- */
 
-  /* As view/words/uses.py::told_apart: its words are in the table. */
+  /* Like view/words/uses.py::told_apart; the words are in the table. */
   function toldApart(lines, sure, meant) {
     if (sure == null || !lines) return "";
     const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
       : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
     return sentence.replace("@", meant);
   }
-  /* As view/words/uses.py::overridden_in_words. */
+  /* Like view/words/uses.py::overridden_in_words. */
   function overriddenBy(row) {
     if (!row?.overridden) return "";
     const sure = row.overridden - row.mayOverride, put = (text, n) => text.replace("{}", n.toLocaleString("en"));
@@ -134,7 +134,7 @@
     const same = row?.same || 1, meant = same > 1 ? table.apart.these.replace("{}", same.toLocaleString("en")) : table.apart.this;
     const fits = (use) => every || !row?.fitting || row.fitting.has(use.spelling);
     const sure = (use) => Boolean(row?.certain?.has(use.spelling));
-    /* A line that writes the name in two ways is one line, told as the first of what fits; certain if one of them is. */
+    /* A line with two spellings of the name is one line. It counts as the first kind that fits, and is certain if one of them is. */
     const once = (uses) => {
       const lines = new Map();
       for (const use of uses.filter(fits)) {
@@ -187,10 +187,10 @@
     if (row?.own) words.push("it is seen in its own file alone");
     const unlisted = entry ? entry.more[0] + entry.outsideMore[0] : 0;
     if (unlisted) words.push(`${count(unlisted, "line")} with the name ${unlisted === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
-    const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // whoever reads the number must know
+    const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // a reader of the number must know
     return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
-  /* A line of source with the name in it marked. */
+  /* Returns a line of source with the name marked. */
   function code(text, name) {
     const parts = make("code");
     const at = new RegExp(`(?<![\\w])${name.replace(/[^\w]/g, "\\$&")}(?![\\w])`, "g");
@@ -203,7 +203,7 @@
     return parts;
   }
 
-  /* --- calls, two levels each way, as a drawing and in words --- */
+  /* --- calls, two levels in each direction, as a drawing and in words --- */
 
   const NS = "http://www.w3.org/2000/svg";
   function shape(tag, attributes = {}, ...inside) {
@@ -226,7 +226,7 @@
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
     const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
-    /* Who calls through an object whose type is not read is not among the callers: of them no number is told. */
+    /* Calls through an object whose type is not read are not among the callers, so no number of further callers is shown. */
     const unnamed = others || row.used > callers.length ? `${others ? "and" : "perhaps"} others: "Uses" lists every line` : "";
     if (others) told.push('more functions call it than are drawn: "Uses" lists every line');
     else if (unnamed) told.push('functions that are not drawn may call it: "Uses" lists every line');
@@ -235,9 +235,9 @@
     const beyond = (node) => (node.unnamed ? (node.next.length ? "and others: its own uses tell" : "its own uses tell who calls it") : node.more ? `and ${node.more.toLocaleString("en")} more` : "");
     const words = (nodes, side, rest) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
       node.next.length || beyond(node) ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), ...end(beyond(node))) : null)), ...end(rest));
-    requestAnimationFrame(() => { // what was asked about is in the middle
+    requestAnimationFrame(() => { // puts the definition asked about in the middle
       const drawn = body.querySelector(".drawn"), own = body.querySelector("rect.own");
-      if (drawn?.scrollWidth > 1.5 * drawn?.clientWidth) body.querySelector(".in-words").open = true; // a phone has the middle of it alone
+      if (drawn?.scrollWidth > 1.5 * drawn?.clientWidth) body.querySelector(".in-words").open = true; // a phone shows only the middle
       if (drawn) drawn.scrollTo(own.x.baseVal.value - (drawn.clientWidth - WIDE) / 2, own.y.baseVal.value - (drawn.clientHeight - HIGH) / 2);
     });
     return [
@@ -302,7 +302,7 @@
     return link ? shape("a", { href: link }, ...drawn) : shape("g", {}, ...drawn);
   }
 
-  /* --- classes, and what overrides what --- */
+  /* --- classes and overrides --- */
 
   async function classes(row) {
     const up = async (node, level) => {
@@ -326,7 +326,7 @@
       make("li", {}, "by name: what is declared override in a class that inherits from this one; parameters are not compared"))];
   }
 
-  /* --- a name in the source that is no link: what is called so in this file, and a search --- */
+  /* --- a name in the source without a link: the things with that name in this file, and a search --- */
 
   const OWN_WORDS = new Set("auto bool char double float int long short signed unsigned void".split(" "));
   const MANY = 10;
@@ -343,9 +343,9 @@
     }
     return null;
   }
-  const ABOVE = 60; // lines in which the object of a member is looked for
+  const ABOVE = 60; // lines in which the object of a member is searched
   const NO_TYPES = /^\s*(?:return|else|delete|new|throw|case|goto|using)\b/;
-  /* The line above that seems to declare what a member is of, else the name itself: `T op;`, by the text; null where none does. */
+  /* Returns the line above that seems to declare the object of a member, or else the name itself (`T op;`); null if there is none. Only the text decides. */
   function objectOf(range, word) {
     const li = range.startContainer.parentElement.closest("#code ol.c > li"), before = doc.createRange();
     before.setStart(li, 0);
@@ -360,13 +360,13 @@
     }
     return null;
   }
-  /* What a card says of the name at a point, and where that stands; null where no name is. `defined` draws a definition. */
+  /* Returns the card for the name at a point, and the name's position; null if there is no name. `defined` draws a definition. */
   ptx.nameAt = (x, y, rows, defined) => {
     const { word, box, range } = wordAt(x, y) || {};
     if (!word || OWN_WORDS.has(word)) return null;
-    const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // a class, not its constructors
+    const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // the class, not its constructors
     const whole = new Set(called.filter((row) => row[5]).map((row) => row[1]));
-    const own = called.filter((row) => row[5] || !whole.has(row[1])); // of what is defined here no declaration
+    const own = called.filter((row) => row[5] || !whole.has(row[1])); // no declaration of a name that is defined here
     const told = own.length > 1 ? `${own.length} things of this file have this name: which is meant here is not known`
       : own.length ? "of this file only this has the name, and only the name speaks for it" : `nothing of this file is known as ${word}`;
     const search = make("button", { type: "button" }, `search for ${word}`);
