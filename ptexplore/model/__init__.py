@@ -1,1 +1,1 @@
-"""The frozen, typed records that stages exchange; nothing here computes, reads files or imports ours."""
+"""The frozen, typed records that stages exchange. Nothing here reads files, or imports from other rooms."""
