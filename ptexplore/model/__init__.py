@@ -1,1 +1,1 @@
-"""The frozen, typed records that stages exchange. Nothing here reads files, or imports from other rooms."""
+"""The frozen, typed records that stages exchange. This package reads no files and imports from no other room."""

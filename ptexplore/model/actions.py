@@ -110,15 +110,15 @@ class UseSmallerTensors(Action, frozen=True):
 
 
 class RunAlone(Action, frozen=True):
-    """Run it without ptexplore, to see whether it raises there too."""
+    """Run the code without ptexplore, to see whether it raises there too."""
 
 
 class RunAloneOrOtherwise(Action, frozen=True):
-    """Run it without ptexplore, or give it other values."""
+    """Run the code without ptexplore, or give it other values."""
 
 
 class RunAloneToEnd(Action, frozen=True):
-    """Run it without ptexplore, to see whether its process ends there too."""
+    """Run the code without ptexplore, to see whether its process ends there too."""
 
 
 class ImportFaster(Action, frozen=True):

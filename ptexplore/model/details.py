@@ -211,7 +211,7 @@ class CallsFirst(Begins, frozen=True):
 
 
 class CallsOthers(Detail, frozen=True):
-    """One kernel for all keys, which calls other operators."""
+    """One kernel for all keys; it calls other operators."""
 
 
 class Runs(Detail, frozen=True):
@@ -263,7 +263,7 @@ class HighestOfUnread(Detail, frozen=True):
 
 
 class OneForAllKeys(Detail, frozen=True):
-    """One kernel for all keys (CompositeImplicitAutograd), which calls no other operator here."""
+    """One kernel for all keys (CompositeImplicitAutograd); it calls no other operator here."""
 
 
 class OneForAnyBackend(Detail, frozen=True):
@@ -506,15 +506,15 @@ class NodeNotRun(Detail, frozen=True):
 
 
 class GradientTaken(Detail, frozen=True):
-    """Its gradient is taken, because you asked for it."""
+    """The node's gradient is taken, because you asked for it."""
 
 
 class LeadsNowhere(Detail, frozen=True):
-    """No input that you asked for is behind it."""
+    """The node does not lead to any input that you asked for."""
 
 
 class ErrorFirst(Detail, frozen=True):
-    """An error came before it."""
+    """An error came before the node ran."""
 
 
 class AutogradFunction(Detail, frozen=True):

@@ -152,7 +152,7 @@ class RaisedThere(EndingRemark, frozen=True):
 
 
 class YourCode(EndingRemark, frozen=True):
-    """The innermost of your functions that another interpreter ran."""
+    """The innermost of your functions, run by another interpreter."""
 
     function: str
 
@@ -442,7 +442,7 @@ class ANode(EndingRemark, frozen=True):
 
 
 class NodeInsideOf(EndingRemark, frozen=True):
-    """The node inside another node, which saves nothing itself."""
+    """The inner node of a node that saves nothing itself."""
 
     node: EndingRemark | str
 
@@ -528,13 +528,13 @@ class UsedFurtherBy(EndingRemark, frozen=True):
 
 
 class HeldBy(EndingRemark, frozen=True):
-    """The names in your program that hold its results."""
+    """The names in your program that hold the node's results."""
 
     names: tuple[str, ...]
 
 
 class LedToBy(EndingRemark, frozen=True):
-    """The names in your program that lead, or led, to its results."""
+    """The names in your program that lead, or led, to the node's results."""
 
     names: tuple[str, ...]
 

@@ -85,7 +85,7 @@ def unrolled(call: Unrolling[Made]) -> Made:
 
 
 def each(calls: Iterable[Unrolling[Made]]) -> Unrolling[tuple[Made, ...]]:
-    """Runs these calls one after the other and returns their values."""
+    """Runs the calls in order and returns their values."""
     made: list[Made] = []
     for call in calls:
         returned: Made = yield call

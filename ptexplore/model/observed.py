@@ -277,7 +277,7 @@ class Printed(Recorded, frozen=True):
 
 
 class Remark(Recorded, frozen=True):
-    """What a recorder reports besides its observations: what it cut, what differed."""
+    """A remark of a recorder about its observations: a cut, a difference."""
 
     told: AnyReason  # the content
 
@@ -609,7 +609,7 @@ RecordT = TypeVar("RecordT", bound=AnyRecord)
 
 
 class Observation(Struct, frozen=True):
-    """What one recorder saw."""
+    """An observation of one recorder."""
 
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
     kind: str  # the kind of observation
@@ -637,7 +637,7 @@ class Observation(Struct, frozen=True):
 
 
 class SavedObservation(Struct, frozen=True):
-    """What one recorder saw, as JSON has it."""
+    """An observation of one recorder, as JSON has it."""
 
     id: int  # unique in its session
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …

@@ -100,7 +100,7 @@ class TraceOptions:
 
 
 class Excluded(NamedTuple):
-    """Two options that exclude each other, and the reason."""
+    """A pair of options that exclude each other, and the reason."""
 
     first: str
     second: str

@@ -328,7 +328,7 @@ class NoDefinition(OfNamed, frozen=True):
 
 
 class LeftOut(OfNamed, frozen=True):
-    """The tree defines it only where this build leaves it out."""
+    """The tree defines the name only in code that this build leaves out."""
 
     tree: str
 
@@ -354,7 +354,7 @@ class DefinedElsewhere(PlaceReason, frozen=True):
 
 
 class FileDefinesNone(OfNamed, frozen=True):
-    """The file that registers it does not define it."""
+    """The file of the registration does not define the name."""
 
     path: str
 

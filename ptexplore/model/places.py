@@ -84,7 +84,7 @@ class Checkout:
     name: str
     kind: Literal["git", "archive", "folder"]
     root: str
-    origin: str  # what it was fetched from, as you gave it
+    origin: str  # the origin that you gave to fetch
     project: str = "pytorch"
     ref: str | None = None
     commit: str | None = None

@@ -1,4 +1,4 @@
-"""The recorders: what each one sees, its kinds of observations, and what a trace lacks if it fails.
+"""The recorders: their observations, their requirements, and the loss for a trace if one fails.
 
 Each recorder is a row of `RECORDERS`. `capture/trace.py` reads a recorder's messages according to this row,
 docs/json.md lists the rows, and `probe/recorders.py` has the function of each recorder that runs in a child of its own.

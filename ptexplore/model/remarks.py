@@ -95,7 +95,7 @@ class LastLevel(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class OverridesOther(AnswerRemark):
-    """A function overrides another one, so calls of that one may run it."""
+    """The function overrides another function; calls of the other function may run it."""
 
     name: str
     base: str

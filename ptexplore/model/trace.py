@@ -1,4 +1,4 @@
-"""The records of a trace: the session (what was observed), and the trace with its hops (what is concluded).
+"""The records of a trace: a session with its observations, and the trace with the hops that follow from them.
 
 These records are also the schema of saved traces. `saved/` reads and writes them. `scripts/json-docs` makes the tables
 of docs/json.md from the docstrings and comments in this file.
@@ -63,7 +63,7 @@ class FirstCall:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """Which passes recorded the expression, and which of its calls they saw."""
+    """The passes that recorded the expression, and the call of the expression that they saw."""
 
     ops: bool = False  # operators, recorded by torch.profiler
     frames: bool = False  # Python functions inside torch
@@ -103,7 +103,7 @@ class SessionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Session(SessionFacts):
-    """One capture: what the recorders saw, before anything is concluded from it."""
+    """One capture: the observations of all recorders, without conclusions."""
 
     observations: tuple[Observation, ...]  # what the recorders saw
 
@@ -404,7 +404,7 @@ class UntoldArgument:
 
 @dataclass(frozen=True, slots=True)
 class CauseCase:
-    """One possible cause of an error: how you recognise it, and how to fix it."""
+    """A possible cause of an error, with its sign and its fix."""
 
     sign: str  # what your program contains or does in this case
     remedy: str  # how to fix it in this case
@@ -568,7 +568,7 @@ NestedT = TypeVar("NestedT", bound=Nested)
 
 
 def walk(nodes: Iterable[NestedT]) -> Iterator[NestedT]:
-    """Yield every node of these trees, each caller before what it calls. Not recursive, since stacks can be deep."""
+    """Yields every node of these trees, callers first. Not recursive, since stacks can be deep."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()

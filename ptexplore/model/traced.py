@@ -1,4 +1,7 @@
-"""What can be traced, and how its traces differ. Code that shows a trace asks these records, not the stored trace."""
+"""The kinds of things that can be traced, and how their traces differ.
+
+Code that shows a trace asks these records for the difference, and does not look at how the trace is stored.
+"""
 
 from __future__ import annotations
 
