@@ -248,7 +248,7 @@ def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
 
 
 def _entry(context: Context, operator: Operator) -> SourceRef:
-    """`at::_ops::X::call`, which C++ and the Python binding call; boxed callers go past it."""
+    """Returns the place of `at::_ops::X::call`, which C++ and Python bindings call. Boxed calls go past it."""
     if operator.call_path is None or operator.call_line is None:
         return unknown(NoOpsFunction())
     return in_runtime(context.tree, operator.call_path, operator.call_line)

@@ -146,7 +146,7 @@ class Seen:
 
     @cached_property
     def python(self) -> set[NativeFrame]:
-        """The Python functions of torch and of your own that called something whose source is open."""
+        """The Python functions of torch, and yours, that called something outside of libraries without source."""
         calling: set[NativeFrame] = set()
         for frame in reversed(self.part.frames):
             if frame.parent is not None and (frame in calling or not frame.function.closed):
@@ -170,7 +170,7 @@ class Seen:
             hop = replace(hop, source=source, operator=replace(hop.operator, entry=frame.function.shown))
         if hop.operator is not None and hop.operator.entry is None and frame.function.landmark.kind == "entry":
             hop = replace(hop, operator=replace(hop.operator, entry=frame.function.name.qualified))
-        is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not the function that all boxed calls go through
+        is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # else it is Dispatcher::callBoxed
         is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))
         changed = replace(
             hop,
@@ -223,7 +223,7 @@ class Seen:
             frame.own,
             frame.tail,
             returned=returned,
-            unit=function.unit if ANONYMOUS in function.demangled else "",  # for other local symbols the file may be wrong
+            unit=function.unit if ANONYMOUS in function.demangled else "",  # else the file may be wrong
             alike=alike,
             folded=frame.jumper in alike and frame.jumper in function.jumpers,
         )
