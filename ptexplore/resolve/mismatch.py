@@ -207,8 +207,9 @@ def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
 
 
 def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    """The first tensor of the list that is not an empty vector is compared with a later tensor, in every other
-    dimension.
+    """The first tensor of the list that is not an empty vector is compared with a later tensor.
+
+    All dimensions except the concatenated one must be equal.
     """
     lists = [(name, tensor) for name, tensor in given if "[" in name and list(tensor.sizes) != [0]]
     if not lists:

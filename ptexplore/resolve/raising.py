@@ -562,8 +562,7 @@ def _with_stack(
 
 
 def _holding(inside: Claim, made: tuple[Claim, ...], after: str = "") -> Unrolling[Claim]:
-    """Returns a claim with the functions of the C++ stack inside, if none of its later keys is known to be on the
-    stack.
+    """Returns a claim with the functions of the C++ stack inside; none of its later keys is known to be on the stack.
 
     Code in an operator call runs in its first kernel, which may have no frame. Then the next key of this kernel is not
     known: it may have been reached by the functions on the stack, or not at all. `after`: the key before it.

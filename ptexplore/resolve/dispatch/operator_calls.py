@@ -229,8 +229,9 @@ def _added(context: Context) -> list[Operator]:
 
 
 def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
-    """Returns an operator's claim with its full name, its entry point and the catalogue's facts. `reason`: for the
-    name.
+    """Returns an operator's claim with its full name, its entry point and the facts in the catalogue.
+
+    `reason` says how the full name is known.
     """
     operator = context.store.operator(full)
     if operator is None:

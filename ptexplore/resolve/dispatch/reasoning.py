@@ -353,10 +353,10 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 
 
 def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:
-    """Yields the lookups of a call: follows table and redispatches until a kernel ends the call, or the next key is
-    unknown.
+    """Yields the lookups of a call.
 
-    `doubt` are keys that may also be in the set. The walk ends if they would decide the next key.
+    Follows table and redispatches until a kernel ends the call, or until the next key is not known. `doubt` are keys
+    that may also be in the set. The walk ends if they would decide the next key.
     """
     op = claim.hop.op or ""
     schema = claim.hop.operator.schema if claim.hop.operator is not None else ""

@@ -55,8 +55,9 @@ def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
 def _step(
     frame: NativeFrame, around: ChainStep | None, entry: str | None, keys: KeySets, outermost: list[ChainStep]
 ) -> ChainStep | None:
-    """Returns the step that begins at a boundary. If the boundary has the same set as the step around it, returns that
-    step.
+    """Returns the step that begins at a boundary.
+
+    If the boundary has the same set as the step around it, returns that step.
     """
     given, register = _set(frame)
     kernel = frame.function.landmark.kernel

@@ -203,10 +203,10 @@ def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
 
 
 def later(parent: Branch, first: Branch | None, second: Branch) -> Branch:
-    """Returns the branch that is later below a parent, including what contains it; if they are not comparable, the
-    second.
+    """Returns which of two branches below a parent comes later, with everything around it below the parent.
 
-    A branch without a frame has the place of its claim, although later calls may be in a frame before it.
+    If the order is not known, returns the second. A branch without a frame has the place of its claim, although later
+    calls may be in a frame before it.
     """
     if first is None:
         return second
@@ -475,12 +475,11 @@ class Conclusions:
         before: Mapping[int, int],
         around: Claim | None,
     ) -> Unrolling[Draft]:
-        """Returns the key hop around a boundary's frame, with its kernel inside. Removes a confirmed prediction from
-        `left`.
+        """Returns the key hop around a boundary's frame, with its kernel inside.
 
-        `before` has, by the identity of a predicted key, the identity of the key predicted before it. `around` is the
-        prediction of the step that made this dispatch. If these differ, the predicted reason does not apply to this
-        key.
+        Removes a confirmed prediction from `left`. `before` has, by the identity of a predicted key, the identity of
+        the key predicted before it. `around` is the prediction of the step that made this dispatch. If these differ,
+        the predicted reason does not apply to this key.
         """
         op = (self.seen.operator_named(step.entry) if step.entry else None) or call.hop.op or ""
         at = next((n for n, (key, _) in enumerate(expected) if key.hop.name == step.key), None)
@@ -610,10 +609,10 @@ class Conclusions:
         return draft.branch
 
     def _wrapper(self, draft: Draft, parent: Branch) -> list[Branch] | None:
-        """Returns the first free frame near a binding's place whose type names the binding, and that called no
-        operator.
+        """Returns the first free frame near a binding's place whose type names the binding.
 
-        This is how a comparison that returns NotImplemented looks: nothing that the binding called has an event.
+        The frame must not have called an operator. This is how a comparison that returns NotImplemented looks: nothing
+        that the binding called has an event.
         """
         name = draft.claim.hop.name.rpartition("::")[2]
         if draft.claim.hop.kind != "binding" or draft.children:

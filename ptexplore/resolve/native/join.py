@@ -491,7 +491,7 @@ def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
 def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
     """Returns the frame of each claim that has one, by the claim's identity. `frames` are in order of entry.
 
-    Names, order and nesting must be equal. If the claim does not know its overload, only the frame's has it.
+    Names, order and nesting must be equal. If a claim does not know its overload, overloads are not compared.
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
@@ -520,11 +520,11 @@ def _launches(
     aligned: Mapping[int, NativeFrame],
     calls: Container[int],
 ) -> dict[int, NativeFrame]:
-    """Returns the frames of launches by the launch's identity: in order, within each operator call or node with a
-    frame.
+    """Returns the frames of launches by the launch's identity.
 
-    Only if this call used a function of the device's runtime as often as the profiler recorded launches by it:
-    otherwise the launches cannot be matched. `calls` are the numbers of the frames of operators and nodes.
+    Launches are matched in order, within each operator call or node that has a frame. This call must have used a
+    function of the device's runtime as often as the profiler recorded launches by it: otherwise the launches cannot be
+    matched. `calls` are the numbers of the frames of operators and nodes.
     """
     around = {child.identity: claim for claim in walk(claims) for child in claim.children}
     mine: dict[tuple[int | None, Matchable], list[Claim]] = {}

@@ -45,10 +45,10 @@ class LambdaOffsets:
 
 
 def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
-    """Returns the function around a lambda, and the way to the lambda: parameters and number of each lambda from
-    outside in.
+    """Returns the function around a lambda, and the way from the function to the lambda.
 
-    The function is None if there is none. The way is None if it contains anything but lambdas.
+    The way has the number of parameters and the number of each lambda, from outside in. The function is None if there
+    is none. The way is None if it contains anything but lambdas.
     """
     first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
     is_function = first > 0 and name.parts[first - 1].parameters is not None

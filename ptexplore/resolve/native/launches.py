@@ -23,8 +23,9 @@ _COMPILED = Linkage(library="libtorch_cuda.so")  # kernels are in a library of t
 
 
 def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Give each launch the definition of its kernel. Add a finding for devices that were used without recorded
-    launches.
+    """Give each launch the definition of its kernel.
+
+    Adds a finding for devices that were used and whose launches were not recorded.
     """
     told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
     idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}

@@ -111,8 +111,9 @@ class Seen:
         return named
 
     def inside(self, region: NativeFrame, name: str, taken: Set[NativeFrame]) -> NativeFrame | None:
-        """Returns the first frame with this name inside `region`, outside of inner operators and not in `taken`; or
-        None.
+        """Returns the first frame with this name inside `region`, or None.
+
+        Frames inside an inner operator and frames in `taken` are skipped.
         """
         owner = region.number if _owns(region) else self._owners[region.number]
         for frame in self._by_name.get(name, []):
@@ -162,8 +163,9 @@ class Seen:
         return tuple(dict.fromkeys((*claim.hop.evidence, self.part.calls.observation)))
 
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
-        """Returns the claim with the facts from its frame, and the source of the function that ran, if that is better
-        known.
+        """Returns the claim with the facts from its frame.
+
+        The source becomes that of the function that ran, if this source is known at least as well.
         """
         hop, source = claim.hop, self.sources[frame.number]
         if hop.operator is not None and frame.function.landmark.kind == "boxed-call":

@@ -97,10 +97,10 @@ class Lookup:
 
     @remembered
     def function(self, symbol: str, parameters: tuple[str, ...] | None = None) -> SourceRef:
-        """Returns the definition of a qualified name: in generated C++ if it is there, else in the first source with
-        one.
+        """Returns the definition of a qualified name.
 
-        `parameters` are the types of the wanted overload, if they are known.
+        Generated C++ is searched first, then the sources in order. `parameters` are the types of the wanted overload,
+        if they are known.
         """
         generated = self.store.definition(symbol)
         if generated is not None:
@@ -133,8 +133,9 @@ class Lookup:
         return self.function(symbol, self.parameters(symbol, caller) if self.sources else None)
 
     def parameters(self, symbol: str, caller: Caller | None) -> tuple[str, ...] | None:
-        """Returns a function's parameter types: from its only declaration, else from the wrapper that calls it, else
-        None.
+        """Returns a function's parameter types, or None.
+
+        They come from its only declaration, else from the wrapper that calls it.
         """
         declared = self.declaration(symbol, caller)
         if declared is not None and declared.path is not None and declared.line is not None:
@@ -161,8 +162,9 @@ class Lookup:
         return recorded(self.tree, entry.path, entry.line, False, self._unconfirmed(entry, registration))
 
     def fallback(self, entry: TableEntry, key: str) -> Registered | None:
-        """Returns the m.fallback of a key, or the registration behind an entry that none of the operator's records
-        explains.
+        """Returns the m.fallback of a key, or another registration behind an entry.
+
+        For entries that none of the operator's own records explains.
         """
         if entry.path is None or entry.line is None:
             return None
