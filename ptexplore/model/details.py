@@ -531,7 +531,7 @@ class ErrorLeft(Detail, frozen=True):
 
 
 class HandedErrorLeft(Detail, frozen=True):
-    """An error propagated out of here that a later error stands for."""
+    """An error propagated out of here; the final error only passes it on."""
 
 
 class KilledHere(Detail, frozen=True):

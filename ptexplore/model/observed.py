@@ -93,16 +93,16 @@ class Event(Recorded, frozen=True, omit_defaults=True):
     type: str  # op, node, engine, user, script, launch, frame, builtin, callback, sets, call; cut: frames end here
     thread: Count  # 0 is the thread that ran the expression
     phase: Phase  # whether it ran in forward or in backward
-    name: str | None = None  # for an `op`, `node`, `engine`, `user`, `script` or `launch`
+    name: str | None = None  # for an `op`, `node`, `engine`, `user`, `script` or `launch`: its name
     overload: str | None = None  # for an `op`, if torch records overloads
-    inputs: tuple[RecordedInput, ...] = ()  # for an `op`
+    inputs: tuple[RecordedInput, ...] = ()  # for an `op`: its inputs
     read: tuple[tuple[Count, ...], ...] = ()  # for a program's `op`: by input, the key sets read before calls
     sequence: int | None = None  # for an `op`, `node` or `engine`: autograd's number; threads are 2**40 apart
     through: str | None = None  # for a `launch`: the function of the device's runtime, if recorded
     took: Count | None = None  # for a `launch`: nanoseconds on the device; null in a program: the calls have the times
-    file: str | None = None  # for a `frame`
+    file: str | None = None  # for a `frame`: its file
     line: Count | None = None  # for a `frame`: the line of its `def`
-    function: str | None = None  # for a `frame`
+    function: str | None = None  # for a `frame`: its name
     caller_line: int | None = None  # for a `frame`: the line that called it
     resumed: bool = False  # for a `frame`: a generator or coroutine that ran before continues here
     guards: bool = False  # for a `frame`, `sets` or `op`: the function around it names a guard that changes sets unseen
@@ -114,7 +114,7 @@ class Event(Recorded, frozen=True, omit_defaults=True):
     transforms: tuple[Transform, ...] = ()  # for a `builtin` or `sets`: the active transforms, outermost first
     owner: HeldTensor | None = field(default=None, name="self")  # for a `builtin` that is a tensor's method: the tensor
     tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # with transforms, or if Python dispatches: the caller's tensors
-    module: ModuleCalled | None = None  # for a `frame` of nn.Module.__call__
+    module: ModuleCalled | None = None  # only for a `frame` of nn.Module.__call__
     by_c: bool = False  # for a `frame` or `sets`: C++ called the frame with thread-local sets that end with it
     raised: bool = False  # for a `builtin`: an exception left it
     error: CaughtError | None = None  # for an `op`: the last error created in it, outside of the operators inside it
@@ -339,7 +339,7 @@ class SteppedCalls(Recorded, frozen=True):
     cut: AnyReason | None = None  # why the lists end early
     warm_ups: int | None = None  # how many runs at full speed came before
     stepped: Count | None = None  # instructions that were stepped, with those of the profile function
-    seconds: float | None = None  # the duration of stepping
+    seconds: float | None = None  # how long stepping took
     beyond: Beyond | None = None  # for an operator call that you did not ask for: why it was not stepped to its end
     threads: int = 1  # the number of threads that torch used
     codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python functions, with their code
@@ -405,14 +405,14 @@ class UnusedInput(Struct, frozen=True):
     index: Count  # the index of the input, from 0
     count: Count  # the number of inputs
     tensor: str  # the tensor in words
-    situation: Literal["beside", "detached", "elsewhere"]  # how it relates to the outputs
+    situation: Literal["beside", "detached", "elsewhere"]  # a result of a shared leaf, in a leaf's memory, or neither
     node: str = ""  # if it is a result: the node that produced it
     leaves: tuple[str, ...] = ()  # the first leaves that the outputs come from, in words
     further: Count = 0  # the number of further leaves
 
 
 class FailedGetter(Struct, frozen=True):
-    """An attribute whose getter raised, so that Python asked the class's `__getattr__`, which does not have it."""
+    """An attribute whose getter raised. Python then asked the class's `__getattr__`, which does not have it."""
 
     owner: str  # the name of the class
     name: str  # the name of the attribute

@@ -28,9 +28,9 @@ class CallPath(Struct, frozen=True):
     kind: PathKind  # a function of `torch` or of the `user`, a `module`, a `builtin`, `imports`, a `thread`
     name: str  # the qualified name; for a module the name in the outermost module, for a builtin the name in Python
     calls: Count  # the number of calls; for `imports` the number of modules
-    time: Nanoseconds  # from entry to exit, over all calls
+    time: Nanoseconds  # nanoseconds from entry to exit, over all calls
     inside: Nanoseconds = 0  # the part of `time` that also counts for an operator, or a node, that called Python
-    recording: Nanoseconds = 0  # the part of `time` that recording took, about, without the paths that follow: sampled
+    recording: Nanoseconds = 0  # the part of `time` that recording took, sampled; without the paths that follow
     parent: Count | None = None  # the number of the path before this one
     line: Count | None = None  # the line in the caller, if it is in the file of the path before this one
     file: str | None = None  # the file of the function, or of the module's forward
@@ -43,7 +43,7 @@ class CallPath(Struct, frozen=True):
 
 
 class LocalSets(Struct, frozen=True):
-    """The thread-local dispatch key sets at some of the calls, as they were read there."""
+    """A pair of thread-local dispatch key sets at calls, as it was read there."""
 
     include: Count  # the include set as a number
     exclude: Count  # the exclude set as a number
@@ -93,11 +93,11 @@ class OperatorCalls(Struct, frozen=True):
     route: Count  # the number of the route
     shape: Count  # which of the kind's sizes
     calls: Count  # the number of calls
-    time: Nanoseconds  # from entry to exit, over all calls, without imports during them
+    time: Nanoseconds  # nanoseconds from entry to exit, over all calls, without imports during them
     python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
     saved: Count = 0  # bytes that they saved for backward; each storage is counted once
     recorded: Count | None = None  # for nodes of backward: the number of the calls that recorded them
-    device: tuple[Nanoseconds, ...] = ()  # for each launch in such a call, in order: time on the device, over all calls
+    device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
 
 
 class StepBudget(Struct, frozen=True):
@@ -133,9 +133,9 @@ class Program(Struct, frozen=True):
     calls: tuple[OperatorCalls, ...]  # how often each route was taken, from which path
     order: str  # the order of calls, packed: row numbers of `calls` from 1; 0 ends what Python ran inside a call
     ordered: Count  # how many numbers `order` has
-    wall: Nanoseconds  # the duration of the recorded run, without waiting for stepped calls
-    overhead: Nanoseconds  # about how much of `wall` recording took
-    processor: Nanoseconds = 0  # CPU time of all its threads together; 0: not known
+    wall: Nanoseconds  # nanoseconds that the recorded run took, without waiting for stepped calls
+    overhead: Nanoseconds  # about how many nanoseconds of `wall` recording took
+    processor: Nanoseconds = 0  # CPU time of all its threads together, in nanoseconds; 0: not known
     threads: Count = 0  # how many threads torch used at the end; 0: not known
     folding: Nanoseconds = 0  # the part of `overhead` that no path's time includes: folding of observations
     backwards: Count = 0  # how many times backward was called

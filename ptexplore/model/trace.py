@@ -142,7 +142,7 @@ class Dispatch:
     unread: tuple[str, ...] = ()  # the arguments whose key sets are not known
     unread_why: AnyReason | None = None  # why these key sets are not known
     assumed: tuple[str, ...] = ()  # the arguments that were not read: their key sets follow from device and layout
-    wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: the key sets inside it, outermost first
+    wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: key sets of wrapped tensors, outermost first
     transforms: tuple[TransformLayer, ...] = ()  # the active function transforms, outermost first
 
 
@@ -240,7 +240,7 @@ class LoopRef:
 class StubKernelRef:
     """A kernel behind a dispatch stub."""
 
-    cpu_capability: str | None = None  # the CPU capability, if the kernel is compiled once for each of them
+    cpu_capability: str | None = None  # a sentence, set if the kernel is compiled once for each CPU capability
     loops: tuple[LoopRef, ...] = ()  # the loops over elements in the kernel's text
     condition: SourceRef | None = None  # for a predicted kernel: the innermost condition around the stub's call
 
@@ -521,23 +521,23 @@ class HopFacts:
     thread: int = 0  # 0 is the thread that ran the expression
     op: str | None = None  # the operator with its overload: `aten::add.Tensor`
     key: str | None = None  # the dispatch key
-    dispatch: Dispatch | None = None  # for a `key`: why this key was taken
+    dispatch: Dispatch | None = None  # only for a `key`: why this key was taken
     registration: SourceRef | None = None  # the place where the kernel is registered
     declaration: SourceRef | None = None  # the place where a header or a YAML file declares it
-    derivative: DerivativeRef | None = None  # for an operator or a node with an entry in derivatives.yaml
-    operator: OperatorRef | None = None  # for an `op` with a known schema
-    binding: BindingRef | None = None  # for a `binding`
-    python: PythonCall | None = None  # for a `python` frame
-    module: ModuleRef | None = None  # for a `python` frame of nn.Module.__call__
-    kernel: KernelRef | None = None  # for a `kernel`
-    stub: StubRef | None = None  # for a `stub`
-    stub_kernel: StubKernelRef | None = None  # for a kernel behind a stub (`native`)
-    node: NodeRef | None = None  # for a `node`
+    derivative: DerivativeRef | None = None  # only for an operator or node with an entry in derivatives.yaml
+    operator: OperatorRef | None = None  # only for an `op` with a known schema
+    binding: BindingRef | None = None  # only for a `binding`
+    python: PythonCall | None = None  # only for a `python` frame
+    module: ModuleRef | None = None  # only for a `python` frame of nn.Module.__call__
+    kernel: KernelRef | None = None  # only for a `kernel`
+    stub: StubRef | None = None  # only for a `stub`
+    stub_kernel: StubKernelRef | None = None  # only for a kernel behind a stub (`native`)
+    node: NodeRef | None = None  # only for a `node`
     not_taken: tuple[CallNotTaken, ...] = ()  # stubs that its text names and that, as the native pass saw, did not run
-    native: NativeCall | None = None  # for every hop that the native pass saw
-    library: LibraryEntry | None = None  # for a call into oneDNN or MKL that the library reported
-    launch: LaunchRef | None = None  # for a `launch`
-    caught: HopError | None = None  # for an `op` or `binding`: an error inside it that was caught
+    native: NativeCall | None = None  # only for hops that the native pass saw
+    library: LibraryEntry | None = None  # only for a call into oneDNN or MKL that the library reported
+    launch: LaunchRef | None = None  # only for a `launch`
+    caught: HopError | None = None  # only for an `op` or `binding`: an error inside it that was caught
     why: tuple[AnyReason, ...] = ()  # the reasons for this hop
     evidence: tuple[int, ...] = ()  # ids of the observations that support this hop
     notes: tuple[str, ...] = ()  # the stops of tours about this place or operator: `dispatcher#redispatch`
@@ -598,7 +598,7 @@ class TrailFacts:
     findings: tuple[Finding, ...]  # facts that the hops do not show
     generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: its generator
     ending: Ending | None = field(default=None, kw_only=True)  # how the run ended, if not normally
-    program: Program | None = field(default=None, kw_only=True)  # for a script or block: what ran, with routes' hops
+    program: Program | None = field(default=None, kw_only=True)  # for a program: what ran, with hops by route
 
     @property
     def traced(self) -> Traced:

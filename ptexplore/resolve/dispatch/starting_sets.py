@@ -192,11 +192,11 @@ class KnownTensors:
     by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position where it is valid, observation
     inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass that by_impl's addresses are from
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
-    made: Mapping[str, int]  # by key that views inherit: from which position an unread tensor may have it
+    made: Mapping[str, int]  # by key that views inherit: from this position on, an unread tensor may have it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
     inside: Mapping[int, Surroundings]  # for events of the base tree inside operators
     generators: bool = False  # whether an operator may have been given a Generator
-    inference: int | None = None  # the position after which a tensor may have been made in inference mode
+    inference: int | None = None  # from this position on, a tensor may have been made in inference mode
     owners: Mapping[int, Sequence[Owner]] = field(default_factory=dict)  # by event of the base tree, innermost first
     held_around: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by event: tensors of the events around it
     nothing_read: bool = False  # whether no tensor was read

@@ -491,7 +491,7 @@ def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
 def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
     """Returns the frame of each claim that has one, by the claim's identity. `frames` are in order of entry.
 
-    Names, order and nesting must be equal. If a claim does not know its overload, overloads are not compared.
+    Names, order and nesting must be equal. If any claim does not know its overload, overloads are not compared.
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
