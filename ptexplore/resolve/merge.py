@@ -115,7 +115,7 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
                 # The sets stay in a frame. If C++ called Python, C++ may set others after Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
-            if event.type == "callback":  # it has no sets of its own
+            if event.type == "callback":  # the sets go on as if it were not there
                 children, sets = yield claims_in(event.event, sets, by_python)
                 claims += (replace(child, by_callback=True) for child in children)
                 continue

@@ -1,4 +1,4 @@
-"""Concludes where an error was thrown, which hop it left last, and why the dispatcher found no kernel.
+"""Concludes where an error was thrown, the innermost hop that it left, and why the dispatcher found no kernel.
 
 An error leaves a function, a call or a claim if it propagates out of it. Sources: c10/util/Exception.h keeps the
 throwing line in each error. OperatorEntry::reportError of aten/src/ATen/core/dispatch/OperatorEntry.cpp writes the
@@ -673,7 +673,8 @@ def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Unrolling[tuple[Claim, ...]]:
     """Returns the claims of an operator or a kernel that were reached, if `steps` further keys were reached.
 
-    `names` are the functions on the C++ stack inside the operator that was left last; None for the operators around it.
+    `names` are the functions on the C++ stack inside the innermost operator that the error left; None for the operators
+    around it.
     """
     last = steps == 0 and names is not None
     entered: list[Claim] = []
