@@ -452,8 +452,8 @@ class RaisedError(Recorded, frozen=True):
 class ThrownError(Recorded, frozen=True):
     """The place where C++ threw an error. torch keeps this place with most errors.
 
-    For an expression, a run for this purpose finds it. If torch keeps no line with an error, that run sees which
-    function called one that raises (`by`).
+    For an expression, an additional run finds it. If torch keeps no line with an error, that run sees which function
+    called one that raises (`by`).
     """
 
     message: str  # the error's message
@@ -490,7 +490,7 @@ class TensorWrite(Struct, frozen=True):
 class SavedTensorWrites(Recorded, frozen=True):
     """A tensor that was written to after a node of the graph had saved it.
 
-    For an expression, a run for this purpose finds it.
+    For an expression, an additional run finds it.
     """
 
     tensor: str  # type and sizes, as in autograd's errors: `torch.FloatTensor [3, 3]`

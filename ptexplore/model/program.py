@@ -31,7 +31,7 @@ class CallPath(Struct, frozen=True):
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls
     inside: Nanoseconds = 0  # the part of `time` that also counts for an operator, or a node, that called Python
     recording: Nanoseconds = 0  # the part of `time` that recording took, sampled; without the paths that follow
-    parent: Count | None = None  # the number of the path before this one
+    parent: Count | None = None  # the index in `paths` of the path before this one
     line: Count | None = None  # the line in the caller, if it is in the file of the path before this one
     file: str | None = None  # the file of the function, or of the module's forward
     first: Count | None = None  # the first line of its code, which is the line of its first decorator if it has one
@@ -62,41 +62,41 @@ class OperatorKind(Struct, frozen=True):
     overload: str | None = None  # for an `op`, if torch records overloads
     counted: bool = False  # for an `op`: autograd gave it a sequence number
     inputs: tuple[RecordedInput, ...] = ()  # for an `op`: the inputs of the first such call
-    inside: tuple[tuple[int, int | None], ...] = ()  # the calls in it: each one's kind (-1: Python ran), and an offset
-    # The offset: the call's sequence number minus the sequence number of the innermost counted call around it.
+    inside: tuple[tuple[int, int | None], ...] = ()  # the calls in it: index in `kinds` (-1: Python ran), and an offset
+    # The offset: the call's sequence number minus that of the innermost counted call around it; null without one.
     sizes: tuple[tuple[tuple[int, ...], ...], ...] = ()  # the different sizes of its tensors, in the order seen
 
 
 class OperatorRoute(Struct, frozen=True):
     """One way to an operator: its kind, the builtin that Python called, and the thread-local sets."""
 
-    kind: Count  # the number of the kind
-    sets: Count  # the number of the sets
+    kind: Count  # the index in `kinds`
+    sets: Count  # the index in `sets`
     table: str | None = None  # the PyMethodDef table of the builtin; null if operator syntax led to it
     method: str | None = None  # the builtin's name in that table
     guards: bool = False  # without a builtin: the function around it names a guard that changes the sets unseen
-    recorded: Count | None = None  # for a node: the number of the route of the call that recorded it
+    recorded: Count | None = None  # for a node: the index in `routes` of the call that recorded it
     offset: int | None = None  # for a node: which of that call's sequence numbers it has
     observation: Count | None = None  # the first observation in the session that was made from this route
     hops: tuple[Count, ...] = ()  # the ids of the hops that show such a call
     read: tuple[tuple[tuple[Count, ...], ...], ...] = ()  # by operator and input: the key sets that were read
     # They were read before the first call from each path. The operators are those in such a call, the call itself
     # first. A list of tensors has the key sets of all its tensors. Tensors without a Python name were not read.
-    represented: Count | None = None  # the number of the route whose call was stepped: this route, or a similar one
+    represented: Count | None = None  # the index in `routes` of the route whose call was stepped: this or a similar one
     unstepped: AnyReason | None = None  # why no call was stepped, if calls should have been
 
 
 class OperatorCalls(Struct, frozen=True):
     """The calls of one route with the same sizes from one path."""
 
-    path: Count  # the number of the path
-    route: Count  # the number of the route
-    shape: Count  # which of the kind's sizes
+    path: Count  # the index in `paths`
+    route: Count  # the index in `routes`
+    shape: Count  # the index in the kind's `sizes`
     calls: Count  # the number of calls
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls, without imports during them
     python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
     saved: Count = 0  # bytes that they saved for backward; each storage is counted once
-    recorded: Count | None = None  # for nodes of backward: the number of the calls that recorded them
+    recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
     device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
 
 
@@ -148,7 +148,7 @@ class Program(Struct, frozen=True):
     is_block: bool = False  # a recorded block of a process: tensors may have existed before it began
     named: bool = False  # a tensor had named dimensions when the recording ended
     forward_level: Count | None = None  # the level of forward-mode differentiation at the beginning, if it was on
-    failed: Count | None = None  # if the program raised: the number of the path whose builtin raised last
+    failed: Count | None = None  # if the program raised: the index in `paths` of the path whose builtin raised last
     cuts: tuple[AnyReason, ...] = ()  # what the record leaves out
     elsewhere: TimesElsewhere | None = None  # the origin of the times, if they are of another run
     stepping: StepBudget | None = None  # how much was stepped, if calls should have been

@@ -1,4 +1,4 @@
-"""The order of the calls in a recorded program: it unpacks which call ran after which, with the calls inside each."""
+"""The order of the calls in a recorded program: which call ran after which, and the calls inside each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_IN_ORDER = 100_000_000  # limit on the calls of a whole run, including the 
 
 
 def sizes_of(program: Program) -> list[int]:
-    """Returns, by number of kind, how many calls one call of the kind includes, itself counted.
+    """Returns for each kind how many calls one call of it includes, itself counted.
 
     Counting stops at MOST_IN_ORDER + 1: a few kinds that contain each other twice stand for billions of calls.
     """
@@ -30,8 +30,8 @@ def sizes_of(program: Program) -> list[int]:
 def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
     """Yields, in order, every call that Python made while no operator ran, as the list of itself and all calls inside.
 
-    Each item is the number of its calls in `program.calls` and the kind. The number is None for a call that an operator
-    made. Raises ValueError if the order cannot be read, or has more than MOST_IN_ORDER calls.
+    Each item has an index in `program.calls` and the kind. The index is None for a call that an operator made. Raises
+    ValueError if the order cannot be read, or has more than MOST_IN_ORDER calls.
     """
     sizes = sizes_of(program)
     of_calls = [0, *(sizes[program.routes[calls.route].kind] for calls in program.calls)]
@@ -102,7 +102,7 @@ def _placed(program: Program) -> Iterator[tuple[int, OperatorKind]]:
 
 
 def last_calls(program: Program) -> int | None:
-    """Returns the number of the calls that the program made last.
+    """Returns the index in `program.calls` of the program's last call.
 
     Returns None if it made none, or if the order cannot be read.
     """
@@ -114,10 +114,9 @@ def last_calls(program: Program) -> int | None:
 
 
 def began(program: Program) -> list[int]:
-    """Returns, by number of calls, the position of their first call in the order of all first calls.
+    """Returns for each row of `program.calls` its position in the order in which the rows' first calls began.
 
-    If the order cannot be read, the position is the number itself, since inner calls have lower numbers than outer
-    ones.
+    If the order cannot be read, the position is the row's index, since inner calls have lower indexes than outer ones.
     """
     places = list(range(len(program.calls)))
     with suppress(ValueError):

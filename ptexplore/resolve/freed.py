@@ -1,8 +1,9 @@
 """Explains a freed node that backward reached again: the call that recorded it, what still leads to it, and the fix.
 
-The observations distinguish five situations. If the new round leads to a node of an earlier round, this part was either
-kept as state, or made once for all rounds: the line that made it has run again since, or it has not. Otherwise backward
-began at tensors that existed before: a second loss of one forward, or the same loss again.
+The observations distinguish five situations. In three of them the new round leads to a node of an earlier round. If the
+line that made this part has run again since, the part was kept as state. If not, it was made once, and either each
+round or two losses use it. In the other two, backward began at tensors that existed before: a second loss of one
+forward, or the same loss again.
 """
 
 from __future__ import annotations
