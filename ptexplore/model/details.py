@@ -119,15 +119,15 @@ class NoOperators(Detail, frozen=True):
 
 
 class SeveralFunctions(PythonFunction, frozen=True):
-    """Several Python functions in one row; they ran in any order."""
+    """Several Python functions in one row; their order is not shown."""
 
 
 class SeveralBindings(Detail, frozen=True):
-    """Several bindings in one row; they ran in any order."""
+    """Several bindings in one row; their order is not shown."""
 
 
 class FunctionsAndBindings(PythonFunction, frozen=True):
-    """Several Python functions and bindings in one row; they ran in any order."""
+    """Several Python functions and bindings in one row; their order is not shown."""
 
 
 class CalledBinding(Detail, frozen=True):
@@ -558,7 +558,7 @@ class EndedBefore(Detail, frozen=True):
 
 
 class OtherCalls(Detail, frozen=True):
-    """The calls without a row of their own: the number of their names. They ran in any order."""
+    """The calls without a row of their own: the number of their names. Their order is not shown."""
 
     names: int
     other: bool = False  # none of these names has a row

@@ -1209,7 +1209,7 @@ class ManySavedTensors(Reason, frozen=True):
 
 
 class NativeNotAsked(Reason, frozen=True):
-    """The native pass was switched off."""
+    """The native pass was not requested."""
 
 
 class NoBudget(Reason, frozen=True):

@@ -171,7 +171,7 @@ class NothingStepped(TraceRemark, frozen=True):
 
 
 class NotAskedFor(TraceRemark, frozen=True):
-    """It was switched off."""
+    """It was not requested."""
 
 
 class NativePassWarm(TraceRemark, frozen=True):
