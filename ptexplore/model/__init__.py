@@ -1,1 +1,1 @@
-"""The frozen, typed records that stages exchange; nothing here computes, reads files or imports ours."""
+"""The frozen, typed records that stages exchange. This package reads no files and imports from no other room."""

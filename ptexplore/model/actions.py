@@ -1,6 +1,7 @@
-"""What would help, or what may be looked at next: a verb with arguments. `view/words/actions.py` spells it.
+"""Actions: what would help, or what you can look at next. An action is a verb with arguments.
 
-A class is a verb, its fields are the arguments: the same action is a command line in a terminal, a call in Python.
+The class is the verb, the fields are the arguments. `view/words/actions.py` spells an action as a command line for the
+terminal, or as a call for Python.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ptexplore.model.codes import code_of
 
 
 class Action(Struct, frozen=True, tag_field="verb", tag=code_of):
-    """What would help."""
+    """An action that would help."""
 
 
 class GiveLonger(Action, frozen=True):
@@ -21,87 +22,87 @@ class GiveLonger(Action, frozen=True):
 
 
 class ShowOutput(Action, frozen=True):
-    """Look at what the probe printed."""
+    """Look at the output of the probe."""
 
 
 class TraceExpression(Action, frozen=True):
-    """Trace an expression: an example."""
+    """Trace an expression (an example)."""
 
 
 class TraceScript(Action, frozen=True):
-    """Trace a whole program."""
+    """Trace a script."""
 
 
 class TraceSomething(Action, frozen=True):
-    """Trace the shortest expression: an example."""
+    """Trace the shortest expression (an example)."""
 
 
 class TraceAgain(Action, frozen=True):
-    """Run a program a second time, watching who writes to saved tensors."""
+    """Run a script a second time and watch the writes to saved tensors."""
 
     script: str = ""
 
 
 class TraceScriptWith(Action, frozen=True):
-    """Trace a whole program with an option."""
+    """Trace a script with an option."""
 
-    option: str  # its field in TraceOptions
+    option: str  # the field in TraceOptions
 
 
 class TraceExpressionWith(Action, frozen=True):
     """Trace an expression with an option."""
 
-    option: str  # its field in TraceOptions
+    option: str  # the field in TraceOptions
 
 
 class EndRecording(Action, frozen=True):
-    """End a recording that goes on."""
+    """End the other recording first."""
 
 
 class CallInMainThread(Action, frozen=True):
-    """Ask for it in the main thread."""
+    """Call it in the main thread."""
 
 
 class EndProfiler(Action, frozen=True):
-    """End another profiler that is at work."""
+    """End another profiler that is running."""
 
 
 class ListOptions(Action, frozen=True):
-    """Look at which options there are."""
+    """List the options."""
 
 
 class GiveStatements(Action, frozen=True):
-    """Give statements, or a whole program, in another way than as the expression."""
+    """Pass statements, or a whole program, in another way than as the expression."""
 
 
 class BindName(Action, frozen=True):
-    """Bind a name that the expression has."""
+    """Bind a name of the expression."""
 
 
 class BindValue(Action, frozen=True):
-    """Give a value for a name: an example."""
+    """Bind a name to a value (an example)."""
 
 
 class Prepare(Action, frozen=True):
-    """Run statements before the expression: an example."""
+    """Run statements before the expression (an example)."""
 
 
 class EnterContext(Action, frozen=True):
-    """Run the expression inside of a context manager: an example."""
+    """Run the expression inside a context manager (an example)."""
 
 
 class LookUpOperator(Action, frozen=True):
-    """Look an operator up by its name."""
+    """Look up an operator by name."""
 
 
 class UseNearName(Action, frozen=True):
-    """Use a name that there is."""
+    """Use a similar name that exists."""
 
     names: tuple[str, ...]
 
 
 class ComputeFromInputs(Action, frozen=True):
-    """Have the expression give what is computed from the values of a floating-point input."""
+    """Compute the result of the expression from the values of a floating-point input."""
 
 
 class UseSmallerTensors(Action, frozen=True):
@@ -109,37 +110,37 @@ class UseSmallerTensors(Action, frozen=True):
 
 
 class RunAlone(Action, frozen=True):
-    """Run it without a trace, to see whether it raises there too."""
+    """Run the code without ptexplore, to see whether it raises there too."""
 
 
 class RunAloneOrOtherwise(Action, frozen=True):
-    """The same, of what can be given other values."""
+    """Run the code without ptexplore, or give it other values."""
 
 
 class RunAloneToEnd(Action, frozen=True):
-    """Run it without a trace, to see whether it ends its process there too."""
+    """Run the code without ptexplore, to see whether its process ends there too."""
 
 
 class ImportFaster(Action, frozen=True):
-    """See why torch is imported slowly."""
+    """Find out why importing torch is slow."""
 
 
 class Diagnose(Action, frozen=True):
-    """Look at what of the installation is wrong."""
+    """Check the installation."""
 
 
 class InstallTorch(Action, frozen=True):
-    """Install torch for a Python."""
+    """Install torch for this Python."""
 
     python: str
 
 
 class CheckSearchPath(Action, frozen=True):
-    """Look at which folders Python imports from."""
+    """Look at the folders that Python imports from."""
 
 
 class StepOperator(Action, frozen=True):
-    """Step a call of an operator of a program."""
+    """Step through one operator call of a script."""
 
     script: str
     op: str
@@ -148,4 +149,4 @@ class StepOperator(Action, frozen=True):
 if TYPE_CHECKING:
     AnyAction: TypeAlias = Action
 else:
-    AnyAction = Union[tuple(Action.__subclasses__())]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyAction = Union[tuple(Action.__subclasses__())]  # noqa: UP007  (a tuple of classes has no other form)

@@ -1,4 +1,4 @@
-"""Codes and verbs: their names follow from their classes, what a reason is, and what a record holds of them."""
+"""Codes and verbs: tags made from class names, the base class of reasons, and walks through nested codes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Code = TypeVar("Code", bound=Struct)
 
 
 def code_of(name: str) -> str:
-    """The code of a class: `highest-key` of HighestKey."""
+    """Returns the code for a class name: `highest-key` for HighestKey."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def every(kind: type[Code]) -> Iterator[type[Code]]:
-    """The classes that are derived from one."""
+    """Yields all subclasses of a class, each before its own subclasses."""
     for derived in kind.__subclasses__():
         yield derived
         yield from every(derived)
 
 
 def with_held(record: Code, kind: type[Code]) -> Iterator[Code]:
-    """A record with those of that kind that its fields hold, and that these hold."""
+    """Yields a record and the records of one kind in its fields, recursively."""
     yield record
     for name in record.__struct_fields__:
         held = getattr(record, name)
@@ -36,15 +36,15 @@ def with_held(record: Code, kind: type[Code]) -> Iterator[Code]:
 class Reason(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
     """Why something is concluded."""
 
-    text: str = ""  # the sentence, where it was written as JSON; what is read back has none
+    text: str = ""  # the sentence, set when JSON is written; empty after reading
 
 
 class Said(Reason, frozen=True):
-    """A sentence: of a saved trace whose reasons had no codes."""
+    """A sentence without a code, from a saved trace of a format that had no codes."""
 
     sentence: str
 
 
 def within(reason: Reason) -> Iterator[Reason]:
-    """A reason with all that it follows from."""
+    """Yields a reason and all reasons inside it."""
     return with_held(reason, Reason)

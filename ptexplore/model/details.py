@@ -1,6 +1,6 @@
-"""What a row of a view says of its step: codes with arguments, of which `view/words` makes words. Nothing reads those.
+"""Details: the phrases of a row, as codes with arguments. `view/words` turns them into text; no code reads that text.
 
-A class is a code, its fields are the arguments. What a detail says stands with its template in `view/words/details.py`.
+The class is the code, the fields are the arguments. `view/words/details.py` has the template of each detail.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from msgspec import Struct
 from ptexplore.model.codes import code_of, every, with_held
 from ptexplore.model.trace import Status
 
-UNKNOWN_KEY = "?"  # behind the dispatch keys that a call went through, where more are not known
+UNKNOWN_KEY = "?"  # shown after the dispatch keys of a call if further keys are not known
 
 
 class Detail(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="code", tag=code_of):
-    """One thing that a row says of its step."""
+    """One phrase of a row."""
 
 
 class Beside(Detail, frozen=True):
-    """What stands beside the detail before it, as a part of that."""
+    """A detail that continues the detail before it."""
 
 
-# --- how it is known ---
+# --- status ---
 
 
 class KnownAs(Detail, frozen=True):
-    """How the step is known that was not seen to run, and what is said of it."""
+    """The status of a hop that was not seen to run, with the reasons."""
 
     status: Status
     told: tuple[AnyDetail, ...] = ()
-    of_key: bool = False  # it is the key that is not seen, while its kernel is
+    of_key: bool = False  # only the key is not seen; its kernel is
 
 
 class OrderUnknown(Beside, frozen=True):
-    """Whether it ran before, behind or inside of the rows beside it is not known."""
+    """The hop ran before, after or inside the rows beside it: the order is not known."""
 
 
 class InOtherThread(Beside, frozen=True):
-    """Another thread ran it, and what called it there is not known."""
+    """Another thread ran the hop; its caller there is not known."""
 
 
-# --- of Python ---
+# --- Python ---
 
 
 class EvaluatesExpression(Detail, frozen=True):
@@ -56,86 +56,86 @@ class PythonEvaluates(Detail, frozen=True):
 
 
 class CallsBackward(Detail, frozen=True):
-    """The part of the run that is backward: of what."""
+    """The part of the run in which Python calls backward on `of`."""
 
     of: str
 
 
 class PythonFunction(Detail, frozen=True):
-    """A function of Python."""
+    """A Python function."""
 
 
 class ResumedFunction(PythonFunction, frozen=True):
-    """A generator or coroutine of Python that goes on."""
+    """A generator or coroutine that continues."""
 
 
 class CalledByPython(Detail, frozen=True):
-    """What Python calls, and no recorder saw the function of."""
+    """A hop that Python calls, and whose function no recorder saw."""
 
 
 class NotEntered(Detail, frozen=True):
-    """A function that Python called, and whose body did not begin."""
+    """A function that Python called and whose body did not begin."""
 
 
 class CannotBeCalled(Detail, frozen=True):
-    """What Python was to call and cannot be called."""
+    """An object that Python tried to call and that is not callable."""
 
 
 class CallsItself(Beside, frozen=True):
-    """Each call was made inside the one before."""
+    """Each call was made inside the call before it."""
 
 
 class Holds(Detail, frozen=True):
-    """What a row that is closed has inside."""
+    """The number of calls inside a collapsed row."""
 
-    each: bool = False  # in each of the calls that the row stands for
+    each: bool = False  # the count is for each of the calls that the row stands for
 
 
 class HoldsOperators(Holds, frozen=True, kw_only=True):
-    """How many outermost operators are called in it."""
+    """The number of outermost operator calls in the row."""
 
     operators: int
 
 
 class HoldsNodes(Holds, frozen=True, kw_only=True):
-    """How many nodes run in it."""
+    """The number of nodes that run in the row."""
 
     nodes: int
 
 
 class HoldsBoth(Holds, frozen=True, kw_only=True):
-    """How many outermost operators are called in it, and how many nodes run."""
+    """The number of outermost operator calls in the row, and of nodes that run in it."""
 
     operators: int
     nodes: int
 
 
 class NoOperator(Detail, frozen=True):
-    """No operator was seen in it."""
+    """No operator was seen in the row."""
 
 
 class NoOperators(Detail, frozen=True):
-    """No operator was seen in any of them."""
+    """No operator was seen in any call of the row."""
 
 
 class SeveralFunctions(PythonFunction, frozen=True):
-    """Several functions of Python as one row, which ran in any order."""
+    """Several Python functions in one row; their order is not shown."""
 
 
 class SeveralBindings(Detail, frozen=True):
-    """Several bindings as one row, which ran in any order."""
+    """Several bindings in one row; their order is not shown."""
 
 
 class FunctionsAndBindings(PythonFunction, frozen=True):
-    """Several functions of Python and bindings as one row, which ran in any order."""
+    """Several Python functions and bindings in one row; their order is not shown."""
 
 
 class CalledBinding(Detail, frozen=True):
-    """A function of C that Python calls, and that calls operators."""
+    """A C function that Python calls and that calls operators."""
 
 
 class BindingLeft(CalledBinding, frozen=True):
-    """A binding that an exception left."""
+    """A binding that an exception propagated out of."""
 
 
 class Module(Detail, frozen=True):
@@ -150,7 +150,7 @@ class CalledOperator(Detail, frozen=True):
 
 
 class OperatorFailed(CalledOperator, frozen=True):
-    """A call of an operator that made an error, which was caught."""
+    """An operator call with an error that was caught."""
 
     message: str
 
@@ -164,65 +164,65 @@ class NextKeyUnknown(Detail, frozen=True):
 
 
 class WithKeys(Detail, frozen=True):
-    """A detail that names the dispatch keys that a call went through, in order."""
+    """A detail with the dispatch keys of a call, in order."""
 
     keys: tuple[str, ...] = ()
 
 
 class ThroughKeys(WithKeys, frozen=True):
-    """The dispatch keys that a call of an operator went through."""
+    """The dispatch keys of an operator call."""
 
 
 class KeysNextUnknown(WithKeys, frozen=True):
-    """The dispatch keys that a call of an operator went through; which further ones is not known."""
+    """The dispatch keys of an operator call; further keys are not known."""
 
 
 class CallsOperator(WithKeys, frozen=True, kw_only=True):
-    """The operator that is called in a row that is closed, with its keys."""
+    """The operator that a collapsed row calls, with its keys."""
 
     operator: str
 
 
 class CallsOperatorNextUnknown(CallsOperator, frozen=True):
-    """The same of a call of which further keys are not known."""
+    """The operator that a collapsed row calls, with its keys; further keys are not known."""
 
 
 class CallsSeveral(Detail, frozen=True):
-    """The first of several operators that are called in a row that is closed."""
+    """The first of several operators that a collapsed row calls."""
 
     operator: str
 
 
 class Begins(Detail, frozen=True):
-    """What comes first inside of a row that is closed."""
+    """The first thing inside a collapsed row."""
 
 
 class ThenKeys(Begins, frozen=True):
-    """The keys that follow inside of a row that is closed."""
+    """The next keys inside a collapsed row."""
 
     keys: tuple[str, ...]
 
 
 class CallsFirst(Begins, frozen=True):
-    """The operator, or the function, that a row that is closed calls first."""
+    """The operator or function that a collapsed row calls first."""
 
     name: str
     more: bool = False  # it calls further operators
 
 
 class CallsOthers(Detail, frozen=True):
-    """One kernel for all keys, which calls other operators."""
+    """One kernel for all keys; it calls other operators."""
 
 
 class Runs(Detail, frozen=True):
-    """The kernels that ran in it."""
+    """The kernels that ran in the row."""
 
     kernels: tuple[str, ...]
-    more: int = 0  # that are not named
+    more: int = 0  # how many more kernels ran
 
 
 class WayOfCall(WithKeys, frozen=True):
-    """The way of a call: its keys, and the kernel behind them."""
+    """The route of a call: its keys, and the kernel after them."""
 
     kernel: str = ""
 
@@ -231,29 +231,29 @@ class WayOfCall(WithKeys, frozen=True):
 
 
 class NextKey(Detail, frozen=True):
-    """The kernel before it called the operator again, without its own key."""
+    """The kernel before it redispatched without its own key."""
 
 
 class AutogradExcluded(Detail, frozen=True):
-    """The thread's own sets leave the keys of autograd out."""
+    """The thread-local sets exclude the autograd keys."""
 
 
 class OnlyKey(Detail, frozen=True):
-    """No other key was there to choose."""
+    """There was no other key to choose."""
 
 
 class OnlyKeyLeft(Detail, frozen=True):
-    """What arguments carry besides, if anything, the thread's own sets leave out."""
+    """The only key left: the thread-local sets exclude all other keys of the arguments, if there are any."""
 
 
 class HighestOfSet(Detail, frozen=True):
-    """It is the highest of a set."""
+    """The highest key of a set."""
 
     set: str
 
 
 class HighestOfUnread(Detail, frozen=True):
-    """It is the highest of a set and of what some arguments carry, which was not read."""
+    """The highest key of a set and of some arguments whose key sets were not read."""
 
     arguments: tuple[str, ...]
     set: str = ""
@@ -263,7 +263,7 @@ class HighestOfUnread(Detail, frozen=True):
 
 
 class OneForAllKeys(Detail, frozen=True):
-    """One kernel for all keys (CompositeImplicitAutograd), which calls no other operator here."""
+    """One kernel for all keys (CompositeImplicitAutograd); it calls no other operator here."""
 
 
 class OneForAnyBackend(Detail, frozen=True):
@@ -275,15 +275,15 @@ class OneForAllOperators(Detail, frozen=True):
 
 
 class TracksViews(Detail, frozen=True):
-    """The kernel keeps track of views and of in-place writes."""
+    """The kernel tracks views and in-place writes."""
 
 
 class BatchingRule(Detail, frozen=True):
-    """The operator's batching rule of vmap."""
+    """The operator's batching rule for vmap."""
 
 
 class NoBatchingRule(Detail, frozen=True):
-    """vmap, for which the operator has no rule of its own."""
+    """vmap: the operator has no batching rule."""
 
 
 class BatchedByParts(Detail, frozen=True):
@@ -291,7 +291,7 @@ class BatchedByParts(Detail, frozen=True):
 
 
 class BatchingRefused(Detail, frozen=True):
-    """vmap, which refuses the operator."""
+    """vmap: it refuses the operator."""
 
 
 class ToTransform(Detail, frozen=True):
@@ -303,33 +303,33 @@ class LeavesTransform(Detail, frozen=True):
 
 
 class OwnOfFunctorch(Detail, frozen=True):
-    """functorch's own kernel of the operator, which calls others."""
+    """functorch's own kernel for the operator, which calls other operators."""
 
 
 class Functionalizes(Detail, frozen=True):
-    """The kernel turns in-place writes into functions."""
+    """The kernel replaces in-place writes by functions."""
 
 
 class WrittenInPython(Detail, frozen=True):
-    """A tensor subclass or a mode that is written in Python handles the call."""
+    """A tensor subclass or mode that is written in Python handles the call."""
 
 
 class BackendByOptions(Detail, frozen=True):
-    """No tensor tells the backend: the options do."""
+    """The options determine the backend, since no tensor does."""
 
 
 class BackendByBoth(Detail, frozen=True):
-    """The kernel makes the next set of its options and of the tensors that it is given."""
+    """The kernel computes the next set from its options and its tensors."""
 
 
 class RecordsNodes(Detail, frozen=True):
-    """The nodes for backward that it recorded."""
+    """The nodes that it recorded for backward."""
 
     nodes: tuple[str, ...]
 
 
 class RecordsNode(Detail, frozen=True):
-    """It recorded a node that the result does not lead to."""
+    """It recorded a node that cannot be reached from the result."""
 
 
 class RecordsNothing(Detail, frozen=True):
@@ -337,14 +337,14 @@ class RecordsNothing(Detail, frozen=True):
 
 
 class RecordsNothingInBackward(Detail, frozen=True):
-    """It recorded no node, since grad mode is off in backward."""
+    """It recorded no node, because grad mode is off in backward."""
 
 
 class RecordsNothingNeeded(Detail, frozen=True):
-    """It recorded no node, since no input requires grad."""
+    """It recorded no node, because no input requires grad."""
 
 
-# --- functions of C++ ---
+# --- C++ functions ---
 
 
 class KernelBehindStub(Detail, frozen=True):
@@ -352,7 +352,7 @@ class KernelBehindStub(Detail, frozen=True):
 
 
 class KernelFor(KernelBehindStub, frozen=True):
-    """The kernel behind a dispatch stub, and what the processor must have for it."""
+    """The kernel behind a dispatch stub, with the CPU capability that it needs."""
 
     capability: str
 
@@ -362,9 +362,9 @@ class KernelForAny(KernelBehindStub, frozen=True):
 
 
 class KernelOfStub(KernelBehindStub, frozen=True):
-    """The kernel of a dispatch stub, of which it is not known what the processor must have."""
+    """The kernel of a dispatch stub, whose CPU capability is not known."""
 
-    line: str = ""  # that decides whether it runs, where it was not seen to
+    line: str = ""  # the line that decides whether it runs, if it was not seen to run
 
 
 class LoopOverElements(Detail, frozen=True):
@@ -372,11 +372,11 @@ class LoopOverElements(Detail, frozen=True):
 
 
 class SetsUpResult(Detail, frozen=True):
-    """The meta function of a structured kernel, which made the result."""
+    """The meta function of a structured kernel, which created the result."""
 
 
 class WorksOutShapes(Detail, frozen=True):
-    """The meta function of a structured kernel, whose result was given."""
+    """The meta function of a structured kernel; the result already existed."""
 
 
 class Computes(Detail, frozen=True):
@@ -388,46 +388,46 @@ class MarkedRange(Detail, frozen=True):
 
 
 class MarkedRangeBegins(Detail, frozen=True):
-    """The beginning of a range that code marks for the profiler, of which no end is known."""
+    """The beginning of a range that code marks for the profiler; its end is not known."""
 
 
 class Role(Detail, frozen=True):
-    """What a function does, as the rule of the readable tree has it."""
+    """The role of a function, from the rules of the readable tree."""
 
     role: str
 
 
 class AnswerSeen(Detail, frozen=True):
-    """What a function asked by calling another one, and what that returned."""
+    """A function that was asked, and the value that it returned."""
 
     function: str
     returned: str
 
 
 class AnswerNotSeen(Detail, frozen=True):
-    """What a function asked by calling another one, of which no answer was seen."""
+    """A function that was asked, and whose return value was not seen."""
 
     function: str
 
 
 class ChoosesBackend(Detail, frozen=True):
-    """It chooses which backend computes, by what it asked."""
+    """It chooses the backend that computes, by the answers in `asked`."""
 
     asked: tuple[AnyDetail, ...]
 
 
 class ChoosesBackendUnseen(Detail, frozen=True):
-    """It chooses which backend computes, by what was not seen."""
+    """It chooses the backend that computes; the answers it used were not seen."""
 
 
 class AsksWorkspace(Detail, frozen=True):
-    """A call of a library that only asks for the size of a workspace."""
+    """A library call that only asks for the size of a workspace."""
 
     library: str
 
 
 class LibraryReports(Detail, frozen=True):
-    """What a linked library told of a call: what it was given, and its own implementation."""
+    """What a linked library reported about a call: the problem, and the implementation that it used."""
 
     library: str
     problem: str
@@ -435,7 +435,7 @@ class LibraryReports(Detail, frozen=True):
 
 
 class OneOfAlike(Detail, frozen=True):
-    """A function of which so many have the same machine code."""
+    """A function that shares its machine code with others; `count` is the number of all."""
 
     count: int
 
@@ -450,22 +450,22 @@ class RanInLibrary(Detail, frozen=True):
     """What an operator ran in linked libraries."""
 
     first: str
-    more: int = 0  # in the same call
-    unlike: int = 0  # calls that ran something else
+    more: int = 0  # further functions in the same call
+    unlike: int = 0  # number of calls that ran something else
 
 
 class Launched(Detail, frozen=True):
-    """What a device was given to do."""
+    """Work that was launched on a device."""
 
 
 class OnDevice(Detail, frozen=True):
-    """How long a device took for it."""
+    """How long the device worked on it."""
 
     took: str = ""
 
 
 class Launches(Detail, frozen=True):
-    """What an operator gave devices to do."""
+    """The kernels that an operator launched on devices."""
 
     kernel: str
     more: int = 0
@@ -483,7 +483,7 @@ class RecordedNode(Detail, frozen=True):
 
 
 class Formulas(Detail, frozen=True):
-    """The formulas by which a node differentiates."""
+    """The formulas of a node."""
 
     formulas: str
 
@@ -495,7 +495,7 @@ class FormulaFor(Detail, frozen=True):
 
 
 class EngineRuns(Detail, frozen=True):
-    """The engine, which runs the nodes."""
+    """The autograd engine, which runs the nodes."""
 
 
 class NodeNotRun(Detail, frozen=True):
@@ -506,72 +506,72 @@ class NodeNotRun(Detail, frozen=True):
 
 
 class GradientTaken(Detail, frozen=True):
-    """Its gradient is taken, since it was asked for."""
+    """The node's gradient is taken, because you asked for it."""
 
 
 class LeadsNowhere(Detail, frozen=True):
-    """No input that was asked for is behind it."""
+    """The node does not lead to any input that you asked for."""
 
 
 class ErrorFirst(Detail, frozen=True):
-    """An error came before it."""
+    """An error came before the node ran."""
 
 
 class AutogradFunction(Detail, frozen=True):
     """A torch.autograd.Function."""
 
 
-# --- where an error came, or the end ---
+# --- errors, and the end of the run ---
 
 
 class ErrorLeft(Detail, frozen=True):
-    """An error of a class left it here."""
+    """An error of this class was raised here, or propagated out of here."""
 
     exception: str
 
 
 class HandedErrorLeft(Detail, frozen=True):
-    """An error left it here that another one stands for."""
+    """An error propagated out of here; the final error only passes it on."""
 
 
 class KilledHere(Detail, frozen=True):
-    """A signal killed the process in it."""
+    """A signal killed the process here."""
 
     signal: str
 
 
 class ExitedHere(Detail, frozen=True):
-    """The process was ended in it."""
+    """The process exited here."""
 
     by: str
 
 
 class TimeOverHere(Detail, frozen=True):
-    """Time was over in it."""
+    """The time of the run was over here."""
 
 
 class EndedBefore(Detail, frozen=True):
-    """What C++ called before, and had ended, was not seen."""
+    """Earlier C++ calls that had returned were not seen."""
 
 
-# --- rows for many ---
+# --- rows that stand for several calls ---
 
 
 class OtherCalls(Detail, frozen=True):
-    """The calls that have no row of their own: of how many names, which ran in any order."""
+    """The calls without a row of their own: the number of their names. Their order is not shown."""
 
     names: int
     other: bool = False  # none of these names has a row
 
 
 class OthersCostLess(Detail, frozen=True):
-    """The operators that have no row of their own: none cost more than those that have."""
+    """The operators without a row of their own; none costs more than the operators with a row."""
 
     others: int
 
 
 class OthersCalledLess(Detail, frozen=True):
-    """The operators that have no row of their own: none was called more often than those that have."""
+    """The operators without a row of their own; none was called more often than the operators with a row."""
 
     others: int
 
@@ -583,7 +583,7 @@ class Records(Detail, frozen=True):
 
 
 class RecordsSometimes(Detail, frozen=True):
-    """The node that some of these calls were seen to have recorded."""
+    """The node that some of these calls recorded, as far as they were seen."""
 
     node: str
     seen: int
@@ -591,36 +591,36 @@ class RecordsSometimes(Detail, frozen=True):
 
 
 class Names(Detail, frozen=True):
-    """The operators that a part called itself, the costliest first, or the parts in it."""
+    """The operators that a part called itself, the most expensive first, or the parts in it."""
 
     names: tuple[str, ...]
     more: bool = False
 
 
 class LaunchedByNone(Detail, frozen=True):
-    """What a device was given to do by no operator."""
+    """Work on a device that no operator launched."""
 
 
 class CalledFrom(Detail, frozen=True):
-    """The places of yours that came to it."""
+    """The places in your code that led to it."""
 
     places: tuple[str, ...]
     more: int = 0
 
 
 def codes() -> tuple[type[Detail], ...]:
-    """Every code that a row may hold, once."""
-    kinds = (Beside, Holds, WithKeys, Begins)  # what several have in common, and no row holds
+    """Returns every code that a row may have."""
+    kinds = (Beside, Holds, WithKeys, Begins)  # base classes: no row has them
     return tuple(dict.fromkeys(code for code in every(Detail) if code not in kinds))
 
 
-# What a field that holds details holds: one of the codes above.
+# The type of a field that holds details: one of the codes above.
 if TYPE_CHECKING:
     AnyDetail: TypeAlias = Detail
 else:
-    AnyDetail = Union[codes()]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyDetail = Union[codes()]  # noqa: UP007  (a tuple of classes has no other form)
 
 
 def within(details: Iterable[Detail]) -> Iterator[Detail]:
-    """These details, and those that they hold."""
+    """Yields these details, and the details inside them."""
     return chain.from_iterable(with_held(detail, Detail) for detail in details)

@@ -1,6 +1,6 @@
-"""What one torch says of itself: its dispatcher's registrations and tables, its keys, its public names in Python.
+"""What one torch reports about itself: registrations, dispatch tables, keys, and public Python names.
 
-A probe that has imported torch and nothing else tells it (`probe/catalogue.py`); the catalogue is made of it.
+A probe that imports only torch sends these records (`probe/catalogue.py`), and the catalogue is built from them.
 `scripts/probe-messages` makes the probe's types from these records.
 """
 
@@ -25,36 +25,36 @@ class DumpedOperator(Struct, frozen=True):
     name: str  # with its namespace and overload
     dump: str  # its registrations
     table: str  # its computed table
-    digest: str  # of both
-    schema: str | None = None  # None of one that was registered without a schema
-    tags: tuple[str, ...] = ()  # its tags
+    digest: str  # a hash of both texts
+    schema: str | None = None  # None if it was registered without a schema
+    tags: tuple[str, ...] = ()
 
 
 class DumpedName(Struct, frozen=True):
-    """A public name of torch's in Python."""
+    """A public Python name of torch."""
 
     name: str  # `torch.add`
     kind: str  # `builtin`, `python`, `slot`, `attribute`
-    table: str | None = None  # the PyMethodDef table that has it, or `Tensor`
+    table: str | None = None  # the PyMethodDef table that contains it, or `Tensor`
     method: str | None = None  # its name in that table
-    file: str | None = None  # of a function of Python's
-    line: int | None = None  # that of its first decorator, or of its `def`
+    file: str | None = None  # for a Python function
+    line: int | None = None  # the line of its first decorator, or of its `def`
 
 
 class DumpedKernel(Struct, frozen=True):
-    """A kernel, a meta function or a decomposition that is a function of Python's."""
+    """A kernel, meta function or decomposition that is written in Python."""
 
-    op: str  # the operator, with its overload
-    role: KernelRole  # what it is for the operator
-    function: str  # its name, with its module
-    key: str | None = None  # the dispatch key that it is registered for
-    file: str | None = None  # where it is written
+    op: str  # the operator with its overload
+    role: KernelRole  # its role for the operator
+    function: str  # its name with its module
+    key: str | None = None  # the dispatch key of the registration
+    file: str | None = None  # the file of the function
     line: int | None = None  # the line of its `def`
     end_line: int | None = None  # its last line
 
 
 class DispatcherDump(Struct, frozen=True):
-    """All of it."""
+    """Everything that one torch reports about itself."""
 
     torch: ImportedTorch
     keys: tuple[DispatchKey, ...]

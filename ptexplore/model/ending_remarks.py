@@ -1,7 +1,7 @@
-"""What is said of how a run ended: codes with arguments, of which `view/words` makes words.
+"""Remarks on how a run ended: codes with arguments, which `view/words` turns into text.
 
-A class is a code, its fields are the arguments. What a remark says stands with its template in `view/words/ending.py`,
-and what stands before it in the margin, too.
+The class is the code, the fields are the arguments. `view/words/ending.py` has the template of each remark, and its
+label in the margin.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ptexplore.model.codes import Reason
 
 
 class EndingRemark(Struct, frozen=True, kw_only=True):
-    """What is said of how a run ended."""
+    """A remark on how a run ended."""
 
 
-ToldAtEnd: TypeAlias = EndingRemark | Reason | str  # what a remark may have within it; a name, or a text of others
+ToldAtEnd: TypeAlias = EndingRemark | Reason | str  # the values inside a remark; str: a name, or text from outside
 
 
-# --- what ended, and how ---
+# --- the end: what ended, and how ---
 
 
 class TheExpression(EndingRemark, frozen=True):
@@ -28,7 +28,7 @@ class TheExpression(EndingRemark, frozen=True):
 
 
 class ItsBackward(EndingRemark, frozen=True):
-    """The backward of the expression."""
+    """Backward of the expression."""
 
 
 class TheScript(EndingRemark, frozen=True):
@@ -36,11 +36,11 @@ class TheScript(EndingRemark, frozen=True):
 
 
 class TheBlock(EndingRemark, frozen=True):
-    """The block of a program that was recorded."""
+    """The recorded block of a program."""
 
 
 class RaisedAtEnd(EndingRemark, frozen=True):
-    """What raised which error."""
+    """The stage that raised, and the error."""
 
     stage: EndingRemark
     exception: str
@@ -49,19 +49,19 @@ class RaisedAtEnd(EndingRemark, frozen=True):
 
 
 class RaisedElsewhere(EndingRemark, frozen=True):
-    """The error was raised there, and another one tells of it here."""
+    """The error was first raised at `where`; this error passes it on."""
 
     where: str
 
 
 class CameFrom(EndingRemark, frozen=True):
-    """The error came from there."""
+    """The error came from `where`."""
 
     where: str
 
 
 class Killed(EndingRemark, frozen=True):
-    """A signal ended it."""
+    """A signal killed it."""
 
     stage: EndingRemark
     signal: str
@@ -77,23 +77,23 @@ class Exited(EndingRemark, frozen=True):
 
 
 class TimedOut(EndingRemark, frozen=True):
-    """It took too long."""
+    """The time of the run was over."""
 
     stage: EndingRemark
     words: str
 
 
-# --- where it was ---
+# --- the place ---
 
 
 class DidYouMean(EndingRemark, frozen=True):
-    """Names near one that is not known."""
+    """Names similar to a name that is not known."""
 
     names: tuple[str, ...]
 
 
 class InTheCall(EndingRemark, frozen=True):
-    """The call that the error came from."""
+    """The call that raised the error."""
 
     call: str
 
@@ -105,73 +105,73 @@ class YourLine(EndingRemark, frozen=True):
 
 
 class InModule(EndingRemark, frozen=True):
-    """The module that was at work."""
+    """The module that was running."""
 
     module: str
 
 
 class RaisedIn(EndingRemark, frozen=True):
-    """The function of C++ that raised it, and how that is known."""
+    """The C++ function that raised the error, and how."""
 
     function: str
     how: str
 
 
 class ThrownBy(EndingRemark, frozen=True):
-    """The function of C++ that threw it, or why none is known."""
+    """The C++ function that threw the error, or why none is known."""
 
     function: ToldAtEnd
 
 
 class NotKnown(EndingRemark, frozen=True):
-    """It is not known."""
+    """Not known."""
 
 
 class InCpp(EndingRemark, frozen=True):
-    """The innermost function of C++."""
+    """The innermost C++ function."""
 
     function: str
 
 
 class PythonLeft(EndingRemark, frozen=True):
-    """The innermost function of Python that an error left."""
+    """The innermost Python function that the error propagated out of."""
 
     function: str
 
 
 class WasInPython(EndingRemark, frozen=True):
-    """The innermost function of Python, of a run that no error ended."""
+    """The innermost Python function in a run that did not end with an error."""
 
     function: str
 
 
 class RaisedThere(EndingRemark, frozen=True):
-    """The innermost function that an error left in another process, or in another interpreter."""
+    """The innermost function that the error left in another process or interpreter."""
 
     function: str
 
 
 class YourCode(EndingRemark, frozen=True):
-    """The innermost function of yours that another interpreter ran."""
+    """The innermost of your functions, run by another interpreter."""
 
     function: str
 
 
 class FurtherOut(EndingRemark, frozen=True):
-    """A function around the one on the line before."""
+    """A function around the function on the previous line."""
 
     function: str
 
 
 class MoreAround(EndingRemark, frozen=True):
-    """So many more functions; `explained`: --explain lists them."""
+    """The number of further functions; `explained`: --explain lists them."""
 
     few: int
     explained: bool = False
 
 
 class WrittenAt(EndingRemark, frozen=True):
-    """What is written at the place of a remark, and in which function."""
+    """The source text at the place of a remark, and the function that contains it."""
 
     of: EndingRemark
     text: str
@@ -179,52 +179,52 @@ class WrittenAt(EndingRemark, frozen=True):
 
 
 class SomewhereIn(EndingRemark, frozen=True):
-    """Of the place of a remark only the function is known."""
+    """Only the function of a remark's place is known."""
 
     of: EndingRemark
     function: str
 
 
-# --- which step, and what it was given ---
+# --- the hop, and its arguments ---
 
 
 class LeftStep(EndingRemark, frozen=True):
-    """The innermost step that was left, and one inside of it."""
+    """The innermost hop with a row that the error left, and a hop inside it."""
 
-    step: str  # its number in brackets
+    step: str  # the hop's number in brackets
     title: str
     inner: EndingRemark | None
 
 
 class StepInside(EndingRemark, frozen=True):
-    """A step without a row, inside of one that has a row."""
+    """A hop without a row, inside a hop with a row."""
 
     step: str
     name: str
 
 
 class ItWasGiven(EndingRemark, frozen=True):
-    """What the step was given."""
+    """The arguments of the hop."""
 
     arguments: tuple[ArgumentGiven, ...]
 
 
 class GivenTo(EndingRemark, frozen=True):
-    """What an operator inside of the step was given."""
+    """The arguments of an operator inside the hop."""
 
     op: str
     arguments: tuple[ArgumentGiven, ...]
 
 
 class ArgumentGiven(EndingRemark, frozen=True):
-    """An argument, and what it was."""
+    """An argument and its value."""
 
     name: str
     what: str
 
 
 class WhatFailed(EndingRemark, frozen=True):
-    """The condition that did not hold."""
+    """The condition that failed."""
 
     check: str
 
@@ -236,7 +236,7 @@ class ComparedAtEnd(EndingRemark, frozen=True):
 
 
 class ValueCompared(EndingRemark, frozen=True):
-    """A value, and what it is."""
+    """A value and its meaning."""
 
     text: str
     what: str
@@ -247,55 +247,55 @@ class ValueCompared(EndingRemark, frozen=True):
 
 
 class RaisedFrom(EndingRemark, frozen=True):
-    """An error that is the cause of the one after it."""
+    """An error that the next error was raised from."""
 
     error: ErrorSays
-    function: str  # that raised it
+    function: str  # the function that raised it
 
 
 class InHandling(EndingRemark, frozen=True):
-    """An error in whose handling the one after it was raised."""
+    """An error that was being handled when the next error was raised."""
 
     error: ErrorSays
     function: str
 
 
 class ErrorSays(EndingRemark, frozen=True):
-    """An error's class and its words."""
+    """An error's class and message."""
 
     exception: str
     message: str
 
 
-# --- why, and what mends it ---
+# --- the reason, and the fix ---
 
 
 class TorchsHint(EndingRemark, frozen=True):
-    """What the error's own text advises."""
+    """Advice in the error's own text."""
 
     hint: str
 
 
 class Why(EndingRemark, frozen=True):
-    """What the message means."""
+    """The meaning of the message."""
 
     words: str
 
 
 class ToMend(EndingRemark, frozen=True):
-    """What mends it."""
+    """How to fix it."""
 
     words: str
 
 
 class CaseIs(EndingRemark, frozen=True):
-    """A sign that tells one of several cases."""
+    """The sign of one of several cases."""
 
     sign: str
 
 
 class ToMendCase(EndingRemark, frozen=True):
-    """What mends that case."""
+    """How to fix this case."""
 
     words: str
 
@@ -304,14 +304,14 @@ class ToMendCase(EndingRemark, frozen=True):
 
 
 class KernelIsThere(EndingRemark, frozen=True):
-    """This torch has the kernel that the message misses."""
+    """This torch has the kernel that the message says is missing."""
 
     op: str
     key: str
 
 
 class KernelMissing(EndingRemark, frozen=True):
-    """An operator has no kernel for a key, which these arguments brought."""
+    """An operator has no kernel for a key, and the arguments that brought the key."""
 
     op: str
     key: str
@@ -319,39 +319,39 @@ class KernelMissing(EndingRemark, frozen=True):
 
 
 class OwnKernels(EndingRemark, frozen=True):
-    """The keys that have a kernel of their own."""
+    """The keys with a kernel of their own."""
 
     keys: tuple[str, ...]
 
 
 class DefaultKernel(EndingRemark, frozen=True):
-    """One kernel stands for so many other keys; those of CPUs among them."""
+    """The number of other keys that use one default kernel; `cpu`: the CPU keys among them."""
 
     few: int
     cpu: tuple[str, ...]
 
 
 class ToMakeItRun(EndingRemark, frozen=True):
-    """What makes the call run."""
+    """Ways to make the call run."""
 
     ways: tuple[EndingRemark, ...]
 
 
 class ConvertFirst(EndingRemark, frozen=True):
-    """Another tensor is made of the argument first."""
+    """Convert the argument first."""
 
     conversion: str
 
 
 class RegisterKernel(EndingRemark, frozen=True):
-    """A kernel of your own is registered."""
+    """Register a kernel of your own."""
 
     base: str
     key: str
 
 
 class NeighbourRegistered(EndingRemark, frozen=True):
-    """An operator beside it has such a kernel."""
+    """A similar operator has such a kernel."""
 
     op: str
 
@@ -360,7 +360,7 @@ class NeighbourRegistered(EndingRemark, frozen=True):
 
 
 class TheTensor(EndingRemark, frozen=True):
-    """The tensor, what made it, and which operators record that."""
+    """The tensor, the node that made it, and the operators that record this node."""
 
     tensor: str
     made: EndingRemark
@@ -368,28 +368,28 @@ class TheTensor(EndingRemark, frozen=True):
 
 
 class ALeaf(EndingRemark, frozen=True):
-    """It is a leaf."""
+    """The tensor is a leaf."""
 
 
 class ResultOf(EndingRemark, frozen=True):
-    """It is one of a node's results."""
+    """The tensor is an output of a node."""
 
     ordinal: int | None
     node: str
 
 
 class ViewRecordedAnew(EndingRemark, frozen=True):
-    """Or autograd made the node itself, for a view."""
+    """Alternative: a view that autograd recorded again after its base changed."""
 
 
 class WhichRecord(EndingRemark, frozen=True):
-    """The operators that record such a node."""
+    """The operators that record this node."""
 
     operators: tuple[str, ...]
 
 
 class ChangedInPlace(EndingRemark, frozen=True):
-    """How often it was changed since it was saved."""
+    """How often the tensor was changed after it was saved."""
 
     times: EndingRemark
     since: Versions
@@ -400,38 +400,38 @@ class Once(EndingRemark, frozen=True):
 
 
 class Times(EndingRemark, frozen=True):
-    """So many times."""
+    """A number of times."""
 
     few: int
 
 
 class NoSuchVersions(EndingRemark, frozen=True):
-    """The message has versions that no program has."""
+    """The message has version numbers that are impossible."""
 
     since: Versions
 
 
 class Versions(EndingRemark, frozen=True):
-    """The version that was saved, and the present one."""
+    """The saved version and the current version."""
 
     saved: str
     now: str
 
 
 class ChangedBy(EndingRemark, frozen=True):
-    """The operators that changed it."""
+    """The operators that changed the tensor."""
 
     operators: tuple[str, ...]
 
 
 class MayHaveChanged(EndingRemark, frozen=True):
-    """The operators of which some changed it."""
+    """Operators, one or more of which changed the tensor."""
 
     operators: tuple[str, ...]
 
 
 class SavedBy(EndingRemark, frozen=True):
-    """What saved it, and which operators record that."""
+    """The node that saved the tensor, and the operators that record this node."""
 
     node: EndingRemark | str
     recorded: EndingRemark | None = None
@@ -442,27 +442,27 @@ class ANode(EndingRemark, frozen=True):
 
 
 class NodeInsideOf(EndingRemark, frozen=True):
-    """The node inside of another one, which saves nothing itself."""
+    """The inner node of a node that saves nothing itself."""
 
     node: EndingRemark | str
 
 
 class MayBeFrom(EndingRemark, frozen=True):
-    """More operators wrote to its memory than it counts, or fewer."""
+    """The number of operators that wrote to the tensor's memory differs from the number of writes that it counts."""
 
-    operators: str  # how many
+    operators: str  # a count, as text
     writes: str
 
 
 class FirstWriter(EndingRemark, frozen=True):
-    """What wrote to it first since it was saved, and which version became which."""
+    """The first write after the tensor was saved, and the versions before and after it."""
 
     operators: tuple[str, ...]
     versions: VersionsPassed | None
 
 
 class FurtherWriter(EndingRemark, frozen=True):
-    """What wrote to it after that, or may have."""
+    """A later write, or a possible one."""
 
     operators: tuple[str, ...]
     versions: VersionsPassed | None
@@ -476,23 +476,23 @@ class VersionsPassed(EndingRemark, frozen=True):
 
 
 class MoreWriters(EndingRemark, frozen=True):
-    """So many further writes."""
+    """The number of further writes."""
 
     few: int
 
 
 class WritersDerived(EndingRemark, frozen=True):
-    """The writers were not seen: their number tells that they are these."""
+    """The writes were not seen; they follow from the number of writes."""
 
 
 class WhoWrote(EndingRemark, frozen=True):
-    """The command that tells who wrote to it."""
+    """The command that finds who wrote to the tensor."""
 
     command: str
 
 
 class ToSeeWriters(EndingRemark, frozen=True):
-    """The command that proves who wrote to it."""
+    """The command that proves who wrote to the tensor."""
 
     command: str
 
@@ -501,7 +501,7 @@ class ToSeeWriters(EndingRemark, frozen=True):
 
 
 class TheNode(EndingRemark, frozen=True):
-    """The node that was freed, and what recorded it, before which backward."""
+    """The freed node, the operator that recorded it, and the backward that came after."""
 
     node: str
     operator: str
@@ -509,14 +509,14 @@ class TheNode(EndingRemark, frozen=True):
 
 
 class FreedBy(EndingRemark, frozen=True):
-    """Which backward freed it, of how many."""
+    """The number of the backward that freed it, and of all backwards."""
 
     ordinal: int | None
     few: int | None
 
 
 class UsedSinceBy(EndingRemark, frozen=True):
-    """The first operator that used its results after that."""
+    """The first operator that used its results afterwards."""
 
     operator: str
 
@@ -528,22 +528,22 @@ class UsedFurtherBy(EndingRemark, frozen=True):
 
 
 class HeldBy(EndingRemark, frozen=True):
-    """The names of your program that hold its results."""
+    """The names in your program that hold the node's results."""
 
     names: tuple[str, ...]
 
 
 class LedToBy(EndingRemark, frozen=True):
-    """The names of your program that lead to its results, or did."""
+    """The names in your program that lead, or led, to the node's results."""
 
     names: tuple[str, ...]
 
 
-# --- what the text of an error tells by itself ---
+# --- the text of an error without a trace ---
 
 
 class NoSuchOperatorAtEnd(EndingRemark, frozen=True):
-    """This torch has no operator of that name."""
+    """This torch has no operator of this name."""
 
     op: str
 
@@ -553,7 +553,7 @@ class ItNames(EndingRemark, frozen=True):
 
 
 class ItsText(EndingRemark, frozen=True):
-    """What stands at the place that the text names."""
+    """The source at the place that the text names."""
 
     text: str
 
@@ -565,7 +565,7 @@ class OperatorsNamed(EndingRemark, frozen=True):
 
 
 class PythonLeftAt(EndingRemark, frozen=True):
-    """The innermost function of Python, as the text has it."""
+    """The innermost Python function, as the text names it."""
 
     function: str
     path: str | None
@@ -573,4 +573,4 @@ class PythonLeftAt(EndingRemark, frozen=True):
 
 
 class NoExplanation(EndingRemark, frozen=True):
-    """Nobody wrote down what these words mean."""
+    """ptexplore has no explanation of this message."""

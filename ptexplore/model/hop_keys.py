@@ -1,9 +1,9 @@
-"""A key of each step that holds from one trace to the next, by which two traces of the same code are aligned.
+"""Stable keys of hops: by these keys, two traces of the same code can be aligned.
 
-The id of a step is its number in one trace, and moves with each step that comes before it. Its key is made of what the
-step is (its kind, operator, dispatch key, and the function by the binary's own name), of the key of the step it is
-inside of, and of how many steps like it were called before it by the same caller. So a key is that of one path of
-callees, and what runs elsewhere does not change it.
+The id of a hop is its number in one trace, and changes with every hop that comes before it. A stable key is made from
+three things: the hop's identity (its kind, operator, dispatch key, and the function by the name in the binary), the key
+of the hop around it, and the number of equal hops that the same caller called before. So a key identifies one path of
+callers, and what runs elsewhere does not change it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ptexplore.model.trace import Hop, HopFacts
 
-SIZE = 8  # bytes: of 37 million traces with a million steps each, one has two steps with the same key by chance
+SIZE = 8  # bytes: of 37 million traces with a million hops each, one has two hops with the same key by chance
 
 
 def hop_keys(hops: Iterable[Hop]) -> Mapping[int, str]:
-    """The key of every step of these trees, by its id: 16 letters and digits."""
+    """Returns the key of every hop in these trees by the hop's id: 16 hexadecimal digits."""
     keys: dict[int, str] = {}
     pending = [("", tuple(hops))]
     while pending:  # not recursive, since stacks can be deep
@@ -36,9 +36,10 @@ def hop_keys(hops: Iterable[Hop]) -> Mapping[int, str]:
 
 
 def _what_it_is(hop: HopFacts) -> str:
-    """What a step is, less what only this trace knows: its places, its figures, how well it is known."""
+    """Returns the identity of a hop, without what only this trace knows: places, figures, precision."""
     name = hop.name
     if hop.kind == "native" and hop.native is not None and hop.native.mangled:
-        # Overloads share the name that is shown, and functions in anonymous namespaces of several files share both.
+        # Overloads have the same shown name. Functions in anonymous namespaces of several files have the same mangled
+        # name, too.
         name = f"{hop.native.mangled}\0{hop.native.unit}"
     return "\0".join((hop.phase, hop.kind, name, hop.op or "", hop.key or ""))

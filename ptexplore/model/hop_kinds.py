@@ -1,4 +1,4 @@
-"""The kinds of a trace's hops, apart from its records: notes name them, and are read where no trace is."""
+"""The kinds of hops, in a module of their own: notes name these kinds, and are read without any trace."""
 
 from typing import Literal
 

@@ -1,7 +1,7 @@
-"""What a probe is asked for, and the messages that it sends, as JSON has them: `type` tells one from another.
+"""The request to a probe, and the messages that a probe sends as JSON. `type` distinguishes the messages.
 
-`scripts/probe-messages` makes `probe/messages.py` from these, and from the records of `model/observed.py`. mypy checks
-what the probe writes against it.
+`scripts/probe-messages` makes `probe/messages.py` from these types and from the records of `model/observed.py`. mypy
+checks the code of the probe against that file.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ LibraryPlace: TypeAlias = tuple[str, int]  # a library's file, and an address in
 
 
 class SentObservation(TypedDict):
-    """What a recorder saw. `data` is its kind's record, or what `SENT` has for the kind."""
+    """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
     recorder: str
     kind: str
     data: Plain
 
 
-# --- what a recorder sends in place of a record, or besides ---
+# --- data that a recorder sends instead of a record, or in addition ---
 
 
 class PythonLog(Struct, frozen=True):
-    """Which rows of a log are Python's own calls; by address what they called."""
+    """The rows of a stepper log that are calls of Python, and by address the functions that they called."""
 
     hook: int
     mark: int
@@ -56,7 +56,7 @@ class PythonLog(Struct, frozen=True):
 
 
 class SentSteps(Struct, frozen=True):
-    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
+    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` from it."""
 
     what: Literal["forward", "backward", "operator"]
     rows: str
@@ -65,29 +65,29 @@ class SentSteps(Struct, frozen=True):
     seconds: float
     python: PythonLog | None
     unprofiled: AnyReason | None
-    beyond: Beyond | None = None  # this and what follows: of one operator call, which it was and how it was done
+    beyond: Beyond | None = None  # from here on for one operator call: which call it was, and how it was stepped
     op: str | None = None
     number: int | None = None
     of: int | None = None
     warm_ups: int | None = None
     threads: int = 1
-    at: Literal["builtin", "op", "node"] | None = None  # of a program: at what it was stepped
+    at: Literal["builtin", "op", "node"] | None = None  # for a program: where stepping began
     row: int | None = None
     route: int | None = None
-    libraries: tuple[LibraryCall, ...] = ()  # of a program: what libraries told of it, of which `libraries` is made
-    event: int | None = None  # of a program: the id of the observation of that, as the parent finds it
+    libraries: tuple[LibraryCall, ...] = ()  # for a program: calls that libraries reported, for `libraries`
+    event: int | None = None  # for a program: the id of the call's observation, set by the parent
 
 
 class SentMap(Struct, frozen=True):
-    """The executable part of the process's memory map, by which addresses are read."""
+    """The executable part of the process's memory map, which is needed to interpret addresses."""
 
     text: str
 
 
 class RaiserNoted(Struct, frozen=True):
-    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack.
+    """What raised an error for which torch keeps no line: a C function, and the places on the C++ stack.
 
-    `type` and `thrown` are of the last throw of C++ before it, if there was one.
+    `type` and `thrown` describe the last C++ throw before it, if there was one.
     """
 
     by: str
@@ -97,7 +97,7 @@ class RaiserNoted(Struct, frozen=True):
 
 
 class SentThrow(Struct, frozen=True):
-    """The text of an error, with C++'s stack where torch writes it there. The parent makes `thrown` of it."""
+    """The text of an error, with the C++ stack if torch writes it there. The parent makes `thrown` from it."""
 
     text: str
     raised: RaiserNoted | None = None
@@ -105,20 +105,20 @@ class SentThrow(Struct, frozen=True):
 
 
 class SentError(RaisedError, frozen=True):
-    """What ended a run; of a signal with the functions of C++ that it ended, innermost first, as places.
+    """What ended a run. If a signal ended it, `cpp` has the C++ functions as places, innermost first.
 
-    The parent makes `stack` of them.
+    The parent makes `stack` from them.
     """
 
     cpp: tuple[LibraryPlace, ...] = ()
 
 
-Steps: TypeAlias = SentSteps | SentMap  # what is read together
+Steps: TypeAlias = SentSteps | SentMap  # the parent reads both together
 Sent: TypeAlias = Steps | SentThrow | SentError
 
 
 class ReadObservation(NamedTuple):
-    """What a recorder saw, as the parent has read it, and no session has it yet."""
+    """An observation that the parent has read and that is not yet in a session."""
 
     recorder: str
     kind: str
@@ -126,83 +126,86 @@ class ReadObservation(NamedTuple):
 
 
 class EventTime(TypedDict, total=False):
-    """How long an event took, in nanoseconds: the native pass makes `times` of it."""
+    """The duration of an event in nanoseconds. The native pass makes `times` from it."""
 
     time: int
 
 
 class AnyStage(TypedDict):
-    """What was running: in a message also `context` and `preparation`, of which there is no observation."""
+    """What was running. A message can also have `context` and `preparation`, which no observation has."""
 
     stage: str
 
 
-# --- what a run is asked for ---
+# --- the request for a run ---
 
 
 class RunRequest(TypedDict, total=False):
-    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+    """The request for a run, with all fields of `TraceOptions`.
+
+    The parent sends it to the probe, and the probe to its children.
+    """
 
     work: Literal["trace", "survey", "stack", "catalogue"]
     torch_dir: str
-    digests: Mapping[str, str]  # the catalogue's, by operator
+    digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
     expression: str | None
     script_sha256: str | None
-    until: int  # nanoseconds on the monotonic clock: when the time of all runs is over
-    repeat: Literal["again", "anew", "first"]  # how it is evaluated again in one process
-    warm_ups: int  # how often it is evaluated before the run that is seen
-    imported: int  # modules that the first run imported
+    until: int  # the end of the time for all runs: nanoseconds on the monotonic clock
+    repeat: Literal["again", "anew", "first"]  # how the expression is evaluated again in one process
+    warm_ups: int  # how often the expression is evaluated before the recorded run
+    imported: int  # how many modules the first run imported
     raises: bool  # whether the run before raised
-    begin: str | None  # the device that is begun before
-    keeps: bool  # whether what was seen is kept as it goes, for a process that is killed
-    called: int  # operators that the passes saw
-    operators: int  # operators that a script's recorded run called
-    sample: Any  # of a survey: makes the expression and its values
-    whole: tuple[int, int]  # of a survey: instructions that are stepped of a whole expression, and those singly
-    calls: int  # of a survey: operator calls that are stepped, if the whole is too much
-    unlocated: bool  # of a survey: no source locations are recorded
+    begin: str | None  # the device that is initialised before
+    keeps: bool  # whether observations are kept during the run, in case the process is killed
+    called: int  # how many operators the passes saw
+    operators: int  # how many operators a script's recorded run called
+    sample: Any  # for a survey: makes the expression and its values
+    whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
+    calls: int  # for a survey: how many operator calls are stepped if the whole is too long
+    unlocated: bool  # for a survey: whether source locations are not recorded
 
 
 # --- messages of any probe ---
 
 
 class ProbeReady(TypedDict):
-    """Torch is imported; and what the system and Python draw at random in this process."""
+    """torch is imported. `varies`: what the system and Python draw at random in this process."""
 
     type: Literal["ready"]
     varies: Sequence[str]
 
 
 class NoTorch(TypedDict):
-    """Torch cannot be imported: why."""
+    """torch cannot be imported, with the reason."""
 
     type: Literal["no-torch"]
     message: str
 
 
 class WrongTorch(TypedDict):
-    """Another torch was imported than the one that was meant: its folder."""
+    """A different torch was imported than the wanted one, with its folder."""
 
     type: Literal["wrong-torch"]
     folder: str
 
 
 class OwnFailure(TypedDict, total=False):
-    """In which run our own code failed, if in one."""
+    """The run in which ptexplore's own code failed, if it was in one."""
 
     recorder: str
 
 
 class ProbeBroken(OwnFailure):
-    """Our own code failed."""
+    """ptexplore's own code failed."""
 
     type: Literal["broken"]
     message: str
 
 
 class ProbeEnds(TypedDict):
-    """All is said; and whether something that the traced code started runs on."""
+    """The last message; `left`: whether a process that the traced code started still runs."""
 
     type: Literal["end"]
     left: bool
@@ -220,7 +223,7 @@ class PackedOperator(TypedDict):
 
 
 class CatalogueTold(TypedDict):
-    """What this torch says of itself. All texts are 40 MB, and half of that once a line is sent once."""
+    """What this torch reports about itself. All texts have 40 MB; sending each line once halves that."""
 
     type: Literal["catalogue"]
     torch: Annotated[Plain, ImportedTorch]
@@ -236,13 +239,13 @@ class CatalogueTold(TypedDict):
 
 
 class FileGenerated(TypedDict):
-    """A generated file is written: its name."""
+    """A generated file was written, with its name."""
 
     file: str
 
 
 class GeneratorStopped(TypedDict):
-    """The system refused what the generator needs."""
+    """The system refused something that the generator needs."""
 
     errno: int | None
     strerror: str
@@ -269,13 +272,13 @@ GeneratorMessage: TypeAlias = FileGenerated | GeneratorStopped | GeneratorFailed
 
 
 class OfRecorder(TypedDict):
-    """What every message about one run has."""
+    """The base of all messages about one run."""
 
     recorder: str
 
 
 class RunBegins(OfRecorder):
-    """A run begins; `second` if it is to see whether the expression can be run once more."""
+    """A run begins. `second`: it only tests whether the expression can run once more."""
 
     type: Literal["begin", "second"]
 
@@ -289,7 +292,7 @@ class RunPrinted(OfRecorder):
 
 
 class FirstIsShown(TypedDict):
-    """The first call of an expression is shown: how many modules it imported, and why a later call is not shown."""
+    """The first call of an expression is shown: its imported modules, and why no later call is shown."""
 
     type: Literal["first"]
     imported: int
@@ -297,7 +300,7 @@ class FirstIsShown(TypedDict):
 
 
 class Effects(TypedDict, total=False):
-    """What a run of a script leaves behind, to compare with another run's."""
+    """The effects of a script's run, to compare with those of another run."""
 
     random: Mapping[str, str]
     raised: str | None
@@ -309,7 +312,7 @@ class Effects(TypedDict, total=False):
 
 
 class AnswerParts(TypedDict, total=False):
-    """What an answer has, depending on what ran."""
+    """The fields of an answer, depending on what ran."""
 
     sequence: str
     imported: int
@@ -328,19 +331,19 @@ class AnswerParts(TypedDict, total=False):
 
 
 class RunTold(AnswerParts):
-    """What a run saw, without whose it is: what a recorder's function returns."""
+    """What a run saw, without the recorder's name. The function of a recorder returns it."""
 
     observations: list[SentObservation]
 
 
 class RunAnswered(OfRecorder, RunTold):
-    """A run has ended, and this is what it saw."""
+    """A run has ended, with what it saw."""
 
     type: Literal["pass"]
 
 
 class RunRefused(OfRecorder):
-    """What was given cannot be run: why, near names, and the place in the text."""
+    """The code cannot be run: the reason, similar names, and the place in the text."""
 
     type: Literal["refused"]
     kind: str
@@ -351,7 +354,7 @@ class RunRefused(OfRecorder):
 
 
 class RaisedFurther(TypedDict, total=False):
-    """What ended a run if no error did, near names, and the functions of Python that were left."""
+    """What ended a run if it was not an error, similar names, and the Python functions that were left."""
 
     by: EndedBy
     close: Sequence[str]
@@ -359,7 +362,7 @@ class RaisedFurther(TypedDict, total=False):
 
 
 class RunRaised(OfRecorder, RaisedFurther):
-    """The user's code raised, and nothing else is known of the run: what the parent reads of a `RaisedError`."""
+    """Your code raised, and nothing else is known about the run. The parent makes a `RaisedError` from it."""
 
     type: Literal["raised"]
     stage: str
@@ -381,7 +384,7 @@ class EndedAlone(TypedDict, total=False):
 
 
 class RunDied(OfRecorder, EndedAlone):
-    """The process of a run ended without a word."""
+    """The process of a run ended without a message."""
 
     type: Literal["died"]
     signal: str | None
@@ -389,7 +392,7 @@ class RunDied(OfRecorder, EndedAlone):
 
 
 class RunLate(OfRecorder):
-    """The time of all runs was over, and this one was ended."""
+    """The time for all runs was over, and this run was ended."""
 
     type: Literal["late"]
 
@@ -398,7 +401,7 @@ class RunLate(OfRecorder):
 
 
 class NoSamples(TypedDict):
-    """PyTorch's samples of operators cannot be imported: the module that is missing."""
+    """PyTorch's operator samples cannot be imported, with the missing module."""
 
     type: Literal["no-samples"]
     module: str | None
@@ -406,7 +409,7 @@ class NoSamples(TypedDict):
 
 
 class SampleInside(TypedDict):
-    """Which sample is put into something, and into what."""
+    """A sample that is put into another construct, and the construct."""
 
     way: str
     sample: int
@@ -414,7 +417,7 @@ class SampleInside(TypedDict):
 
 
 class SurveyAsked(TypedDict):
-    """What a survey's probe is asked for: an operator's smallest sample alone, or one that is put into something."""
+    """The request to the probe of a survey: an operator's smallest sample, or a sample inside another construct."""
 
     op: str
     inside: SampleInside | None
@@ -428,21 +431,21 @@ class SurveyOperators(TypedDict):
 
 
 class SurveyDone(TypedDict):
-    """All is said of an operator's sample."""
+    """The last message about an operator's sample."""
 
     type: Literal["done"]
     op: str
 
 
 class PutInsideTold(TypedDict, total=False):
-    """Of a sample that is put into something: what is run before, and whether its tensors require grad."""
+    """For a sample inside another construct: the setup, and whether its tensors require grad."""
 
     setup: Sequence[str]
     grad: bool
 
 
 class SampleTold(PutInsideTold):
-    """A sample was evaluated untraced: what it is, and what it gave."""
+    """A sample was evaluated without a trace: its description and its result."""
 
     type: Literal["plain"]
     sample: int
@@ -453,7 +456,7 @@ class SampleTold(PutInsideTold):
 
 
 class NoSample(TypedDict):
-    """An operator has no sample that can be evaluated: why."""
+    """An operator has no sample that can be evaluated, with the reason."""
 
     type: Literal["no-sample"]
     told: ReasonSaid
@@ -496,21 +499,21 @@ MESSAGES: tuple[type, ...] = (
     NoSample,
 )
 
-# By kind what is sent in place of a record of that kind.
+# By kind: the type that is sent instead of the kind's record.
 SENT: Mapping[str, type[Sent]] = {
     "steps": SentSteps,
     "maps": SentMap,
     "thrown": SentThrow,
     "raised": SentError,
 }
-# The kinds of observations that the parent makes: no probe sends them.
+# The kinds of observations that the parent makes; a probe does not send them.
 MADE_BY_PARENT = frozenset((
     "calls", "unreadable", "output", "left-running", "nondeterministic", "perturbed", "varies", "unwatched", "stopped",
     "twice",
 ))  # fmt: skip
-# What has all fields of a record.
+# Messages that have all fields of a record.
 WHOLE_RECORDS: Mapping[type, type] = {RunRaised: SentError, RunRequest: TraceOptions}
-# By record what is sent besides its fields.
+# By record: the type with the fields that are sent in addition.
 BESIDES: Mapping[type, type] = {
     Event: EventTime,
     SentError: AnyStage,

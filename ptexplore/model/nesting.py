@@ -1,9 +1,9 @@
-"""Walk nested records without Python's own stack: code that calls itself a thousand levels deep nests as deep here.
+"""Walks nested records without recursion: code that calls itself a thousand times gives trees as deep as that.
 
-Ways, from the plainest: `outermost` searches, `without` and `with_levels` walk, `folded` makes something of each node
-from what was made of those inside it, and `unrolled` runs a function that would call itself. That function is a
-generator. It yields the call of itself, and gets what that returns:
-`children = yield each(changed(child) for child in claim.children)`.
+From the simplest: `outermost` searches, `without` and `with_levels` walk, `folded` computes a value for each node from
+the values of the nodes inside it. `unrolled` runs a recursive function that is written as a generator: the function
+yields a call of itself, and receives the return value: `children = yield each(changed(child) for child in
+claim.children)`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, TypeAlias, TypeVar
 from ptexplore.model.trace import NestedT
 
 Made = TypeVar("Made")
-Unrolling: TypeAlias = Generator["Unrolling[Any]", Any, Made]  # yields calls, gets what they return
+Unrolling: TypeAlias = Generator["Unrolling[Any]", Any, Made]  # yields calls, receives their return values
 
 
 def outermost(nodes: Iterable[NestedT], wanted: Callable[[NestedT], bool]) -> Iterator[NestedT]:
-    """Yield the nodes that are wanted, in order: of those inside one another the outermost."""
+    """Yields the wanted nodes in order. Does not look inside a wanted node."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
@@ -29,7 +29,7 @@ def outermost(nodes: Iterable[NestedT], wanted: Callable[[NestedT], bool]) -> It
 
 
 def without(nodes: Iterable[NestedT], left_out: Callable[[NestedT], bool]) -> Iterator[NestedT]:
-    """Yield every node, callers first, but for those that are left out, with all inside of these."""
+    """Yields every node, callers first, except the nodes that are left out and everything inside them."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
@@ -41,7 +41,7 @@ def without(nodes: Iterable[NestedT], left_out: Callable[[NestedT], bool]) -> It
 def with_levels(
     nodes: Iterable[NestedT], goes_in: Callable[[NestedT, int], bool] = lambda _node, _level: True
 ) -> Iterator[tuple[NestedT, int]]:
-    """Yield every node, callers first, with how far inside it is, from 0; `goes_in` says whether to look inside."""
+    """Yields every node, callers first, with its depth from 0. `goes_in` says whether to look inside a node."""
     pending = [(node, 0) for node in nodes][::-1]
     while pending:
         node, level = pending.pop()
@@ -51,7 +51,7 @@ def with_levels(
 
 
 def folded(nodes: Iterable[NestedT], make: Callable[[NestedT, tuple[Made, ...]], Made]) -> tuple[Made, ...]:
-    """What `make` makes of each of these nodes, which it is given with what it made of the nodes inside."""
+    """Returns `make(node, inside)` for each node; `inside` has the values that `make` returned for its inner nodes."""
     made: list[Made] = []
     pending = [(node, -1) for node in nodes][::-1]
     while pending:
@@ -68,7 +68,7 @@ def folded(nodes: Iterable[NestedT], make: Callable[[NestedT, tuple[Made, ...]],
 
 
 def unrolled(call: Unrolling[Made]) -> Made:
-    """What a function returns that yields the calls of itself."""
+    """Runs a recursive function that yields calls of itself, and returns its value."""
     calls: list[Unrolling[Any]] = [call]
     returned: Any = None
     while calls:
@@ -85,7 +85,7 @@ def unrolled(call: Unrolling[Made]) -> Made:
 
 
 def each(calls: Iterable[Unrolling[Made]]) -> Unrolling[tuple[Made, ...]]:
-    """What these calls return, one after the other."""
+    """Runs the calls in order and returns their values."""
     made: list[Made] = []
     for call in calls:
         returned: Made = yield call

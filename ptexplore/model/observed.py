@@ -1,11 +1,11 @@
-"""What the recorders saw: the data of each kind of observation, as a record.
+"""What the recorders saw: one record for the data of each kind of observation.
 
-These records are the schema of an observation's `data`. `capture/seen.py` makes them of what a probe sends and
-`saved/session.py` of what a file holds, whose further keys and kinds are kept as it has them, and saved again: a format
-only ever grows. `scripts/json-docs` makes tables of docs/json.md from them.
+These records are the schema of an observation's `data`. `capture/seen.py` makes them from the messages of a probe, and
+`saved/session.py` from a file. Unknown keys and kinds in a file are kept and saved again, because a format only grows.
+`scripts/json-docs` makes tables of docs/json.md from these records.
 
-They are msgspec's structs and no dataclasses: a session may have hundreds of thousands of events, and msgspec makes
-structs in a fifth of the time.
+The records are msgspec structs and not dataclasses: a session may have hundreds of thousands of events, and msgspec
+creates structs in a fifth of the time.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Phase = Literal["forward", "backward"]
-EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ends a run: `exit` is a call of os._exit
-Plain: TypeAlias = dict[str, Any]  # JSON data, beside the record that it is read as
+EndedBy = Literal["error", "signal", "exit", "timeout"]  # what ended a run; `exit` is a call of os._exit
+Plain: TypeAlias = dict[str, Any]  # JSON data, kept beside the record that is read from it
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """What every record here has."""
+    """The base of all observation data."""
 
-    observation: Count = 0  # the observation's id, which is beside its data; 0 of one that no session has yet
+    observation: Count = 0  # the observation's id, which JSON has beside its data; 0 before a session has it
 
 
-# What an event has besides, by its type.
+# By type of event: the fields that it must have.
 NEEDED: Mapping[str, tuple[str, ...]] = {
     "op": ("name",),
     "node": ("name",),
@@ -46,7 +46,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "call": ("call",),
 }
 
-# What is written of an event though it is at its default, by its type.
+# By type of event: the fields that are written even if they have their default value.
 WRITTEN: Mapping[str, tuple[str, ...]] = {
     "op": ("overload", "inputs", "sequence"),
     "node": ("sequence",),
@@ -56,72 +56,72 @@ WRITTEN: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# Where a part of the expression is written: its line, its first column and its last, as Python counts them (in bytes).
+# A part of the expression: its line, its first column and the column after it. Python counts columns in bytes.
 Part: TypeAlias = tuple[Count, Count, Count]
 
 
 class ModuleCalled(Struct, frozen=True):
     """The nn.Module that a frame of Module.__call__ calls."""
 
-    type: str  # the qualified name of its class
-    name: str | None = None  # within the outermost module that runs, "" for that itself; null if it isn't in there
-    root: Count = 0  # the number of that outermost module
-    bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
+    type: str  # the qualified name of the module's class
+    name: str | None = None  # the name inside the outermost module that runs; "" for that module, null if not inside it
+    root: Count = 0  # the number of the outermost module
+    bound: str | None = None  # for an outermost module: the name in the expression that is bound to it
 
 
 class HeldTensor(Struct, frozen=True, omit_defaults=True):
-    """A tensor that a Python object was: when the expression began, or when Python called its method."""
+    """A tensor that was a Python object when the expression began, or when Python called one of its methods."""
 
-    impl: int  # the address of its TensorImpl, which stays its own
+    impl: int  # the address of its TensorImpl, which no other tensor uses later
     raw: Count  # its key set as a number
-    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
+    keys: tuple[str, ...] = ()  # the names of its keys, for readers of a saved session
 
 
 class CaughtError(Struct, frozen=True):
-    """An error of C++ that an operator made, and that did not end the run."""
+    """A C++ error inside an operator that did not end the run."""
 
-    words: str  # the first line of what it says, as Python has it, 300 characters at most
-    file: str  # as it was compiled, where it was made
-    line: Count  # of that file
+    words: str  # the first line of its message as Python has it, at most 300 characters
+    file: str  # the file of the line that created the error, as it was compiled
+    line: Count  # the line in this file
 
 
 class Event(Recorded, frozen=True, omit_defaults=True):
-    """One event of a recorder's tree."""
+    """One event in the tree of a recorder."""
 
     event: Count  # its number in the tree
-    parent: Count | None  # the number of the event that it is inside of
-    type: str  # op, node, engine, user, script, launch, frame, builtin, callback, sets, call; cut: frames end there
+    parent: Count | None  # the number of the event around it
+    type: str  # op, node, engine, user, script, launch, frame, builtin, callback, sets, call; cut: frames end here
     thread: Count  # 0 is the thread that ran the expression
-    phase: Phase  # which half of the run
-    name: str | None = None  # of an `op`, `node`, `engine`, `user`, `script` or `launch`
-    overload: str | None = None  # of an `op`, where torch records it
-    inputs: tuple[RecordedInput, ...] = ()  # of an `op`
-    read: tuple[tuple[Count, ...], ...] = ()  # of a program's `op`: by input the key sets that were read before calls
-    sequence: int | None = None  # of an `op`, `node` or `engine`: autograd's number; threads are 2**40 apart
-    through: str | None = None  # of a `launch`: the function of the device's runtime by which it came, if told
-    took: Count | None = None  # of a `launch`: nanoseconds on the device; null in a program, whose calls have them
-    file: str | None = None  # of a `frame`
-    line: Count | None = None  # of a `frame`: the line of its `def`
-    function: str | None = None  # of a `frame`
-    caller_line: int | None = None  # of a `frame`: the line that called it
-    resumed: bool = False  # of a `frame`: a generator, or a coroutine, that ran before goes on
-    guards: bool = False  # of a `frame`, `sets` or `op`: the function around names a guard that changes sets unseen
-    table: str | None = None  # of a `builtin`: the PyMethodDef table that has it
-    method: str | None = None  # of a `builtin`: its name in that table
-    qualname: str | None = None  # of a `frame` or `builtin`: its name in Python
-    tls_include: Count | None = None  # of a `builtin`: the thread-local include set before it; of `sets`: from here on
-    tls_exclude: Count | None = None  # of a `builtin`: the thread-local exclude set before it; of `sets`: from here on
-    transforms: tuple[Transform, ...] = ()  # of a `builtin` or `sets`: the transforms that are on, outermost first
-    owner: HeldTensor | None = field(default=None, name="self")  # of a `builtin` that is a tensor's method: that tensor
-    tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # then, or if Python dispatches: what its caller holds
-    module: ModuleCalled | None = None  # of a `frame` that is nn.Module's __call__
-    by_c: bool = False  # of a `frame` or `sets`: C++ called the frame with sets of its own, which end with it
-    raised: bool = False  # of a `builtin`: an exception left it
-    error: CaughtError | None = None  # of an `op`: the last error that was made in it, in no operator that it called
-    left: bool = False  # of a `frame` or `builtin`: the error that ended the run left it
-    is_getter: bool = False  # of a `frame`: the one around it was reading an attribute, which led to it
-    at: tuple[Part, ...] = ()  # of a `frame` or `builtin`: line and columns of what led to it in the expression
-    call: Count | None = None  # of a `call`: the number of the call of the expression that begins with it
+    phase: Phase  # whether it ran in forward or in backward
+    name: str | None = None  # for an `op`, `node`, `engine`, `user`, `script` or `launch`: its name
+    overload: str | None = None  # for an `op`, if torch records overloads
+    inputs: tuple[RecordedInput, ...] = ()  # for an `op`: its inputs
+    read: tuple[tuple[Count, ...], ...] = ()  # for a program's `op`: by input, the key sets read before calls
+    sequence: int | None = None  # for an `op`, `node` or `engine`: autograd's number; threads are 2**40 apart
+    through: str | None = None  # for a `launch`: the function of the device's runtime, if recorded
+    took: Count | None = None  # for a `launch`: nanoseconds on the device; null in a program: the calls have the times
+    file: str | None = None  # for a `frame`: its file
+    line: Count | None = None  # for a `frame`: the line of its `def`
+    function: str | None = None  # for a `frame`: its name
+    caller_line: int | None = None  # for a `frame`: the line that called it
+    resumed: bool = False  # for a `frame`: a generator or coroutine that ran before continues here
+    guards: bool = False  # for a `frame`, `sets` or `op`: the function around it names a guard that changes sets unseen
+    table: str | None = None  # for a `builtin`: the PyMethodDef table that contains it
+    method: str | None = None  # for a `builtin`: its name in that table
+    qualname: str | None = None  # for a `frame` or `builtin`: its name in Python
+    tls_include: Count | None = None  # the thread-local include set: before a `builtin`, from a `sets` event on
+    tls_exclude: Count | None = None  # the thread-local exclude set: before a `builtin`, from a `sets` event on
+    transforms: tuple[Transform, ...] = ()  # for a `builtin` or `sets`: the active transforms, outermost first
+    owner: HeldTensor | None = field(default=None, name="self")  # for a `builtin` that is a tensor's method: the tensor
+    tensors: tuple[tuple[TensorLayer, ...], ...] = ()  # with transforms, or if Python dispatches: the caller's tensors
+    module: ModuleCalled | None = None  # only for a `frame` of nn.Module.__call__
+    by_c: bool = False  # for a `frame` or `sets`: C++ called the frame with thread-local sets that end with it
+    raised: bool = False  # for a `builtin`: an exception left it
+    error: CaughtError | None = None  # for an `op`: the last error created in it, outside of the operators inside it
+    left: bool = False  # for a `frame` or `builtin`: the error that ended the run left it
+    is_getter: bool = False  # for a `frame`: the frame around it was reading an attribute, and that called this frame
+    at: tuple[Part, ...] = ()  # for a `frame` or `builtin`: the parts of the expression that led to it
+    call: Count | None = None  # for a `call`: the number of the expression's call that begins here
 
     def __post_init__(self) -> None:
         for name in NEEDED.get(self.type, ()):
@@ -130,426 +130,430 @@ class Event(Recorded, frozen=True, omit_defaults=True):
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is an operator call, or a node of the autograd graph: what every pass records alike."""
+        """Whether this is an operator call or a node of the autograd graph, which every pass records."""
         return self.type in ("op", "node")
 
 
-# Of a step without an event: one that is only concluded, or a type's slot that operator syntax leads Python to.
+# For a hop without an event: one that is only concluded, or a type's slot that Python calls for operator syntax.
 UNSEEN = Event(event=-1, parent=None, type="callable", thread=0, phase="forward")
 
 
 def operators(events: Iterable[Event]) -> list[Event]:
-    """The operator calls, and the nodes of the autograd graph, among events."""
+    """Returns the operator calls and autograd nodes among the events."""
     return [event for event in events if event.is_operator]
 
 
 class CallTarget(Struct, frozen=True):
-    """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
+    """What a call of the expression calls: a Python function, a builtin, or a slot of a type."""
 
     kind: str = ""  # `builtin`, `slot`, `method`, `attribute`, `python`, `class`, `other`, `uncallable`
-    qualname: str | None = None  # its name in Python; of what is `uncallable` that of its class
-    table: str | None = None  # the PyMethodDef table that has it
+    qualname: str | None = None  # its name in Python; for `uncallable` the name of its class
+    table: str | None = None  # the PyMethodDef table that contains it
     method: str | None = None  # its name in that table
-    file: str | None = None  # where it is written in Python
+    file: str | None = None  # for a Python function: its file
     line: int | None = None  # the line of its `def`
-    through: str | None = None  # the builtin of Python's that looks it up: `float`
+    through: str | None = None  # the Python builtin that looks it up: `float`
 
 
 class KeySetBits(Struct, frozen=True):
-    """A set of dispatch keys that was read."""
+    """A dispatch key set that was read."""
 
-    raw: Count  # the set as a number
-    keys: tuple[str, ...] = ()  # their names, for whoever reads a saved session
+    raw: Count  # the key set as a number
+    keys: tuple[str, ...] = ()  # the names of the keys, for readers of a saved session
 
 
 class CallArgument(Struct, frozen=True):
-    """A tensor among a call's arguments."""
+    """A tensor among the arguments of a call."""
 
-    name: str  # of the parameter, or its number
+    name: str  # the name of the parameter, or its position
     raw: int = 0  # its key set as a number
-    impl: int | None = None  # the address of its TensorImpl, where that stays its own
-    memory: int | None = None  # the address of its bytes, which its views share
+    impl: int | None = None  # the address of its TensorImpl, if no other tensor uses it later
+    memory: int | None = None  # the address of its data, which its views share
     requires_grad: bool = False  # whether it requires grad
-    keys: tuple[str, ...] = ()  # the names of its keys, for whoever reads a saved session
-    description: str = ""  # what it is, in words, for the same reader
+    keys: tuple[str, ...] = ()  # the names of its keys, for readers of a saved session
+    description: str = ""  # the tensor in words, for readers of a saved session
 
 
 class WrittenTensor(Struct, frozen=True):
-    """A tensor that was written to in place during a call, itself or through a view."""
+    """A tensor that was written to in place during a call, directly or through a view."""
 
-    tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
-    memory: int | None  # the address of its bytes, which its views share; null where it has none
-    before: Count  # how many writes it had seen when the call began
-    after: Count  # and when the call ended
+    tensor: str  # type and sizes, as in autograd's errors: `torch.FloatTensor [3, 3]`
+    memory: int | None  # the address of its data, which its views share; null if it has none
+    before: Count  # its version when the call began: how many writes it had seen
+    after: Count  # its version when the call ended
 
 
 class HeldTensors(Recorded, frozen=True):
-    """Every tensor that was there as a Python object when the expression began: parameters, globals, closures."""
+    """All tensors that were Python objects when the expression began: parameters, globals, closures."""
 
     tensors: tuple[HeldTensor, ...]  # the tensors
 
 
 class UserCall(Recorded, frozen=True):
-    """One call, operator, subscript or attribute of the expression."""
+    """One call, operator, subscript or attribute access in the expression."""
 
     call: Count  # its number
     source: str  # its text
     syntax: str  # `call`, `binop`, `attribute`, …
-    callable: CallTarget  # what it calls
-    arguments: tuple[CallArgument, ...]  # the tensors that it is given
-    tls_include: KeySetBits  # the thread-local include set before it
-    tls_exclude: KeySetBits  # the thread-local exclude set before it
-    written: tuple[WrittenTensor, ...] = ()  # those of its tensors that were written to meanwhile
-    forward_level: Count | None = None  # of forward-mode differentiation, where that is on
-    line: Count | None = None  # the line of the expression that it begins on
-    col: Count | None = None  # its first column there
-    end_col: Count | None = None  # the column behind it
+    callable: CallTarget  # the object that is called
+    arguments: tuple[CallArgument, ...]  # the tensors among its arguments
+    tls_include: KeySetBits  # the thread-local include set before the call
+    tls_exclude: KeySetBits  # the thread-local exclude set before the call
+    written: tuple[WrittenTensor, ...] = ()  # the tensors that were written to during the call
+    forward_level: Count | None = None  # the level of forward-mode differentiation, if it is on
+    line: Count | None = None  # the line of the expression where it begins
+    col: Count | None = None  # its first column on that line
+    end_col: Count | None = None  # the column after it
 
     @property
     def at(self) -> Part | None:
-        """Where it is written."""
+        """The part of the expression where the call is written."""
         if self.line is None or self.col is None or self.end_col is None:
             return None
         return self.line, self.col, self.end_col
 
 
 class GraphNode(Recorded, frozen=True):
-    """A node of the autograd graph that the result leads to, or what backward ran from: its sum, its real part."""
+    """A node of the autograd graph behind the result, or behind what backward ran from: its sum, its real part."""
 
     id: Count  # its number
-    name: str  # of its class
-    next: tuple[Count, ...]  # the numbers of the nodes that backward goes on to
+    name: str  # the name of its class
+    next: tuple[Count, ...]  # the numbers of the next nodes in backward
     sequence: int | None = None  # the sequence number of the call that recorded it
-    needed: tuple[bool, ...] = ()  # of each of its edges, whether a gradient goes on over it
+    needed: tuple[bool, ...] = ()  # for each of its edges: whether a gradient flows over it
 
 
 class KeptForBackward(Recorded, frozen=True):
-    """What the graph of the result keeps for backward of one call, each storage told once, at the first that saved it.
+    """The bytes that the result's graph keeps for backward because of one call.
 
-    What leaves hold is not counted.
+    A storage is counted once, at the first call that saved it. The memory of leaves is not counted.
     """
 
     sequence: Count  # the sequence number of the call
-    bytes: Count  # of the storages
+    bytes: Count  # the size of the storages
 
 
 class UncountedSaved(Recorded, frozen=True):
-    """How many saved tensors are in no sum of bytes kept for backward."""
+    """How many saved tensors are not included in any sum of bytes kept for backward."""
 
-    packed: Count = 0  # those that a hook packed, as a checkpoint's does
-    unread: Count = 0  # those whose memory cannot be asked for
-    silent: Count = 0  # how many nodes do not tell what they saved, as those of torch._foreach_*
+    packed: Count = 0  # tensors that a hook packed, as a checkpoint does
+    unread: Count = 0  # tensors whose memory cannot be queried
+    silent: Count = 0  # nodes that do not report what they saved, such as those of torch._foreach_*
 
 
 class OperatorTimes(Recorded, frozen=True):
-    """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
+    """The operators and nodes of further, warm runs under the profiler, in order, with their times."""
 
-    names: tuple[str, ...]  # as the profiler has them
-    times: tuple[Count, ...]  # nanoseconds from entry to exit, of each call in the run where it took least
-    runs: Count = 1  # how many runs
-    threads: int = 1  # how many torch had
+    names: tuple[str, ...]  # the names as the profiler records them
+    times: tuple[Count, ...]  # nanoseconds from entry to exit of each call, in the run where the call was fastest
+    runs: Count = 1  # the number of runs
+    threads: int = 1  # the number of threads that torch used
 
 
 class GivenKernel(Struct, frozen=True):
-    """A function of Python that `torch.library.custom_op` was given for an operator."""
+    """A Python function that was given to `torch.library.custom_op` for an operator."""
 
-    key: str  # the dispatch key that it is for, or an alias of several
-    function: str  # its name, with the classes and functions around it
-    file: str  # as Python names it
-    line: int  # that of its def
+    key: str  # the dispatch key of the kernel, or an alias for several keys
+    function: str  # its name, qualified with the classes and functions around it
+    file: str  # the file as Python names it
+    line: int  # the line of its `def`
 
 
 class ChangedTable(Recorded, frozen=True):
-    """The dispatch table of an operator whose registrations are not the catalogue's."""
+    """The dispatch table of an operator whose registrations differ from the catalogue."""
 
-    op: str  # with its overload
+    op: str  # the operator with its overload
     dump: str  # its registrations, as the dispatcher prints them
     table: str  # its computed table, as the dispatcher prints it
-    schema: str | None = None  # as the dispatcher prints it
-    kernels: tuple[GivenKernel, ...] = ()  # what torch.library.custom_op was given for it
+    schema: str | None = None  # its schema, as the dispatcher prints it
+    kernels: tuple[GivenKernel, ...] = ()  # the functions that torch.library.custom_op was given for it
 
 
 class Printed(Recorded, frozen=True):
-    """What the traced code printed: the first 64 KiB."""
+    """The output of the traced code, at most 64 KiB."""
 
-    text: str  # that
-    cut: bool = False  # there was more
+    text: str  # the output
+    cut: bool = False  # whether there was more output
 
 
 class Remark(Recorded, frozen=True):
-    """What a recorder says beside what it saw: what it cut, what differed."""
+    """A remark of a recorder about its observations: a cut, a difference."""
 
-    told: AnyReason  # that
+    told: AnyReason  # the content
 
 
 class Difference(Remark, frozen=True):
-    """That a pass called other operators than the first one."""
+    """Two passes called different operators."""
 
-    passes: tuple[str, ...] = ()  # the recorders of the two
-    position: Count | None = None  # of the first operator that differs, from 0; null where only counts do
-    operators: tuple[str | None, ...] = ()  # its name in each of them; null behind the last of one
+    passes: tuple[str, ...] = ()  # the recorders of the two passes
+    position: Count | None = None  # the index of the first different operator, from 0; null if only the counts differ
+    operators: tuple[str | None, ...] = ()  # its name in each pass; null if a pass has no more operators
 
 
 class SecondRun(Recorded, frozen=True):
-    """How a script's second run, under torch's profiler alone, compares with the recorded one."""
+    """How a second run of a script, under torch.profiler only, compares with the recorded run."""
 
-    equal: bool  # in all that was compared
-    told: AnyReason  # what was compared, or where they differ first
+    equal: bool  # whether everything that was compared is equal
+    told: AnyReason  # what was compared, or the first difference
 
 
 class PythonCode(Struct, frozen=True):
-    """The code of a Python function that ran."""
+    """The code object of a Python function that ran."""
 
-    file: str  # where it is written
-    line: Count  # the first line, that of its first decorator
-    name: str  # its own name
-    qualname: str  # with what it is inside of
+    file: str  # the file of the function
+    line: Count  # the first line, which is the line of its first decorator if it has one
+    name: str  # its unqualified name
+    qualname: str  # its qualified name
 
 
 class Beyond(Struct, frozen=True):
-    """A limit that a run was found to be beyond, counted as it was stepped."""
+    """A limit that was exceeded during stepping."""
 
-    count: Count  # the run has more instructions
-    singly: bool  # that is, more of those that have to be stepped one by one, as code that was made at run time
+    count: Count  # the limit: the run has more instructions than this
+    singly: bool  # the limit counts only instructions that must be stepped one by one, as code made at run time
 
 
 class SteppedCalls(Recorded, frozen=True):
-    """Every call of one stepped part of the run, in the order of entry, as lists of one length."""
+    """All calls in one stepped part of the run, in order of entry. The lists have the same length."""
 
     part: Literal["forward", "backward", "operator"]  # a phase, or one operator call
-    instructions: Count  # how many ran, without the profile function's that Python's calls are seen by
+    instructions: Count  # how many instructions ran, without those of the profile function that sees Python's calls
     functions: tuple[tuple[str, str, str, str], ...]  # library, kind of symbol, mangled and demangled name
-    function: tuple[Count, ...]  # which of `functions` each call is of
-    depth: tuple[Count, ...]  # how many calls each call is inside of
-    begin: tuple[Count, ...]  # instructions before its entry
-    end: tuple[Count, ...]  # instructions before its exit
-    tail: tuple[Count, ...]  # which calls are jumps that their caller ended with
+    function: tuple[Count, ...]  # by call: its index in `functions`
+    depth: tuple[Count, ...]  # by call: how many calls are around it
+    begin: tuple[Count, ...]  # by call: instructions before its entry
+    end: tuple[Count, ...]  # by call: instructions before its exit
+    tail: tuple[Count, ...]  # the calls that are tail calls: the caller's last instruction jumps to them
     registers: Mapping[str, tuple[Count, Count, Count]]  # by call: rdi, rsi, rdx at its entry
-    closed: Mapping[str, int]  # libraries whose source is not PyTorch's, with their instructions
-    units: Mapping[str, str] = {}  # by function: the source file, without folders, of what is local to one
-    shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names of its address, demangled
-    jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: those whose whole code is a jump to it, demangled
+    closed: Mapping[str, int]  # libraries without PyTorch source, with their instruction counts
+    units: Mapping[str, str] = {}  # by function that is local to one source file: this file without folders
+    shared: Mapping[str, tuple[str, ...]] = {}  # by function: further names at its address, demangled
+    jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: functions whose whole code is a jump to it, demangled
     globals: tuple[Count, ...] = ()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
-    returned: Mapping[str, Count] = {}  # by call of a function that chooses the backend of a convolution: 1 for true
-    op: str | None = None  # the operator of that call
-    number: int | None = None  # which of the operator's calls, where that is known
-    of: int | None = None  # how many calls of the operator there were
-    event: Count | None = None  # of a program: the id of the observation of the call that it is
+    returned: Mapping[str, Count] = {}  # by call of a function that chooses a convolution's backend: 1 for true
+    op: str | None = None  # the operator, if one operator call was stepped
+    number: int | None = None  # which of the operator's calls it was, if known
+    of: int | None = None  # the number of calls of the operator
+    event: Count | None = None  # for a program: the id of the observation of this call
     cut: AnyReason | None = None  # why the lists end early
-    warm_ups: int | None = None  # runs at full speed before
-    stepped: Count | None = None  # how many instructions were stepped, with the profile function's
-    seconds: float | None = None  # that stepping took
-    beyond: Beyond | None = None  # of one operator call that nobody asked for: why not all was stepped
-    threads: int = 1  # how many torch had
-    codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python's, and what they are
-    builtins: Mapping[str, str] = {}  # by call: the name by which Python called this function of C
+    warm_ups: int | None = None  # how many runs at full speed came before
+    stepped: Count | None = None  # instructions that were stepped, with those of the profile function
+    seconds: float | None = None  # how long stepping took
+    beyond: Beyond | None = None  # for an operator call that you did not ask for: why it was not stepped to its end
+    threads: int = 1  # the number of threads that torch used
+    codes: Mapping[str, PythonCode] = {}  # which of `functions` are Python functions, with their code
+    builtins: Mapping[str, str] = {}  # by call: the name by which Python called this C function
     written: Mapping[str, tuple[str, Count]] = {}  # by function of an extension: the file and line where it begins
-    ordered: bool = False  # whether Python's functions are among the calls
+    ordered: bool = False  # whether the Python functions are among the calls
     unordered: AnyReason | None = None  # why they are not, or not all of them
 
 
 class SteppedResult(Recorded, frozen=True):
-    """How the result of the stepped run compares."""
+    """Whether the stepped run gave the same result."""
 
-    equal: bool | None = None  # to that of the run before; null if that cannot be told
+    equal: bool | None = None  # equal to the result of the run before; null if they cannot be compared
 
 
 class LibraryCall(Struct, frozen=True):
-    """A call that a library linked into torch tells of in its verbose output."""
+    """A call that a library linked into torch reports in its verbose output."""
 
     library: str  # `oneDNN`, `MKL`
-    phase: Phase  # which half of the run
-    what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
-    problem: str  # its sizes, as the library writes them
-    implementation: str | None = None  # which of its code ran; MKL does not say
-    query: bool = False  # LAPACK was only asked how large a workspace must be, by a size of -1
+    phase: Phase  # whether it ran in forward or in backward
+    what: str  # for oneDNN the primitive (`matmul`), for MKL the function (`SGEMM`)
+    problem: str  # the sizes, as the library prints them
+    implementation: str | None = None  # which implementation ran; MKL does not say
+    query: bool = False  # a LAPACK call with size -1 that only asked for the size of a workspace
 
 
 class LibraryCalls(Recorded, frozen=True):
-    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
+    """The calls that oneDNN and MKL report, in order. An extra run, or a fork at a program's call, collects them."""
 
     calls: tuple[LibraryCall, ...]  # the calls
-    cut: bool = False  # there were more
-    event: Count | None = None  # of a program: the id of the observation of the call that was stepped
+    cut: bool = False  # whether there were more calls
+    event: Count | None = None  # for a program: the id of the observation of the stepped call
 
 
 class LeftFrame(Struct, frozen=True):
-    """A Python function that an error left."""
+    """A Python function that an error propagated out of."""
 
-    file: str  # where it is written
+    file: str  # the file of the function
     first: Count  # the first line of its code
     function: str  # its name
-    line: Count | None = None  # the line that was at work
-    raises: bool = False  # whether its own `raise` was at work; else something that it called may have raised
+    line: Count | None = None  # the line that was running
+    raises: bool = False  # true: this line is a `raise`; false: something that it called may have raised
 
 
 class CppFunction(Struct, frozen=True):
-    """A function of C++ that an error left."""
+    """A C++ function that an error propagated out of."""
 
     library: str  # the library's file name
-    name: str  # demangled; empty where the library does not tell
-    unit: str = ""  # the source file, without folders, of what is local to one
-    entered: bool = False  # whether Python called it, or another library that is not torch's
-    shared: tuple[str, ...] = ()  # further names of its address, demangled: of the same code, of which one copy is kept
+    name: str  # the demangled name; empty if the library does not have it
+    unit: str = ""  # if the function is local to one source file: this file without folders
+    entered: bool = False  # whether its caller is Python, or a library that is not torch's
+    shared: tuple[str, ...] = ()  # further names at its address, demangled: identical code, of which one copy was kept
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
 
 
 class UnusedInput(Struct, frozen=True):
-    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from.
+    """An input of torch.autograd.grad that the outputs were not computed from.
 
-    It is a result of a leaf that they come from too (`beside`), another tensor of such a leaf's memory (`detached`), or
-    neither.
+    The tensor is a result of a leaf that the outputs also come from (`beside`), another tensor in the memory of such a
+    leaf (`detached`), or neither (`elsewhere`).
     """
 
-    index: Count  # which of the inputs, from 0
-    count: Count  # how many inputs there are
-    tensor: str  # it, in words
-    situation: Literal["beside", "detached", "elsewhere"]  # what it is
-    node: str = ""  # of a result the node that made it
+    index: Count  # the index of the input, from 0
+    count: Count  # the number of inputs
+    tensor: str  # the tensor in words
+    situation: Literal["beside", "detached", "elsewhere"]  # a result of a shared leaf, in a leaf's memory, or neither
+    node: str = ""  # if it is a result: the node that produced it
     leaves: tuple[str, ...] = ()  # the first leaves that the outputs come from, in words
-    further: Count = 0  # how many more there are
+    further: Count = 0  # the number of further leaves
 
 
 class FailedGetter(Struct, frozen=True):
-    """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
+    """An attribute whose getter raised. Python then asked the class's `__getattr__`, which does not have it."""
 
     owner: str  # the name of the class
-    name: str  # of the attribute
-    function: str = ""  # the attribute of the property that is its getter: `fget`; empty where that is not known
+    name: str  # the name of the attribute
+    function: str = ""  # the attribute of the property that is its getter: `fget`; empty if not known
 
 
 class ErrorBefore(Struct, frozen=True):
     """An error that led to another one."""
 
     exception: str  # the name of its class
-    message: str  # the first line of what it says
-    is_cause: bool = False  # whether the other one was raised `from` it; else while it was handled
-    frame: LeftFrame | None = None  # the innermost Python function that it left
+    message: str  # the first line of its message
+    is_cause: bool = False  # true: the next error was raised `from` this one; false: while this one was handled
+    frame: LeftFrame | None = None  # the innermost Python function that the error propagated out of
 
 
 class RaisedError(Recorded, frozen=True):
-    """What the expression raised, or what ended its process."""
+    """The error that the expression raised, or what ended its process."""
 
     stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
-    exception: str  # the name of its class; of what ended the process the signal's, or os._exit
-    message: str  # its own words
-    frames: tuple[LeftFrame, ...] = ()  # the Python functions that it left, outermost first
-    further: Count = 0  # how many more it left, outermost of all, that are not told
+    exception: str  # the error's class; if no error ended the process: the signal's name, or os._exit
+    message: str  # its message
+    frames: tuple[LeftFrame, ...] = ()  # the Python functions that it propagated out of, outermost first
+    further: Count = 0  # how many more it left: these are the outermost ones, and not listed
     calls: tuple[Count, ...] = ()  # the numbers of the expression's calls that it left, outermost first
-    part: str = ""  # the text of the part of the expression that raised, where that is none of its calls: `d["k"]`
-    close: tuple[str, ...] = ()  # names near the one that was not found
-    module: str = ""  # the innermost nn.Module that it left: its name within the outermost one, and its class
-    by_raise: bool = False  # whether a `raise` of Python's raised it first, and no C or C++
+    part: str = ""  # the part of the expression that raised, if it is not a call: `d["k"]`
+    close: tuple[str, ...] = ()  # similar names, if a name was not found
+    module: str = ""  # the innermost nn.Module that it left: the name in the outermost module, and the class
+    by_raise: bool = False  # whether a `raise` in Python raised it first, not C or C++
     by: EndedBy = "error"  # what ended the run
-    stack: tuple[CppFunction, ...] = ()  # of a signal: torch's functions of C++ that ran, innermost first
-    unused: UnusedInput | None = None  # where autograd has no gradient for a tensor, because it is not in the graph
+    stack: tuple[CppFunction, ...] = ()  # if a signal ended the run: torch's C++ functions that ran, innermost first
+    unused: UnusedInput | None = None  # if autograd has no gradient for a tensor that is not in the graph: this tensor
     before: tuple[ErrorBefore, ...] = ()  # the errors that led to it, the nearest first
-    getter: FailedGetter | None = None  # where an attribute was not found because its getter raised
-    over: AnyReason | None = None  # of a run whose time was over: that
+    getter: FailedGetter | None = None  # if an attribute was not found because its getter raised: this attribute
+    over: AnyReason | None = None  # if the time of the run was over: the reason for that
 
 
 class ThrownError(Recorded, frozen=True):
-    """Where C++ threw an error, as torch keeps it with most; of an expression's from a run of its own.
+    """The place where C++ threw an error. torch keeps this place with most errors.
 
-    Of an error that torch keeps no line with, that run saw which function called one that raises (`by`).
+    For an expression, an additional run finds it. If torch keeps no line with an error, that run sees which function
+    called one that raises (`by`).
     """
 
-    message: str  # the error's own words
-    function: str  # the function that threw, without its scope; with it if `by` is given
-    file: str = ""  # as the binary names it; empty where it keeps none
-    line: Count | None = None  # the line in it
-    stack: tuple[CppFunction, ...] = ()  # the functions of C++ that it left, innermost first
-    elsewhere: bool = False  # whether another process of the program threw it, which has a stack of its own
-    by: str = ""  # what it called: `PyErr_SetString` of Python, `throw` of C++; empty where torch keeps the line
-    type: str = ""  # where it threw: the class of what it threw
-    raiser: CppFunction | None = None  # the function, if `by` is given: of any library
+    message: str  # the error's message
+    function: str  # the function that threw; without its scope, unless `by` is set
+    file: str = ""  # the file as the binary names it; empty if the error has none
+    line: Count | None = None  # the line in this file
+    stack: tuple[CppFunction, ...] = ()  # the C++ functions that it left, innermost first
+    elsewhere: bool = False  # whether another process of the program threw it, with a stack of its own
+    by: str = ""  # how it raised: `PyErr_SetString` of Python, `throw` of C++; empty if torch keeps the line
+    type: str = ""  # for a `throw`: the class of the thrown object
+    raiser: CppFunction | None = None  # if `by` is set: the function, which may be of any library
 
 
 class PythonPlace(Struct, frozen=True):
-    """A place in Python's source."""
+    """A place in Python source."""
 
-    file: str  # where it is written
+    file: str  # the file
     line: Count  # the line
     first: Count  # the first line of the function's code
-    function: str  # the function that it is in
-    text: str = ""  # what is written there
-    exact: bool = True  # else the function alone is known, and the line is its first
+    function: str  # the function that contains the line
+    text: str = ""  # the text of the line
+    exact: bool = True  # false: only the function is known, and the line is its first line
 
 
 class TensorWrite(Struct, frozen=True):
-    """A write in place to a saved tensor."""
+    """An in-place write to a saved tensor."""
 
-    at: PythonPlace | None  # what made it: the innermost place of your own Python
-    before: Count  # how many writes the tensor had seen before
-    after: Count  # and after
-    operators: tuple[str, ...] = ()  # those that write to its memory by their schema, in order
+    at: PythonPlace | None  # the innermost place in your own Python that made the write
+    before: Count  # the tensor's version before the write: how many writes it had seen
+    after: Count  # its version after the write
+    operators: tuple[str, ...] = ()  # the operators that write to its memory according to their schema, in order
 
 
 class SavedTensorWrites(Recorded, frozen=True):
-    """A tensor that was written to after a node of the graph had saved it; of an expression's from a run of its own."""
+    """A tensor that was written to after a node of the graph had saved it.
 
-    tensor: str  # its type and sizes, as autograd's errors have them: `torch.FloatTensor [3, 3]`
-    expected: Count  # how many writes it had seen when it was saved
-    version: Count  # and when the node asked for it
+    For an expression, an additional run finds it.
+    """
+
+    tensor: str  # type and sizes, as in autograd's errors: `torch.FloatTensor [3, 3]`
+    expected: Count  # its version when it was saved: how many writes it had seen
+    version: Count  # its version when the node needed it
     node: str | None  # the node that had saved it
-    saved: PythonPlace | None  # what ran when it was saved: the innermost place of your own Python
-    writes: tuple[TensorWrite, ...] = ()  # the writes in between, in order
-    watched: bool = True  # else they are the operators that wrote to its memory, as the profiler saw them
-    certain: bool = True  # else not every one of them counts, or one counts more than once
+    saved: PythonPlace | None  # the innermost place in your own Python that ran when it was saved
+    writes: tuple[TensorWrite, ...] = ()  # the writes between these two moments, in order
+    watched: bool = True  # false: the writes are the profiler's operators that wrote to its memory
+    certain: bool = True  # false: some of the writes may not count, or may count more than once
 
 
 class GraphCall(Struct, frozen=True):
     """A call that recorded a node of the graph."""
 
-    at: PythonPlace | None  # what made it: the innermost place of your own Python
+    at: PythonPlace | None  # the innermost place in your own Python that made the call
     operator: str  # the operator
 
 
 class FreedNode(Recorded, frozen=True):
-    """A node that an earlier backward had freed when the engine came to it again.
+    """A node that an earlier backward had freed when the engine reached it again.
 
-    The counts of backwards are null where some of them were not seen.
+    The counts of backwards are null if some of them were not seen.
     """
 
     node: str  # its name
-    operator: str  # the operator that recorded it
-    recorded: PythonPlace | None  # what called that: the innermost place of your own Python
+    operator: str  # the operator that recorded the node
+    recorded: PythonPlace | None  # the innermost place in your own Python that called this operator
     recorded_after: Count | None  # how many backwards had begun before that
-    freed: PythonPlace | None  # what called the backward that ran it before
+    freed: PythonPlace | None  # the place that called the backward which ran the node before
     freed_by: Count | None  # the number of that backward, from 1
-    backwards: Count | None  # how many backwards were called, with the one that came to it again
-    uses: tuple[GraphCall, ...] = ()  # the calls since then that took a result of the part that was freed
-    kept: tuple[GraphCall, ...] = ()  # the calls that made these results
-    again: bool | None = None  # whether a line that made these, or the node, has recorded others since
-    older: bool = False  # whether all that the backward began at was recorded before that part was freed
-    same_start: bool = False  # whether the backward began at nodes that had run before
-    names: tuple[str, ...] = ()  # the program's own names that lead to the node
-    exact: bool = False  # whether they hold just those results; else they were given anew since
+    backwards: Count | None  # how many backwards were called, with the one that reached the node again
+    uses: tuple[GraphCall, ...] = ()  # later calls that used a result of the freed part
+    kept: tuple[GraphCall, ...] = ()  # the calls that had produced these results
+    again: bool | None = None  # whether a line that produced these results, or the node, has recorded others since
+    older: bool = False  # whether everything that backward began from was recorded before that part was freed
+    same_start: bool = False  # whether backward began at nodes that had run before
+    names: tuple[str, ...] = ()  # the names in your program that lead to the node
+    exact: bool = False  # true: the names hold exactly these results; false: they were assigned again since
 
 
 class LeftProcess(Struct, frozen=True):
-    """A process that the traced code started, and that ran on when the last run of it had ended."""
+    """A process that the traced code started and that still ran when the last run of the code had ended."""
 
-    pid: Count  # its number
-    command: str  # its command line; empty of a fork of the run's process that runs no other program
-    ended: bool  # whether it was ended with the trace; else it lives on
+    pid: Count  # its process id
+    command: str  # its command line; empty for a fork of the run's process that runs no other program
+    ended: bool  # true: it was ended with the trace; false: it still lives
 
 
 class LeftRunning(Recorded, frozen=True):
-    """What the traced code left running. Processes of its own session or group live on: they are their user's."""
+    """The processes that the traced code left running. Those in a session or group of their own stay alive."""
 
     processes: tuple[LeftProcess, ...]  # the processes
 
 
 class LaunchesTold(Recorded, frozen=True):
-    """That what was launched on a device is among the events."""
+    """The events include what was launched on this device."""
 
     device: str  # `cuda`, `xpu`
 
 
 class IdleDevices(Recorded, frozen=True):
-    """That some devices were never used: a tensor that is said to be there (a FakeTensor) has no memory there."""
+    """Devices that were never used. A tensor that is said to be there (a FakeTensor) has no memory there."""
 
     devices: tuple[str, ...]  # their names: `cuda`, `xpu`
 
@@ -557,11 +561,11 @@ class IdleDevices(Recorded, frozen=True):
 class UnreadableLibraries(Recorded, frozen=True):
     """Libraries whose functions have no names."""
 
-    libraries: Mapping[str, str]  # why, by the library's file name
+    libraries: Mapping[str, str]  # by the library's file name: the reason
 
 
 class UnknownRecord(Recorded, frozen=True):
-    """What a newer ptexplore's recorder saw: of a kind that is not among `KINDS`."""
+    """An observation of a kind that is not among `KINDS`: a newer ptexplore recorded it."""
 
 
 AnyRecord: TypeAlias = (
@@ -605,24 +609,24 @@ RecordT = TypeVar("RecordT", bound=AnyRecord)
 
 
 class Observation(Struct, frozen=True):
-    """What one recorder saw."""
+    """An observation of one recorder."""
 
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
-    kind: str  # what kind of thing it saw
-    data: AnyRecord  # what it saw
-    read: Plain | None = None  # of a saved one: its data as the file has them, with keys that the record lacks
+    kind: str  # the kind of observation
+    data: AnyRecord  # the data of the observation
+    read: Plain | None = None  # for a saved observation: its data as in the file, with keys that the record lacks
 
     @property
     def id(self) -> int:
-        """Its number, unique in its session."""
+        """The number of the observation, unique in its session."""
         return self.data.observation
 
     def numbered(self, number: int) -> Observation:
-        """The same with another number."""
+        """Returns the observation with another number."""
         return structs.replace(self, data=structs.replace(self.data, observation=number))
 
     def as_saved(self) -> SavedObservation:
-        """It as JSON has it: as it was read, or as its record is."""
+        """Returns the observation as JSON has it: the data that was read from a file, or the fields of the record."""
         data = self.read
         if data is None:
             data = to_builtins(self.data)
@@ -633,29 +637,29 @@ class Observation(Struct, frozen=True):
 
 
 class SavedObservation(Struct, frozen=True):
-    """What one recorder saw, as JSON has it."""
+    """An observation of one recorder, as JSON has it."""
 
     id: int  # unique in its session
     recorder: str  # `ops`, `frames`, `dispatch`, `native`, `libraries`, `compare`, `once`, `processes`, …
-    kind: str  # what kind of thing it saw
-    data: Plain  # what it saw
+    kind: str  # the kind of observation
+    data: Plain  # the data of the observation
 
     def as_seen(self) -> Observation:
-        """It with its data as the record of its kind; no value is coerced.
+        """Returns the observation with its data as the record of its kind. No value is converted.
 
-        Raises msgspec.ValidationError where a value is missing or of the wrong kind, as it may be in a file.
+        Raises msgspec.ValidationError if a value is missing or has the wrong type, which a file may contain.
         """
         record = convert({**self.data, "observation": self.id}, KINDS.get(self.kind, UnknownRecord))
         return Observation(self.recorder, self.kind, record, self.data)
 
 
 def records(observations: Iterable[Observation], kind: str, record: type[RecordT]) -> list[RecordT]:
-    """The observations of one kind as records, in the order they were made."""
+    """Returns the data of the observations of one kind, in the order in which they were made."""
     return [seen.data for seen in observations if seen.kind == kind and isinstance(seen.data, record)]
 
 
 @cache
 def reasons_of(kind: str) -> tuple[str, ...]:
-    """The keys of an observation's data that hold a reason, for those of one kind."""
+    """Returns the keys that hold a reason in the data of one kind of observation."""
     every = set(get_args(AnyReason))
     return tuple(known.name for known in fields(KINDS.get(kind, UnknownRecord)) if every <= set(get_args(known.type)))

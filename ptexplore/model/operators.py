@@ -1,4 +1,4 @@
-"""What the dispatcher and PyTorch's YAML say of operators: records, tables, registrations, derivatives, bindings."""
+"""Records about operators, from the dispatcher and PyTorch's YAML: tables, registrations, derivatives, bindings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
 
 RecordOrigin = Literal["generated", "handwritten", "python", "nofile"]
-# Why no body of a kernel is known: hand-written C++ makes the kernel, or is it, or its name has not exactly one body.
+# Why the body of a kernel is not known. factory: hand-written C++ creates the kernel. handwritten: the kernel is
+# hand-written C++. not-one: its name has no body, or several.
 NoBody = Literal["factory", "handwritten", "not-one"]
 
 
 @dataclass(frozen=True, slots=True)
 class DumpRecord:
-    """One line of `torch._C._dispatch_dump(op)`, parsed.
+    """One parsed line of `torch._C._dispatch_dump(op)`.
 
-    `key` is None for the schema's own record (its `debug:` line). `file` is as the binary says it.
+    `key` is None for the record of the schema (the `debug:` line). `file` is the path that the binary has.
     """
 
     op: str
@@ -35,10 +36,10 @@ class DumpRecord:
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """What the dispatch table of one operator holds for a group of runtime keys, and why.
+    """What an operator's dispatch table contains for a group of runtime keys, and why.
 
-    `reason` is the dispatcher's own word: "kernel", "default backend kernel", "math kernel",
-    "autograd kernel", "backend fallback", "missing", …
+    `reason` is the dispatcher's own word: "kernel", "default backend kernel", "math kernel", "autograd kernel",
+    "backend fallback", "missing", …
     """
 
     keys: tuple[str, ...]
@@ -51,7 +52,7 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One record of one operator, verified against the regenerated text where it points there."""
+    """One registration of an operator, checked against the regenerated text if it points there."""
 
     op: str
     key: str | None
@@ -59,10 +60,10 @@ class Registration:
     inactive: bool
     fallthrough: bool
     origin: RecordOrigin
-    path: str | None  # canonical path of the record's file
-    macro_line: int | None  # line of the TORCH_LIBRARY(_IMPL) macro, as the binary says
-    op_line: int | None  # line of the op's own m.impl / m.def inside that block
-    confirmed: bool  # the tree's text holds that macro, for that key, with that op, at that line
+    path: str | None  # canonical path of the file in the record
+    macro_line: int | None  # line of the TORCH_LIBRARY(_IMPL) macro, from the binary
+    op_line: int | None  # line of the operator's m.impl / m.def inside that block
+    confirmed: bool  # the tree's text has that macro, for that key, with that operator, at that line
     why_not: Reason | None  # why it is not confirmed
     signature: str | None = None
     callee: str | None = None  # what m.impl registers, as written: a wrapper, a fallback factory, …
@@ -70,26 +71,26 @@ class Registration:
     body_path: str | None = None
     body_line: int | None = None  # line of the name in its declarator
     body_end: int | None = None
-    redispatch: str | None = None  # key set expression the body redispatches with, as written
-    guard: str | None = None  # TLS guard the body holds meanwhile
-    target: str | None = None  # hand-written function or structured class the body calls
+    redispatch: str | None = None  # key set expression that the body redispatches with, as written
+    guard: str | None = None  # TLS guard that the body holds meanwhile
+    target: str | None = None  # hand-written function or structured class that the body calls
     target_kind: Literal["native", "structured", "meta", "formula", "none"] | None = None
-    target_meta: str | None = None  # structured_X::meta's qualified name
-    body_why: NoBody | None = None  # why no body is known, where none is
+    target_meta: str | None = None  # qualified name of structured_X::meta
+    body_why: NoBody | None = None  # why the body is not known, if it is not
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRef:
     """How a kernel was registered."""
 
-    registered_op_line: int | None = None  # the line of the operator's own `m.impl`
-    registers: str | None = None  # what is registered, as written
-    op_entry: SourceRef | None = None  # the `m.impl` of hand-written C++
+    registered_op_line: int | None = None  # the line of the operator's `m.impl`
+    registers: str | None = None  # the expression that is registered, as written
+    op_entry: SourceRef | None = None  # the `m.impl` in hand-written C++
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """One derivative formula: the inputs it is for, the formula's own line, and the functions it calls."""
+    """A derivative formula: the inputs it is for, its line, and the functions that it calls."""
 
     inputs: str
     line: int
@@ -99,39 +100,39 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Derivative:
-    """An operator's entry in derivatives.yaml and the autograd node generated from it."""
+    """An operator's entry in derivatives.yaml, and the autograd node that is generated from it."""
 
     op: str
     path: str
     line: int
     end_line: int
-    source_op: str  # the entry's own operator; differs for in-place and out variants that share it
+    source_op: str  # the operator of the entry; in-place and out variants share an entry of another operator
     formulas: tuple[Formula, ...]
     node: str | None
     apply_path: str | None
     apply_line: int | None
     apply_end: int | None
-    matched: str  # how torchgen's matcher came to it: "exact", "inplace from functional", …
-    dispatch: str = "Default"  # the entry's own sub-entry: "Default", "AutogradCUDA", "AutogradNestedTensor"
+    matched: str  # how torchgen matched the entry: "exact", "inplace from functional", …
+    dispatch: str = "Default"  # the sub-entry: "Default", "AutogradCUDA", "AutogradNestedTensor"
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One Python name bound to a C function: a row of a PyMethodDef table."""
+    """A Python name that is bound to a C function: a row of a PyMethodDef table."""
 
     table: str  # "torch", "Tensor", "nn", "linalg", "fft", "special", "sparse", "nested"
     name: str  # the method's name in that table
     c_function: str
     path: str
-    line: int  # of the function's name in its definition
+    line: int  # line of the function's name in its definition
     end_line: int | None
-    entry_line: int  # of the PyMethodDef row
-    ops: tuple[str, ...] = ()  # operators its body calls
+    entry_line: int  # line of the PyMethodDef row
+    ops: tuple[str, ...] = ()  # operators that its body calls
 
 
 @dataclass(frozen=True, slots=True)
 class PythonName:
-    """A public Python name and what it is: "builtin" (table and method) or "python" (file and line)."""
+    """A public Python name and its kind: for "builtin" with table and method, for "python" with file and line."""
 
     name: str
     kind: Literal["builtin", "python", "slot", "attribute", "other"]
@@ -146,7 +147,7 @@ KernelRole: TypeAlias = Literal["decomposition", "meta", "kernel", "custom"]
 
 @dataclass(frozen=True, slots=True)
 class PythonKernel:
-    """A Python callable that decomposes, is the meta function of, or implements an operator under a key."""
+    """A Python function that decomposes an operator, is its meta function, or implements it for a key."""
 
     op: str
     role: KernelRole
@@ -159,7 +160,7 @@ class PythonKernel:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator overload as the runtime registered it."""
+    """One overload of an operator, as the running torch registered it."""
 
     name: str  # "aten::add.Tensor"
     schema: str
@@ -192,7 +193,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class DispatchKey:
-    """A dispatch key's name, its bits in a DispatchKeySet and the set of keys after it (both raw 64-bit)."""
+    """A dispatch key: its name, its bits in a DispatchKeySet, and the set of the keys after it (both raw 64-bit)."""
 
     name: str
     raw: int
@@ -206,7 +207,10 @@ class Count:
 
 
 def dispatcher_name(asked: str) -> str:
-    """`torch.ops.aten.add.Tensor`, `aten.add.Tensor` and `relu.default` as the dispatcher writes them."""
+    """Returns a name in the form that the dispatcher uses: `aten::add.Tensor` for `torch.ops.aten.add.Tensor`.
+
+    Also accepts `aten.add.Tensor` and `relu.default`.
+    """
     name = asked.removeprefix("torch.ops.")
     if name != asked or name.startswith("aten."):
         name = name.replace(".", "::", 1)

@@ -1,6 +1,6 @@
-"""What a trace can be asked for: each option once. The command line, the Python API, checks and documents follow.
+"""The options of a trace, each defined once. Command line, Python API, checks and docs are made from this.
 
-A field of `TraceOptions` is an option: its default, and in its metadata what it is called and what it is for.
+An option is a field of `TraceOptions`. Its metadata has its name on the command line and its help text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ TracedSource = Literal["expression", "script"]
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """An option as it is asked for: its flag on a command line, and what it does, in a few words.
+    """How you give an option: its flag on the command line, and a short help text.
 
-    `metavar` is of its value; an option without one is on or off, and `off` where its flag turns it off. `python` is
-    its name in Python, where that is not the field's. `only` says of what alone it is, for which reason.
+    `metavar` names the value. An option without `metavar` is a switch; `off` means that its flag switches it off.
+    `python` is the name in Python, if it differs from the field's name. `only` is the one source that the option is
+    for, with the reason.
     """
 
     flag: str
@@ -31,13 +32,13 @@ class AskedFor:
 
 
 def option(asked: AskedFor, default: Any) -> Any:
-    """A field of `TraceOptions`."""
+    """Defines a field of `TraceOptions`."""
     return field(default=default, metadata={"asked": asked})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceOptions:
-    """What a trace was asked for."""
+    """The options of a trace."""
 
     variables: tuple[tuple[str, str], ...] = option(
         AskedFor("--var", "bind a name to the value of an expression", "NAME=EXPR"), ()
@@ -61,7 +62,7 @@ class TraceOptions:
         ),
         60.0,
     )
-    seed: int = 0  # of the random numbers
+    seed: int = 0  # the seed of the random numbers
     native: bool = option(AskedFor("--no-native", "do not step through the machine code", off=True), default=False)
     native_op: str | None = option(
         AskedFor("--native-op", "step only this operator call; add.Tensor#2 is the second one", "NAME[#N]"), None
@@ -102,7 +103,7 @@ class TraceOptions:
 
 
 class Excluded(NamedTuple):
-    """Two options that do not go together, and why."""
+    """A pair of options that exclude each other, and the reason."""
 
     first: str
     second: str
@@ -120,30 +121,30 @@ EXCLUDED = (
 
 @cache
 def asked_options() -> dict[str, AskedFor]:
-    """The options that can be asked for, by field, in their order."""
+    """Returns the options that can be given, by field name, in their order."""
     told = {known.name: known.metadata.get("asked") for known in fields(TraceOptions)}
     return {name: asked for name, asked in told.items() if asked is not None}
 
 
-PLAIN = TraceOptions(native=True)  # of a trace for which no option is given: it is stepped
+PLAIN = TraceOptions(native=True)  # the options of a trace without any flag: it is stepped
 
 
 def given(options: TraceOptions) -> frozenset[str]:
-    """The options that are not as they are where nobody gives them."""
+    """Returns the names of the options that differ from their defaults."""
     return frozenset(name for name in asked_options() if getattr(options, name) != getattr(PLAIN, name))
 
 
 class Refusal(NamedTuple):
-    """Why options cannot be asked for: what is wrong with them (the fields' names), and why that is so."""
+    """Why options cannot be given: the fields' names, and the reason."""
 
     first: str
-    second: str = ""  # that it does not go with
-    only: TracedSource | None = None  # what alone it is for
+    second: str = ""  # the option that excludes `first`
+    only: TracedSource | None = None  # the one source that `first` is for
     why: str = ""
 
 
 def refused(asked: Collection[str], *, is_script: bool) -> Refusal | None:
-    """The first reason for which these options cannot be asked for together; None where there is none."""
+    """Returns the first reason why these options cannot be given together, or None."""
     return next(_refusals(asked, is_script=is_script), None)
 
 

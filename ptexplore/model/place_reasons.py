@@ -1,6 +1,6 @@
-"""Why a place in source is not exact, or not known: codes with arguments, as `reasons.py` has them for all else.
+"""Why a place in source is not exact, or not known: codes with arguments. `reasons.py` has all other codes.
 
-Their words stand in `view/words/places.py`. An argument `place` is "path:line".
+The words are in `view/words/places.py`. An argument `place` is "path:line".
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class PlaceReason(Reason, frozen=True):
-    """Why a place is no better known, or what else there is to know of it."""
+    """Why a place is not better known, or what else is known about it."""
 
 
 class Joined(PlaceReason, frozen=True):
-    """Reasons that hold together."""
+    """Several reasons together."""
 
     reasons: tuple[AnyPlaceReason, ...]
 
 
 class OfNamed(PlaceReason, frozen=True):
-    """What names the function, or the variable, that was looked for."""
+    """A reason with the name of the function or variable that was looked for."""
 
     name: str
 
@@ -33,23 +33,23 @@ class OfNamed(PlaceReason, frozen=True):
 
 
 class NotLookedUp(PlaceReason, frozen=True):
-    """Nobody has looked yet."""
+    """The place was not looked up yet."""
 
 
 class OutsideTorch(PlaceReason, frozen=True):
-    """The file is none of torch's."""
+    """The file does not belong to torch."""
 
     file: str
 
 
 class NotInRuntime(PlaceReason, frozen=True):
-    """The runtime tree does not hold the file."""
+    """The runtime tree does not have the file."""
 
     path: str
 
 
 class OtherVersion(PlaceReason, frozen=True):
-    """The tree is of another version than the torch that ran."""
+    """The tree has another version than the torch that ran."""
 
     tree: str
     version: str
@@ -57,11 +57,11 @@ class OtherVersion(PlaceReason, frozen=True):
 
 
 class NotIndexed(PlaceReason, frozen=True):
-    """The installed text was not asked: it has no index."""
+    """The installed text was not searched, because it has no index."""
 
 
 class NotInWheel(PlaceReason, frozen=True):
-    """It is hand-written C++, of which the wheel has no text; which trees were asked beside."""
+    """It is hand-written C++, and the wheel has no text of it. `trees`: the other trees that were searched."""
 
     trees: tuple[str, ...] = ()
 
@@ -70,17 +70,17 @@ class NotInWheel(PlaceReason, frozen=True):
 
 
 class OtherCommit(PlaceReason, frozen=True):
-    """The checkout is of another commit than the torch."""
+    """The checkout has another commit than the torch that ran."""
 
     checkout: str
     commit: str
     torch: str
     torch_commit: str
-    release: str = ""  # the checkout's, if its commit is known as one
+    release: str = ""  # the checkout's release, if its commit is known as one
 
 
 class SameCommit(PlaceReason, frozen=True):
-    """The checkout is unmodified, and of the torch's own commit."""
+    """The checkout is unmodified and has the commit of the torch that ran."""
 
     checkout: str
     commit: str
@@ -89,7 +89,7 @@ class SameCommit(PlaceReason, frozen=True):
 
 
 class SameArchive(PlaceReason, frozen=True):
-    """The checkout came from an archive that is known as a release of the torch's own commit."""
+    """The checkout came from the archive of a release, and this release has the commit of the torch that ran."""
 
     checkout: str
     release: str
@@ -98,20 +98,20 @@ class SameArchive(PlaceReason, frozen=True):
 
 
 class OfExtension(PlaceReason, frozen=True):
-    """The checkout is an extension's own source."""
+    """The checkout is the source of an extension."""
 
     checkout: str
 
 
 class NothingInCommon(PlaceReason, frozen=True):
-    """The checkout holds no file that the torch has."""
+    """The checkout has no file that the installed torch also has."""
 
     checkout: str
     torch: str
 
 
 class FilesDiffer(PlaceReason, frozen=True):
-    """Files of the checkout are not as the torch has them."""
+    """Files of the checkout differ from those in the installed torch."""
 
     count: int
     compared: int
@@ -121,7 +121,7 @@ class FilesDiffer(PlaceReason, frozen=True):
 
 
 class RecordsMiss(PlaceReason, frozen=True):
-    """Registration records of the torch are not confirmed by the checkout's text."""
+    """The text of the checkout does not confirm some registration records of the torch that ran."""
 
     count: int
     compared: int
@@ -130,7 +130,7 @@ class RecordsMiss(PlaceReason, frozen=True):
 
 
 class AllAgrees(PlaceReason, frozen=True):
-    """Nobody knows the checkout; its files are as the torch has them, and all records are confirmed."""
+    """The checkout's commit is not known; its files equal those of torch, and it confirms all records."""
 
     checkout: str
     files: int
@@ -148,11 +148,11 @@ class RecordUnconfirmed(PlaceReason, frozen=True):
 
 
 class NothingConfirms(PlaceReason, frozen=True):
-    """No text is there that could confirm it."""
+    """There is no text here that could confirm the line."""
 
 
 class NoTextOf(PlaceReason, frozen=True):
-    """No text of that version is there that could confirm it."""
+    """There is no text of this version here that could confirm the line."""
 
     version: str
 
@@ -166,14 +166,14 @@ class FromPython(PlaceReason, frozen=True):
 
 
 class RecordCompared(PlaceReason, frozen=True):
-    """What the comparison of a record with a text found, as a saved trace has it that had no codes for that."""
+    """The result of comparing a record with a text, in a saved trace from before there were codes for it."""
 
     outcome: str
-    tree: str = ""  # whose text it was, where that is not the runtime's
+    tree: str = ""  # the tree of the text, if it is not the runtime tree
 
 
 class ComparedWith(PlaceReason, frozen=True):
-    """What the comparison of a record with the text of another tree than the runtime's found."""
+    """The result of comparing a record with the text of another tree than the runtime tree."""
 
     tree: str
     because: AnyPlaceReason
@@ -190,7 +190,7 @@ class MacroForOthers(PlaceReason, frozen=True):
 
     line: int | None
     keys: tuple[str, ...]
-    key: str  # the record's; "" of a schema
+    key: str  # the record's key; "" for a schema
 
 
 class BlockLacks(PlaceReason, frozen=True):
@@ -217,48 +217,48 @@ class BlockNamesTwice(PlaceReason, frozen=True):
 
 
 class NotRegenerated(PlaceReason, frozen=True):
-    """The record's file is no generated one that is here."""
+    """The record's file is not one of the generated files here."""
 
     path: str
 
 
 class RecordHandWritten(PlaceReason, frozen=True):
-    """The record is of hand-written C++, of which the wheel has no text."""
+    """The record is about hand-written C++, and the wheel has no text of it."""
 
 
 class RecordWithoutFile(PlaceReason, frozen=True):
     """The record names no file."""
 
-    of_torch: bool = False  # a file that is none of PyTorch's may be named
+    of_torch: bool = False  # the record may name a file outside of PyTorch
 
 
 class NoCallable(PlaceReason, frozen=True):
-    """Python registered it, and none of Python's tables names the callable."""
+    """Python registered it, and no Python table names the callable."""
 
 
 class SeveralCallables(PlaceReason, frozen=True):
-    """Python's tables name several callables for the record."""
+    """Python tables name several callables for the record."""
 
     count: int
 
 
 class CallableOutside(PlaceReason, frozen=True):
-    """The callable that Python registered is in no file of torch's."""
+    """The callable that Python registered is in no file of torch."""
 
 
 class CallableMoved(PlaceReason, frozen=True):
-    """The callable's def is not at the line that its code object names."""
+    """The callable's def is not at the line in its code object."""
 
 
 class NoLibraryMade(PlaceReason, frozen=True):
-    """The record's line makes no torch.library.Library."""
+    """The record's line creates no torch.library.Library."""
 
     path: str
     line: int | None
 
 
 class NotInTree(PlaceReason, frozen=True):
-    """A tree does not hold the record's file."""
+    """The tree does not have the record's file."""
 
     path: str
     tree: str
@@ -271,7 +271,7 @@ class EntryNamesNoFile(PlaceReason, frozen=True):
 
 
 class RecordNamesLine(PlaceReason, frozen=True):
-    """The binary's record names another line: the tree is of another version."""
+    """The binary's record names another line, because the tree has another version."""
 
     line: int | None
 
@@ -280,7 +280,7 @@ class RecordNamesLine(PlaceReason, frozen=True):
 
 
 class DeclaredTimes(OfNamed, frozen=True):
-    """Headers declare it several times."""
+    """Headers declare the name several times."""
 
     count: int
 
@@ -292,119 +292,119 @@ class DefinedTimes(OfNamed, frozen=True):
 
 
 class MayMean(OfNamed, frozen=True):
-    """Several definitions can be meant."""
+    """The name can mean several definitions."""
 
     count: int
 
 
 class DefinedAlike(OfNamed, frozen=True):
-    """Several definitions have the name and the types of its parameters."""
+    """Several definitions have this name and these parameter types."""
 
     count: int
 
 
 class DefinedWithAsMany(OfNamed, frozen=True):
-    """Several definitions have the name and as many parameters."""
+    """Several definitions have this name and this number of parameters."""
 
     count: int
 
 
 class DefinedWithOtherTypes(OfNamed, frozen=True):
-    """Several definitions of another version have the name and as many parameters, of other types."""
+    """Several definitions in another version have this name and this number of parameters, with other types."""
 
     count: int
 
 
 class DefinedInGenerated(OfNamed, frozen=True):
-    """Several generated files define it."""
+    """Several generated files define the name."""
 
     count: int
 
 
 class NoDefinition(OfNamed, frozen=True):
-    """A tree defines no such function."""
+    """The tree has no definition of this function."""
 
     tree: str
 
 
 class LeftOut(OfNamed, frozen=True):
-    """A tree defines it only where this build leaves it out."""
+    """The tree defines the name only in code that this build leaves out."""
 
     tree: str
 
 
 class OnlyInTemplate(OfNamed, frozen=True):
-    """A tree has it only in a template of torchgen's."""
+    """The tree has it only in a template of torchgen."""
 
     tree: str
     template: str
 
 
 class OtherParameters(OfNamed, frozen=True):
-    """A tree defines it only with other parameters."""
+    """The tree defines it only with other parameters."""
 
     tree: str
 
 
 class DefinedElsewhere(PlaceReason, frozen=True):
-    """The file that it is compiled from is none of those that define the name."""
+    """It is compiled from `unit`, and other files define the name."""
 
     unit: str
     tree: str
 
 
 class FileDefinesNone(OfNamed, frozen=True):
-    """The file that registers it does not define it."""
+    """The file of the registration does not define the name."""
 
     path: str
 
 
 class HeaderHolds(OfNamed, frozen=True):
-    """A generated header has not exactly one function of that name."""
+    """A generated header has no function of this name, or several."""
 
     path: str
     count: int
 
 
 class SharedCode(PlaceReason, frozen=True):
-    """Several functions are one piece of code."""
+    """Several functions share this machine code."""
 
     count: int
 
 
 class TableNamesUndefined(OfNamed, frozen=True):
-    """A table of Python's names it, and nothing defines it."""
+    """A Python table names it, and no definition was found."""
 
 
 # --- functions that PyTorch's source does not have ---
 
 
 class OfLibrary(PlaceReason, frozen=True):
-    """A library has it that is linked into torch."""
+    """It belongs to a library that is linked into torch."""
 
     library: str
 
 
 class CalledByLibrary(PlaceReason, frozen=True):
-    """A library that is linked into torch calls it."""
+    """It belongs to a library that is linked into torch, and the library's own code calls it."""
 
     library: str
 
 
 class OtherLibrary(PlaceReason, frozen=True):
-    """A library that is none of torch's has it."""
+    """It belongs to a library that is not torch's."""
 
     library: str
 
 
 class NotPyTorchs(PlaceReason, frozen=True):
-    """The source of a library is not PyTorch's."""
+    """The library's source is not part of PyTorch."""
 
     library: str
 
 
 class MadeWhileRunning(PlaceReason, frozen=True):
-    """The code was made while the program ran."""
+    """The code was created while the program ran."""
 
 
 class NotNamed(PlaceReason, frozen=True):
@@ -414,22 +414,22 @@ class NotNamed(PlaceReason, frozen=True):
 
 
 class NotDemangled(PlaceReason, frozen=True):
-    """The name cannot be read."""
+    """The demangler cannot read the name."""
 
 
 class StandardLibrary(PlaceReason, frozen=True):
-    """C++'s standard library has it."""
+    """It belongs to the C++ standard library."""
 
 
 class StandardLibraryFor(OfNamed, frozen=True):
-    """C++'s standard library has it; whose name this is, it runs for that function."""
+    """It belongs to the C++ standard library, and runs for the function `name`."""
 
     library: str
     place: str = ""
 
 
 class NoOpsFunction(PlaceReason, frozen=True):
-    """The operator has no function in at::_ops: YAML does not list it."""
+    """The operator has no function in at::_ops, because native_functions.yaml does not list it."""
 
 
 class NoEntryFunction(PlaceReason, frozen=True):
@@ -437,15 +437,15 @@ class NoEntryFunction(PlaceReason, frozen=True):
 
 
 class BoxedByInterpreter(PlaceReason, frozen=True):
-    """TorchScript's interpreter calls operators without that function."""
+    """TorchScript's interpreter calls operators boxed, without the entry function."""
 
 
 class DoneByDriver(PlaceReason, frozen=True):
-    """What the device ran is no kernel, but a copy or a fill."""
+    """The device ran no kernel but a copy or a fill."""
 
 
 class KernelElsewhere(PlaceReason, frozen=True):
-    """Kernels of libraries, and compiled ones, have no definition there."""
+    """Kernels of libraries, and kernels compiled at run time, have no definition there."""
 
 
 # --- what the compiler adds ---
@@ -456,20 +456,20 @@ class MadeByCompiler(PlaceReason, frozen=True):
 
 
 class MadeForVariable(OfNamed, frozen=True):
-    """The compiler made it for a thread-local variable."""
+    """The compiler made the function for a thread-local variable."""
 
 
 class SetsUpVariables(PlaceReason, frozen=True):
-    """The compiler made it: it sets up a file's thread-local variables, or the one at `place`."""
+    """The compiler made the function: it sets up the thread-local variables of a file, or the one at `place`."""
 
     unit: str
     place: str = ""
 
 
 class ImplicitMember(PlaceReason, frozen=True):
-    """The compiler makes the member of a class that has none of its own."""
+    """The compiler makes this member, because the class does not define it."""
 
-    place: str  # of the class
+    place: str  # the place of the class
     tree: str
 
 
@@ -477,55 +477,55 @@ class ImplicitMember(PlaceReason, frozen=True):
 
 
 class LambdaOfUnknown(OfNamed, frozen=True):
-    """The function around the lambda is not known."""
+    """A lambda inside a function that is not known."""
 
 
 class LambdaInside(OfNamed, frozen=True):
-    """A lambda of that function, and why it is no better known."""
+    """A lambda inside this function, and why it is not better known."""
 
-    place: str  # of the function
+    place: str  # the place of the function
     because: AnyPlaceReason | None = None
 
 
 class LambdaUnread(OfNamed, frozen=True):
-    """A lambda of that function, whose text was not read."""
+    """A lambda inside this function, whose text was not read."""
 
-    place: str  # of the function
+    place: str  # the place of the function
 
 
 class SeveralLambdas(PlaceReason, frozen=True):
-    """Several lambdas of the function can be meant."""
+    """Several lambdas in the function can be meant."""
 
     count: int
 
 
 class MayBeAnother(PlaceReason, frozen=True):
-    """What is written in the function may be another lambda."""
+    """The lambda in the function's text may be another one."""
 
 
 class NotShown(PlaceReason, frozen=True):
-    """What is written in the function does not show the lambda."""
+    """The function's text does not show the lambda."""
 
 
 class LambdaOutside(PlaceReason, frozen=True):
-    """A lambda outside of any function, and what is known of where."""
+    """A lambda outside of any function, with the file, if known."""
 
-    unit: str = ""  # what it is compiled from
+    unit: str = ""  # the file that it is compiled from
 
 
 class OnlyLambdaOutside(PlaceReason, frozen=True):
-    """It is the only lambda of the file outside of any function that it can be."""
+    """The only lambda outside of any function in the file that can be meant."""
 
 
 class SeveralLambdasOutside(PlaceReason, frozen=True):
-    """Several lambdas of a file outside of any function can be meant."""
+    """Several lambdas outside of any function in the file can be meant."""
 
     path: str
     count: int
 
 
 class LambdaNotShown(PlaceReason, frozen=True):
-    """What is written in the file outside of any function does not show the lambda."""
+    """The file's text outside of any function does not show the lambda."""
 
     path: str
 
@@ -537,29 +537,29 @@ class OverloadName(PlaceReason, frozen=True):
     """An overload that can be meant."""
 
     name: str
-    boxed: bool = False  # if it was called, then boxed
+    boxed: bool = False  # if it was called, the call was boxed
 
 
 class OverloadsTake(PlaceReason, frozen=True):
-    """Overloads are not recorded, and several take the inputs."""
+    """Overloads are not recorded, and several accept the inputs."""
 
     overloads: tuple[OverloadName, ...]
 
 
 class OverloadsFit(PlaceReason, frozen=True):
-    """Overloads are not recorded, and several fit what was recorded of a boxed call."""
+    """Overloads are not recorded, and several match what was recorded of a boxed call."""
 
     overloads: tuple[OverloadName, ...]
 
 
 class NoOverloadTakes(PlaceReason, frozen=True):
-    """Overloads are not recorded, and none takes the inputs."""
+    """Overloads are not recorded, and none accepts the inputs."""
 
     overloads: tuple[OverloadName, ...]
 
 
 class NoOverloadKnown(PlaceReason, frozen=True):
-    """Overloads are not recorded, and none is known of that name."""
+    """Overloads are not recorded, and none with this name is known."""
 
 
 class RegisteredLater(PlaceReason, frozen=True):
@@ -569,27 +569,27 @@ class RegisteredLater(PlaceReason, frozen=True):
 
 
 class RegistrationUnknown(PlaceReason, frozen=True):
-    """Which registration an entry of the dispatch table is of is not known."""
+    """The registration behind an entry of the dispatch table is not known."""
 
 
 class RegisteredUnread(PlaceReason, frozen=True):
-    """The text that registers the kernel is not read."""
+    """The text of the registration is not read."""
 
     place: str
 
 
 class NoPlainFunction(PlaceReason, frozen=True):
-    """What is registered is an expression."""
+    """The registration passes an expression, not a plain function."""
 
     expression: str
 
 
 class MakesKernel(PlaceReason, frozen=True):
-    """It is the function that makes the kernel."""
+    """This function creates the kernel."""
 
 
 class NoSingleBody(PlaceReason, frozen=True):
-    """The generated file does not define exactly one function of that name."""
+    """The generated file has no definition with this name, or several."""
 
 
 class NoGeneratedApply(PlaceReason, frozen=True):
@@ -599,28 +599,28 @@ class NoGeneratedApply(PlaceReason, frozen=True):
 
 
 class NoFileOfKernel(PlaceReason, frozen=True):
-    """The kernel of Python has no file."""
+    """The Python kernel has no file."""
 
 
 class MadeByTorchgen(PlaceReason, frozen=True):
-    """Torchgen made the overload: YAML has no entry of it."""
+    """torchgen made the overload, so native_functions.yaml has no entry for it."""
 
 
 class NotInYaml(PlaceReason, frozen=True):
-    """YAML does not list the operator."""
+    """native_functions.yaml does not list the operator."""
 
 
 # --- Python ---
 
 
 class OfBuiltinClass(PlaceReason, frozen=True):
-    """A class of Python's own has the function."""
+    """The function belongs to a built-in Python class."""
 
     type: str
 
 
 class OfPackage(PlaceReason, frozen=True):
-    """A class of another package has the function."""
+    """The function belongs to a class of another package."""
 
     type: str
     package: str
@@ -629,20 +629,20 @@ class OfPackage(PlaceReason, frozen=True):
 class FunctionUnseen(PlaceReason, frozen=True):
     """No recorder saw the function that was called."""
 
-    inside: bool = False  # whether something ran inside of the call
+    inside: bool = False  # whether something ran inside the call
 
 
 class BodyNotEntered(PlaceReason, frozen=True):
-    """The function that was called did not begin."""
+    """The body of the called function did not begin."""
 
 
 class NotCallable(PlaceReason, frozen=True):
-    """What was called cannot be called."""
+    """The object is not callable."""
 
     type: str
 
 
-# --- what is no function ---
+# --- hops that are not functions ---
 
 
 class RangeMarked(PlaceReason, frozen=True):
@@ -650,15 +650,15 @@ class RangeMarked(PlaceReason, frozen=True):
 
 
 class RangeBegun(PlaceReason, frozen=True):
-    """A range that Python marked for the profiler, whose end is not told."""
+    """A range that Python marked for the profiler; its end is not known."""
 
 
 class InInterpreter(PlaceReason, frozen=True):
-    """A function of TorchScript's."""
+    """A function that TorchScript's interpreter runs."""
 
 
 class NodeOnlyReached(PlaceReason, frozen=True):
-    """The engine came to a node and did not run it."""
+    """The engine reached a node and did not run it."""
 
 
 # --- errors ---
@@ -669,33 +669,33 @@ class AsTracebackHas(PlaceReason, frozen=True):
 
 
 class ErrorNamesFile(PlaceReason, frozen=True):
-    """The error names a file that is none of PyTorch's."""
+    """The error names a file outside of PyTorch."""
 
     file: str
 
 
 class ThrowNotAsked(PlaceReason, frozen=True):
-    """--once allows no run that tells where it was thrown."""
+    """--once does not allow the run that finds where the error was thrown."""
 
 
 class ThrowRunCut(PlaceReason, frozen=True):
-    """The run that tells where it was thrown did not end."""
+    """The run that finds where the error was thrown did not finish."""
 
 
 class ThrowUnseen(PlaceReason, frozen=True):
-    """No function of torch's C++ was seen to raise it."""
+    """No C++ function of torch was seen to raise it."""
 
 
 class NoLineOfYours(PlaceReason, frozen=True):
-    """No line of the user's was at work."""
+    """None of your lines was running."""
 
 
-KINDS = (PlaceReason, OfNamed)  # what codes are derived from, and is none
+KINDS = (PlaceReason, OfNamed)  # base classes of codes
 
-# What JSON is read as: one of the codes above, or a sentence of a trace that had none.
+# JSON is read as one of the codes above, or as the sentence of a trace from before there were codes.
 _EVERY = (Said, *(code for code in every(PlaceReason) if code not in KINDS))
 if TYPE_CHECKING:
     AnyKeptReason: TypeAlias = Reason
-    AnyPlaceReason: TypeAlias = Reason | AnswerRemark  # the latter of places that only a search makes
+    AnyPlaceReason: TypeAlias = Reason | AnswerRemark  # AnswerRemark: only for places in a search
 else:
-    AnyKeptReason = AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyKeptReason = AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (a tuple of classes has no other form)

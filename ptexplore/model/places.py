@@ -1,4 +1,4 @@
-"""Where text is and what is known of it: runtimes, trees, checkouts, files, references to source."""
+"""Places in source: runtimes, trees, checkouts, files, and references to a line with their precision."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from ptexplore.model.deferred import Deferred
 
 if TYPE_CHECKING:
-    from ptexplore.model import place_reasons as place_reasons  # noqa: PLC0414  (for all who make a place)
-else:  # a search makes many places and seldom a reason: it does not wait for them
+    from ptexplore.model import place_reasons as place_reasons  # noqa: PLC0414  (for modules that make places)
+else:  # a search makes many places and few reasons, so it should not wait for this import
     place_reasons = Deferred("ptexplore.model.place_reasons")
 
 Layer = Literal["checkout", "generated", "wheel", "atlas"]
@@ -19,11 +19,10 @@ Precision = Literal["registered", "located", "consistent", "version-skew", "ambi
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One installed torch, described without importing it.
+    """An installed torch, described without importing it.
 
-    `build` is "wheel" when torchgen ships its packaged inputs, "source" otherwise.
-    `key` names everything cached for this runtime: a hash over version, git_version,
-    the packaged inputs and the installation's own file list.
+    `build` is "wheel" if torchgen contains its packaged inputs, else "source". `key` names everything that is cached
+    for this runtime. It is a hash of version, git_version, the packaged inputs and the installation's list of files.
     """
 
     python: str
@@ -34,17 +33,17 @@ class Runtime:
     build: Literal["wheel", "source"]
     torchgen_dir: str | None
     packaged_dir: str | None
-    accelerators: tuple[str, ...]  # of "cuda", "hip", "xpu": what torch/version.py says it was built with
+    accelerators: tuple[str, ...]  # the ones that torch/version.py says torch was built with: "cuda", "hip", "xpu"
     key: str
-    inputs_key: str  # hash of git_version and the packaged inputs alone: what the generated C++ depends on
+    inputs_key: str  # hash of only git_version and packaged inputs, which the generated C++ depends on
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """One file of a tree: canonical path, the layer it came from, where it lies, and its text.
+    """One file of a tree: its canonical path, the layer that has it, its location on disk, and its text.
 
-    `shift` is how many lines `file` has above the text's first: newer wheels wrap installed headers in
-    an `#if`, and a line of ours is always that of the repository's own file.
+    `shift` is the number of lines that `file` has before the first line of `text`. Newer wheels wrap installed headers
+    in an `#if`; our line numbers are always those of the file in PyTorch's repository.
     """
 
     path: str
@@ -56,17 +55,17 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class TreeInfo:
-    """A tree as shown to the user: the runtime tree, or a checkout and how it relates to the running torch."""
+    """A source tree as ptexplore shows it: the runtime tree, or a checkout with its relation to the running torch."""
 
     name: str  # `runtime`, or the checkout's name
-    version: str  # of PyTorch, as the tree says
-    layers: tuple[Layer, ...]  # what gives its text
-    commit: str | None = None  # of PyTorch's repository, where it is known
-    relation: Literal["runtime", "matches", "consistent", "version-skew"] = "runtime"  # to the torch that ran
+    version: str  # the PyTorch version that the tree declares
+    layers: tuple[Layer, ...]  # the sources of its text
+    commit: str | None = None  # the commit in PyTorch's repository, if known
+    relation: Literal["runtime", "matches", "consistent", "version-skew"] = "runtime"  # how it relates to torch
 
     @property
     def label(self) -> str:
-        """The tree's name with its version, once: "v2.6.0", "mine 2.6.0", "runtime 2.13.0"."""
+        """The tree's name and version, without repetition: "v2.6.0", "mine 2.6.0", "runtime 2.13.0"."""
         release = re.match(r"[0-9.]*", self.version)
         known = self.version != "unknown" and release is not None and release[0] not in self.name
         return f"{self.name} {self.version}" if known else self.name
@@ -74,18 +73,18 @@ class TreeInfo:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """One fetched source tree. `root` is the folder that canonical paths start at.
+    """A fetched source tree. `root` is the folder at which canonical paths start.
 
-    `commit` is known for git alone; `sha256` is the archive's. `release` is the release ("2.6.0") whose source this is
-    known to be: the commit is the release's and nothing is modified, or the archive's hash is in the shipped table.
-    `version` is what the tree says of itself (version.txt). `project` is "pytorch", else the name of an extension's own
-    source that lies beside PyTorch's.
+    `commit` is known only for git; `sha256` is the hash of an archive. `release` ("2.6.0") is set if the source is
+    known to be that release: the commit is the release's commit and nothing is modified, or the archive's hash is in
+    the shipped table. `version` is the version that the tree declares (version.txt). `project` is "pytorch", or the
+    name of an extension whose source lies beside PyTorch's.
     """
 
     name: str
     kind: Literal["git", "archive", "folder"]
     root: str
-    origin: str  # what it was fetched from, as given
+    origin: str  # the origin that you gave to fetch
     project: str = "pytorch"
     ref: str | None = None
     commit: str | None = None
@@ -97,18 +96,18 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """A place in source with its precision; `line` is 1-based, None where unknown.
+    """A place in source with its precision. `line` starts at 1; it is None if unknown.
 
-    `reason` says why the precision is what it is (always set for "unknown" and "ambiguous").
+    `reason` says why the precision is not better. It is always set for "unknown" and "ambiguous".
     """
 
-    path: str | None  # the canonical path; null where unknown
-    line: int | None  # the first line, from 1; null where unknown
-    layer: Layer | None  # what gives the file's text
-    precision: Precision  # how the line is known ([precision.md](precision.md))
+    path: str | None  # the canonical path; null if unknown
+    line: int | None  # the first line, from 1; null if unknown
+    layer: Layer | None  # the source of the file's text
+    precision: Precision  # how well the line is known ([precision.md](precision.md))
     end_line: int | None = None  # the last line
-    tree: str = "runtime"  # the tree's name, as in `trees`
-    url: str | None = None  # a permalink, where the text is certainly that of a commit of PyTorch's repository
-    reason: place_reasons.AnyPlaceReason | None = None  # why it is no better; always there for `unknown`, `ambiguous`
-    candidates: tuple[SourceRef, ...] = ()  # for `ambiguous`
-    outside: str = ""  # of a line outside of torch, the file that Python names for it
+    tree: str = "runtime"  # the name of the tree, as in `trees`
+    url: str | None = None  # a permalink, if the text certainly belongs to a commit of PyTorch's repository
+    reason: place_reasons.AnyPlaceReason | None = None  # why not more precise; always set if unknown or ambiguous
+    candidates: tuple[SourceRef, ...] = ()  # for `ambiguous`: the possible places
+    outside: str = ""  # for a line outside of torch: the file as Python names it

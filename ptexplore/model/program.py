@@ -1,7 +1,8 @@
-"""A whole program as it was recorded: paths of Python calls, kinds of operator calls, and how often each was made.
+"""A recorded program: paths of Python calls, kinds of operator calls, and how often each ran.
 
-What is kept grows with what differs, not with what repeats. `probe/fold.py` folds the calls; these records are
-the schema of what it sends and of saved traces, and `scripts/json-docs` makes tables of docs/json.md from them.
+The size of the records grows with the number of different calls, not with the number of calls. `probe/fold.py` folds
+the calls. These records are the schema of what it sends and of saved traces. `scripts/json-docs` makes tables of
+docs/json.md from them.
 """
 
 from __future__ import annotations
@@ -17,137 +18,137 @@ from ptexplore.model.tensors import RecordedInput, Transform
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0)]
 PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
-HOLE = -1  # among what a kind called: Python ran there
+HOLE = -1  # among the calls inside a kind: Python ran here
 NODES = ("engine", "node")  # the types of kinds that autograd's engine runs
 
 
 class CallPath(Struct, frozen=True):
-    """One path of Python calls: what is at its end, and how often it was taken from the path before it."""
+    """One path of Python calls: the call at its end, and how often it was made from the path before it."""
 
-    kind: PathKind  # a function of `torch`, of the `user`'s, a `module`, a `builtin`, `imports`, a `thread`
-    name: str  # qualified: of a function its own, of a module that within the outermost one, of a builtin Python's
-    calls: Count  # how often; of `imports` how many modules
-    time: Nanoseconds  # from entry to exit, of all calls
-    inside: Nanoseconds = 0  # the part of that which is in the time of an operator, or a node, that called Python
-    recording: Nanoseconds = 0  # about how much of that, outside of what the path leads to, recording took: by samples
-    parent: Count | None = None  # the number of the path that it goes on from
-    line: Count | None = None  # the caller's line, where that is in the file of the path before it
-    file: str | None = None  # where the function, or the module's forward, is written
-    first: Count | None = None  # the first line of its code, that of its first decorator
-    source: SourceRef | None = None  # the line of its `def`, of what has a row in the view of modules
-    type: str | None = None  # of a module: its class
-    table: str | None = None  # of a builtin: the PyMethodDef table that has it
-    method: str | None = None  # of a builtin: its name in that table
-    at_least: bool = False  # further calls of it are counted for what called it: there was no room for their paths
+    kind: PathKind  # a function of `torch` or of the `user`, a `module`, a `builtin`, `imports`, a `thread`
+    name: str  # the qualified name; for a module the name in the outermost module, for a builtin the name in Python
+    calls: Count  # the number of calls; for `imports` the number of modules
+    time: Nanoseconds  # nanoseconds from entry to exit, over all calls
+    inside: Nanoseconds = 0  # the part of `time` that also counts for an operator, or a node, that called Python
+    recording: Nanoseconds = 0  # the part of `time` that recording took, sampled; without the paths that follow
+    parent: Count | None = None  # the index in `paths` of the path before this one
+    line: Count | None = None  # the line in the caller, if it is in the file of the path before this one
+    file: str | None = None  # the file of the function, or of the module's forward
+    first: Count | None = None  # the first line of its code, which is the line of its first decorator if it has one
+    source: SourceRef | None = None  # the line of its `def`, if it has a row in the view of modules
+    type: str | None = None  # for a module: its class
+    table: str | None = None  # for a builtin: the PyMethodDef table that contains it
+    method: str | None = None  # for a builtin: its name in that table
+    at_least: bool = False  # further calls count for their caller, because there was no room for their paths
 
 
 class LocalSets(Struct, frozen=True):
-    """Thread-local sets of dispatch keys that calls were made with, as they were read at them."""
+    """A pair of thread-local dispatch key sets at calls, as it was read there."""
 
     include: Count  # the include set as a number
     exclude: Count  # the exclude set as a number
-    transforms: tuple[Transform, ...] = ()  # the function transforms that were on, outermost first
+    transforms: tuple[Transform, ...] = ()  # the active function transforms, outermost first
 
 
 class OperatorKind(Struct, frozen=True):
-    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone.
+    """An operator, or a node of backward, with the calls inside it. All calls of a kind differ only in sizes.
 
-    Or what a device was given to do: a kernel, a copy.
+    Also work that a device was given: a kernel, a copy.
     """
 
     type: Literal["op", "node", "engine", "user", "script", "launch"]  # what the profiler recorded
-    name: str  # as the profiler has it
-    through: str | None = None  # of a `launch`: the function of the device's runtime by which it came, if told
-    overload: str | None = None  # of an `op`, where torch records it
-    counted: bool = False  # of an `op`: autograd gave it a sequence number
-    inputs: tuple[RecordedInput, ...] = ()  # of an `op`: those of the first such call
-    inside: tuple[tuple[int, int | None], ...] = ()  # what it called: the kind (-1: Python ran), and sequence numbers
-    # above that of the innermost counted call around it
-    sizes: tuple[tuple[tuple[int, ...], ...], ...] = ()  # the sizes of its tensors that were seen, in this order
+    name: str  # the name as the profiler records it
+    through: str | None = None  # for a `launch`: the function of the device's runtime, if recorded
+    overload: str | None = None  # for an `op`, if torch records overloads
+    counted: bool = False  # for an `op`: autograd gave it a sequence number
+    inputs: tuple[RecordedInput, ...] = ()  # for an `op`: the inputs of the first such call
+    inside: tuple[tuple[int, int | None], ...] = ()  # the calls in it: index in `kinds` (-1: Python ran), and an offset
+    # The offset: the call's sequence number minus that of the innermost counted call around it; null without one.
+    sizes: tuple[tuple[tuple[int, ...], ...], ...] = ()  # the different sizes of its tensors, in the order seen
 
 
 class OperatorRoute(Struct, frozen=True):
-    """One way by which operators were called: the kind, the builtin that Python came by, the thread-local sets."""
+    """One way to an operator: its kind, the builtin that Python called, and the thread-local sets."""
 
-    kind: Count  # the number of the kind
-    sets: Count  # the number of the sets
-    table: str | None = None  # the PyMethodDef table of the builtin; null where Python came by operator syntax
+    kind: Count  # the index in `kinds`
+    sets: Count  # the index in `sets`
+    table: str | None = None  # the PyMethodDef table of the builtin; null if operator syntax led to it
     method: str | None = None  # the builtin's name in that table
-    guards: bool = False  # of no builtin: the function around names a guard that changes the sets unseen
-    recorded: Count | None = None  # of a node: the number of the route of the call that recorded it
-    offset: int | None = None  # and which of the sequence numbers of that call the node has
-    observation: Count | None = None  # the first observation of the session that it was concluded from
-    hops: tuple[Count, ...] = ()  # the ids of the hops that show what such a call does
-    read: tuple[tuple[tuple[Count, ...], ...], ...] = ()  # key sets that were read before calls, the first from each
-    # path: of each operator in such a call, itself first, by input the different ones (of a list those of its tensors
-    # together); none of what no name of Python's held
-    represented: Count | None = None  # the number of the route of which a call was stepped: this one, or one like it
-    unstepped: AnyReason | None = None  # why none was, where calls were to be stepped
+    guards: bool = False  # without a builtin: the function around it names a guard that changes the sets unseen
+    recorded: Count | None = None  # for a node: the index in `routes` of the call that recorded it
+    offset: int | None = None  # for a node: which of that call's sequence numbers it has
+    observation: Count | None = None  # the first observation in the session that was made from this route
+    hops: tuple[Count, ...] = ()  # the ids of the hops that show such a call
+    read: tuple[tuple[tuple[Count, ...], ...], ...] = ()  # by operator and input: the key sets that were read
+    # They were read before the first call from each path. The operators are those in such a call, the call itself
+    # first. A list of tensors has the key sets of all its tensors. Tensors without a Python name were not read.
+    represented: Count | None = None  # the index in `routes` of the route whose call was stepped: this or a similar one
+    unstepped: AnyReason | None = None  # why no call was stepped, if calls should have been
 
 
 class OperatorCalls(Struct, frozen=True):
-    """Calls of one route, of the same sizes, from one path."""
+    """The calls of one route with the same sizes from one path."""
 
-    path: Count  # the number of the path
-    route: Count  # the number of the route
-    shape: Count  # which of the kind's sizes
-    calls: Count  # how many
-    time: Nanoseconds  # from entry to exit, of all of them, less what was imported meanwhile
-    python: Nanoseconds = 0  # the part of that in which they ran Python, whose paths have it too
-    saved: Count = 0  # bytes of what they saved for backward, each storage counted once
-    recorded: Count | None = None  # of nodes of backward: the number of the calls that recorded them
-    device: tuple[Nanoseconds, ...] = ()  # of each launch in such a call, in order: how long the device took, for all
+    path: Count  # the index in `paths`
+    route: Count  # the index in `routes`
+    shape: Count  # the index in the kind's `sizes`
+    calls: Count  # the number of calls
+    time: Nanoseconds  # nanoseconds from entry to exit, over all calls, without imports during them
+    python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
+    saved: Count = 0  # bytes that they saved for backward; each storage is counted once
+    recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
+    device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
 
 
 class StepBudget(Struct, frozen=True):
-    """How far the stepping of a program's calls came: one call of each kind is stepped, as they come again."""
+    """How much of a program was stepped. One call of each kind is stepped, when the kind comes again."""
 
-    most: Count = 0  # the instructions that it may step, with 20,000 for each fork
-    stepped: Count = 0  # the instructions that were stepped
-    forks: Count = 0  # how many calls were stepped, each in a fork of the program
-    reason: AnyReason | None = None  # why there were none, or no more from some point on
+    most: Count = 0  # the budget of instructions; each fork costs 20,000 of them
+    stepped: Count = 0  # the number of instructions that were stepped
+    forks: Count = 0  # the number of calls that were stepped, each in a fork of the program
+    reason: AnyReason | None = None  # why nothing was stepped, or nothing after some point
 
 
 class TimesElsewhere(Struct, frozen=True):
-    """Whose times a program has, where they are not its own: those that torch.profiler wrote in another run of it.
+    """The origin of a program's times if torch.profiler measured them in another run of it.
 
-    The times of paths are then those of their operators alone. Calls are outermost ones, with all that is in them.
+    The times of paths are then only the times of their operators. Calls are outermost calls, with everything in them.
     """
 
     file: str  # the name of the file
-    matched: Count  # how many of its operator calls, and nodes of backward, are calls of this program
-    unmatched: Count  # how many are none, or may be of several places
-    names: tuple[tuple[str, int], ...] = ()  # of those that are not matched: the names, and how often, most first
+    matched: Count  # how many of its operator calls and nodes are calls of this program
+    unmatched: Count  # how many are not, or may belong to several places
+    names: tuple[tuple[str, int], ...] = ()  # the unmatched ones: name and count, most frequent first
     unlike: Count = 0  # nodes whose sequence number leads to another call than the one that recorded them here
-    device_events: Count = 0  # kernels and copies of devices in it, which are not counted
+    device_events: Count = 0  # kernels and copies of devices in the file, which are not counted
 
 
 class Program(Struct, frozen=True):
-    """What a program ran, recorded in one run and folded by what differs."""
+    """What a program ran, recorded in one run; equal calls are folded."""
 
-    paths: tuple[CallPath, ...]  # every path, each behind the one that it goes on from
-    sets: tuple[LocalSets, ...]  # every pair of thread-local sets that was read
-    kinds: tuple[OperatorKind, ...]  # every kind of operator call
-    routes: tuple[OperatorRoute, ...]  # every route by which an operator was called from Python, or a node ran
-    calls: tuple[OperatorCalls, ...]  # how often each route was taken, from where
-    order: str  # in which order, packed: row numbers of `calls` from 1, 0 where what Python ran inside a call ends
-    ordered: Count  # how many numbers that are
-    wall: Nanoseconds  # how long the recorded run took, without the time that it waited for calls to be stepped
-    overhead: Nanoseconds  # about how much of that recording took
-    processor: Nanoseconds = 0  # how long its threads were on processors in that time, all together; 0: not told
-    threads: Count = 0  # how many threads torch computed with at the end; 0: not told
-    folding: Nanoseconds = 0  # the part of the overhead that is in no path's time: what was seen was folded meanwhile
-    backwards: Count = 0  # how often backward was called
-    saved_backwards: Count = 0  # of how many of these what was saved is told: of the first ones
-    saved_elsewhere: Count = 0  # bytes that were saved first by nodes of no operator call that is told of
-    saved_packed: Count = 0  # how many saved tensors a hook packed, as a checkpoint's does: their bytes are not told
-    saved_unread: Count = 0  # how many saved tensors have memory that cannot be asked for
-    saved_silent: Count = 0  # how many nodes do not tell what they saved, as those of torch._foreach_*
-    saved_slices: Count = 0  # how many nodes CopySlices there were: what the node inside of each saved is not told
-    is_block: bool = False  # it is a part of a process: there may have been tensors before it began
-    named: bool = False  # a tensor had names for its dimensions when the recording ended
-    forward_level: Count | None = None  # of forward-mode differentiation, where that was on when the recording began
-    failed: Count | None = None  # of what raised: the number of the path whose builtin raised last
-    cuts: tuple[AnyReason, ...] = ()  # what is not told
-    elsewhere: TimesElsewhere | None = None  # whose times these are, where they are of another run
-    stepping: StepBudget | None = None  # where calls were to be stepped
+    paths: tuple[CallPath, ...]  # all paths, each after the path before it
+    sets: tuple[LocalSets, ...]  # all pairs of thread-local sets that were read
+    kinds: tuple[OperatorKind, ...]  # all kinds of operator calls
+    routes: tuple[OperatorRoute, ...]  # all routes by which Python called an operator, or a node ran
+    calls: tuple[OperatorCalls, ...]  # how often each route was taken, from which path
+    order: str  # the order of calls, packed: row numbers of `calls` from 1; 0 ends what Python ran inside a call
+    ordered: Count  # how many numbers `order` has
+    wall: Nanoseconds  # nanoseconds that the recorded run took, without waiting for stepped calls
+    overhead: Nanoseconds  # about how many nanoseconds of `wall` recording took
+    processor: Nanoseconds = 0  # CPU time of all its threads together, in nanoseconds; 0: not known
+    threads: Count = 0  # how many threads torch used at the end; 0: not known
+    folding: Nanoseconds = 0  # the part of `overhead` that no path's time includes: folding of observations
+    backwards: Count = 0  # how many times backward was called
+    saved_backwards: Count = 0  # for how many of these, the first ones, saved memory is known
+    saved_elsewhere: Count = 0  # bytes first saved by nodes of operator calls that are not in the record
+    saved_packed: Count = 0  # how many saved tensors a hook packed, as a checkpoint does: their bytes are not known
+    saved_unread: Count = 0  # how many saved tensors have memory that cannot be queried
+    saved_silent: Count = 0  # how many nodes do not report what they saved, such as those of torch._foreach_*
+    saved_slices: Count = 0  # how many CopySlices nodes there were: what the node inside saved is not known
+    is_block: bool = False  # a recorded block of a process: tensors may have existed before it began
+    named: bool = False  # a tensor had named dimensions when the recording ended
+    forward_level: Count | None = None  # the level of forward-mode differentiation at the beginning, if it was on
+    failed: Count | None = None  # if the program raised: the index in `paths` of the path whose builtin raised last
+    cuts: tuple[AnyReason, ...] = ()  # what the record leaves out
+    elsewhere: TimesElsewhere | None = None  # the origin of the times, if they are of another run
+    stepping: StepBudget | None = None  # how much was stepped, if calls should have been

@@ -1,4 +1,4 @@
-"""The order of a recorded program's calls: which ran after which, and what each of them held."""
+"""The order of the calls in a recorded program: which call ran after which, and the calls inside each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from itertools import chain, islice
 
 from ptexplore.model.program import HOLE, OperatorKind, Program
 
-MOST_IN_ORDER = 100_000_000  # calls of a whole run, each with what it holds
+MOST_IN_ORDER = 100_000_000  # limit on the calls of a whole run, including the calls inside them
 
 
 def sizes_of(program: Program) -> list[int]:
-    """By number of kind how many calls one of it holds, itself too; of so many that nobody counts them, one more.
+    """Returns for each kind how many calls one call of it includes, itself counted.
 
-    A few kinds that hold one another twice are billions of calls.
+    Counting stops at MOST_IN_ORDER + 1: a few kinds that contain each other twice stand for billions of calls.
     """
     sizes: list[int] = []
     for kind in program.kinds:
@@ -28,10 +28,10 @@ def sizes_of(program: Program) -> list[int]:
 
 
 def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
-    """Every call that Python made while no operator ran, in order: it and all that ran in it, with the number of its
-    calls, None for what an operator called.
+    """Yields, in order, every call that Python made while no operator ran, as the list of itself and all calls inside.
 
-    Raises ValueError if the order cannot be read, and if it is of more calls than anybody waits for.
+    Each item has an index in `program.calls` and the kind. The index is None for a call that an operator made. Raises
+    ValueError if the order cannot be read, or has more than MOST_IN_ORDER calls.
     """
     sizes = sizes_of(program)
     of_calls = [0, *(sizes[program.routes[calls.route].kind] for calls in program.calls)]
@@ -45,9 +45,9 @@ def units(program: Program) -> Iterator[list[tuple[int | None, OperatorKind]]]:
 def units_by_thread(
     program: Program, *, nodes_beside: bool = False
 ) -> tuple[list[list[OperatorKind]], list[list[OperatorKind]]]:
-    """The kinds of every such call and of all that ran in it, in order: those of the main thread, those of all others.
+    """Returns the kinds of each call of `units` with the calls inside, for the main thread and for all others.
 
-    `nodes_beside`: what the engine ran is among the others', as on a device, which has threads for it.
+    With `nodes_beside`, what the engine ran counts for the other threads: on a device, the engine has threads for it.
 
     Raises ValueError if the order cannot be read.
     """
@@ -65,7 +65,7 @@ def units_by_thread(
 
 
 def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int | None, OperatorKind]]:
-    rows: list[int | None] = [number - 1]  # of each call that is open, innermost last; None once it was told
+    rows: list[int | None] = [number - 1]  # the row of each open call, innermost last; None after its first yield
     pending = [[program.routes[program.calls[number - 1].route].kind] if number else []]
     while pending:
         if not pending[-1]:
@@ -82,9 +82,10 @@ def _rows_in(program: Program, number: int, further: Iterator[int]) -> Iterator[
 
 
 def call_of(program: Program, op: str, number: int) -> int | None:
-    """The observation that shows the `number`th call of an operator ("add.Tensor"); None if that cannot be told.
+    """Returns the id of the observation that shows the `number`th call of an operator ("add.Tensor").
 
-    It cannot where torch tells no overloads, or if there were fewer calls.
+    Returns None if the call cannot be determined: torch does not record overloads, there were fewer calls, or the order
+    cannot be read.
     """
     name, _, overload = op.partition(".")
     try:
@@ -95,13 +96,16 @@ def call_of(program: Program, op: str, number: int) -> int | None:
 
 
 def _placed(program: Program) -> Iterator[tuple[int, OperatorKind]]:
-    """Every call in order: the observation of such a call (capture/program.py makes them so), and its kind."""
+    """Yields the observation and the kind of every call in order. capture/program.py makes such observations."""
     numbers = _numbers(program)
     yield from chain.from_iterable(_called_in(program, number, numbers) for number in numbers)
 
 
 def last_calls(program: Program) -> int | None:
-    """The number of the calls that the program made last; None if it made none, or the order cannot be read."""
+    """Returns the index in `program.calls` of the program's last call.
+
+    Returns None if it made none, or if the order cannot be read.
+    """
     try:
         numbers = list(_numbers(program))
     except ValueError:
@@ -110,9 +114,9 @@ def last_calls(program: Program) -> int | None:
 
 
 def began(program: Program) -> list[int]:
-    """By number of calls the place among all in the order in which the first of them began.
+    """Returns for each row of `program.calls` its position in the order in which the rows' first calls began.
 
-    Without an order that can be read it is the number: the calls that one made in Python are numbered before it.
+    If the order cannot be read, the position is the row's index, since inner calls have lower indexes than outer ones.
     """
     places = list(range(len(program.calls)))
     with suppress(ValueError):
@@ -122,7 +126,7 @@ def began(program: Program) -> list[int]:
 
 
 def _numbers(program: Program) -> Iterator[int]:
-    """The row numbers of the order, from 1; 0 where what Python ran inside a call ends."""
+    """Yields the row numbers of the order, from 1; 0 marks the end of what Python ran inside a call."""
     limit = 4 * program.ordered
     packed = zlib.decompressobj()
     try:
@@ -135,9 +139,9 @@ def _numbers(program: Program) -> Iterator[int]:
 
 
 def _called_in(program: Program, number: int, further: Iterator[int]) -> Iterator[tuple[int, OperatorKind]]:
-    """The calls that one call holds, itself first; `further` are the numbers behind its own."""
+    """Yields the calls inside one call, the call itself first. `further`: the numbers after its own."""
     route = program.routes[program.calls[number - 1].route]
-    places = [route.observation or 0]  # of each call that is open, innermost last
+    places = [route.observation or 0]  # the observation of each open call, innermost last
     pending = [[route.kind] if number else []]
     while pending:
         if not pending[-1]:

@@ -1,8 +1,8 @@
-"""Why something is concluded: codes with arguments. `view/words` makes sentences of them, and nothing reads those.
+"""Why something is concluded: codes with arguments. `view/words` turns them into sentences; no code reads those.
 
-A class is a code, its fields are the arguments. What a reason says stands with its template in `view/words/reasons.py`;
-here stands what it is said of. Where a reason follows from another one, a field holds that. Why a place is no better
-known is in `place_reasons.py`: a search, which asks for places alone, does not load the rest.
+The class is the code, the fields are the arguments. `view/words/reasons.py` has the template of each reason. The
+docstring here says when a reason applies. If a reason follows from another one, a field holds the other one.
+`place_reasons.py` has the reasons about places, so a search, which needs only places, does not load this module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 from msgspec import convert
 
 from ptexplore.model.actions import AnyAction
-from ptexplore.model.codes import Reason as Reason  # noqa: PLC0414  (here is where all reasons are asked for)
+from ptexplore.model.codes import Reason as Reason  # noqa: PLC0414  (re-exported with all reasons)
 from ptexplore.model.codes import Said as Said  # noqa: PLC0414
 from ptexplore.model.codes import every
 from ptexplore.model.codes import within as within  # noqa: PLC0414
@@ -22,20 +22,20 @@ from ptexplore.model.place_reasons import KINDS
 
 
 class ArgumentSets(Reason, frozen=True):
-    """Where the key sets of some arguments come from, or why they are not known."""
+    """The origin of some arguments' key sets, or why the key sets are not known."""
 
     arguments: tuple[str, ...]
     because: AnyReason
 
 
 class ForEach(Reason, frozen=True):
-    """Reasons that each name the arguments that they hold for."""
+    """Reasons with the arguments that each applies to."""
 
     reasons: tuple[ArgumentSets, ...]
 
 
 class Together(Reason, frozen=True):
-    """Reasons that hold together."""
+    """Several reasons together."""
 
     reasons: tuple[AnyReason, ...]
 
@@ -45,15 +45,15 @@ class FreshTensor(Reason, frozen=True):
 
 
 class NotReadTensor(Reason, frozen=True):
-    """No recorder read the tensor."""
+    """No recorder read the tensor's key set."""
 
 
 class ReadByName(Reason, frozen=True):
-    """The tensor was read as a name of Python's held it."""
+    """The key set was read while a Python name held the tensor."""
 
 
 class NotRead(Reason, frozen=True):
-    """The tensor was not read."""
+    """The key set was not read."""
 
     because: AnyReason
 
@@ -63,7 +63,7 @@ class MayBeWrapped(Reason, frozen=True):
 
 
 class SetsDiffer(Reason, frozen=True):
-    """Calls from several places were given tensors with different sets."""
+    """Calls from several places got tensors with different key sets."""
 
 
 class UndefinedTensor(Reason, frozen=True):
@@ -71,26 +71,26 @@ class UndefinedTensor(Reason, frozen=True):
 
 
 class TensorsNotListed(Reason, frozen=True):
-    """The profiler tells nothing of a list's tensors."""
+    """The profiler does not record the tensors of a list."""
 
 
 class MayBeGenerator(Reason, frozen=True):
-    """A torch.Generator may have been given."""
+    """The argument may be a torch.Generator."""
 
 
 class MayCarry(Reason, frozen=True):
-    """A tensor that was made during the call may carry these keys."""
+    """A tensor made during the call may have these keys."""
 
     keys: tuple[str, ...]
     because: AnyReason
 
 
 class MayBeOfDispatchingClass(Reason, frozen=True):
-    """A class that dispatches in Python may have made the tensor."""
+    """A tensor class that dispatches in Python may have made the tensor."""
 
 
 class AsItsBaseMay(Reason, frozen=True):
-    """What a tensor is a view of may carry the key."""
+    """The tensor is a view, and its base may have the key."""
 
 
 class KeptByVjp(Reason, frozen=True):
@@ -98,7 +98,7 @@ class KeptByVjp(Reason, frozen=True):
 
 
 class NamesAreInherited(Reason, frozen=True):
-    """The names of dimensions come from what a tensor was made of."""
+    """A tensor inherits the names of its dimensions from the tensors it was made from."""
 
 
 class NotInInferenceMode(Reason, frozen=True):
@@ -108,26 +108,26 @@ class NotInInferenceMode(Reason, frozen=True):
 
 
 class OtherSet(Reason, frozen=True):
-    """The call's set is not the one that devices and layouts would give."""
+    """The call's key set differs from the set that devices and layouts give."""
 
 
 # --- the thread-local sets ---
 
 
 class DefaultsAssumed(Reason, frozen=True):
-    """The sets were not read."""
+    """The sets were not read; torch's defaults are assumed."""
 
 
 class AsPythonLeftThem(Reason, frozen=True):
-    """The sets are those of Python's last call."""
+    """The sets as they were when Python last made or ended a call."""
 
 
 class FramesEnd(Reason, frozen=True):
-    """Python's frames are not told from there on."""
+    """The Python frames end before this call."""
 
 
 class MayHoldGuard(Reason, frozen=True):
-    """The function around a call names a guard of torch._C's."""
+    """The function around the call names a guard of torch._C, which may be active."""
 
 
 class InAnotherThread(Reason, frozen=True):
@@ -135,15 +135,15 @@ class InAnotherThread(Reason, frozen=True):
 
 
 class SetByTransform(Reason, frozen=True):
-    """A layer of a function transform sets the sets anew."""
+    """A layer of a function transform sets new sets."""
 
 
 class LeftByGuards(Reason, frozen=True):
-    """The guards of the kernels around leave them so."""
+    """The guards of the kernels around the call set the sets."""
 
 
 class MayHoldNoNamesGuard(Reason, frozen=True):
-    """What is around may hold a NoNamesGuard."""
+    """Code around the call may hold a NoNamesGuard."""
 
 
 class ChangedByHandWritten(Reason, frozen=True):
@@ -153,17 +153,17 @@ class ChangedByHandWritten(Reason, frozen=True):
 
 
 class NamesMayBeOff(Reason, frozen=True):
-    """The kernel of a key may hold a NoNamesGuard, and a tensor has names."""
+    """The kernel of a key may hold a NoNamesGuard, and a tensor of the call has names."""
 
     key: str
 
 
 class InExtension(Reason, frozen=True):
-    """The kernel around is an extension's."""
+    """The kernel around the call belongs to an extension."""
 
 
 class InMaker(Reason, frozen=True):
-    """A function that makes a tensor of Python's values calls the operator."""
+    """A function that makes a tensor from Python values calls the operator."""
 
     function: str
     file: str
@@ -172,19 +172,19 @@ class InMaker(Reason, frozen=True):
 
 
 class InMakerOfPlain(InMaker, frozen=True):
-    """The same, where it makes the plain tensor."""
+    """As InMaker, at the point where the function makes the plain tensor."""
 
 
 class InMakerAtLift(InMaker, frozen=True):
-    """The same, around lift_fresh()."""
+    """As InMaker, around lift_fresh()."""
 
 
 class AroundFrame(Reason, frozen=True):
-    """The sets were read at the call around a Python frame."""
+    """The sets as they were read at the call around a Python frame."""
 
 
 class InFactory(Reason, frozen=True):
-    """A factory of torch:: calls the operator."""
+    """A factory function in torch:: calls the operator."""
 
     factory: str
     file: str
@@ -192,53 +192,53 @@ class InFactory(Reason, frozen=True):
 
 
 class WhileTracing(Reason, frozen=True):
-    """A binding traces what it calls."""
+    """A binding includes the key Tracer while it traces."""
 
     function: str
     file: str
 
 
 class MakingSubclass(Reason, frozen=True):
-    """_make_subclass takes keys out of the include set."""
+    """_make_subclass removes keys from the include set."""
 
     file: str
     keys: tuple[str, ...]
 
 
 class InHandWrittenBinding(Reason, frozen=True):
-    """The binding is hand-written."""
+    """The binding is hand-written, and may hold a guard."""
 
 
 class OverloadNotKnown(Reason, frozen=True):
-    """The operator around is one whose overload is not known."""
+    """The overload of the operator around the call is not known."""
 
 
 class KernelsNotKnown(Reason, frozen=True):
-    """Which kernels of the operator around ran is not known."""
+    """It is not known which kernels of the operator around the call ran."""
 
     op: str
 
 
 class NotRecorded(Reason, frozen=True):
-    """The profiler tells nothing of these arguments."""
+    """The profiler does not record these arguments."""
 
     arguments: tuple[str, ...]
 
 
 class MayBeCopy(Reason, frozen=True):
-    """A saved sparse tensor's copy begins with empty ones."""
+    """The key's kernel saves a copy of a sparse tensor, which begins with empty tensors; the call may be part of it."""
 
     key: str
 
 
 class MayBeOwnCall(Reason, frozen=True):
-    """The own text of the kernel of a key calls the operator."""
+    """The text of the key's kernel calls the operator, and so may the kernel below."""
 
     key: str
 
 
 class MayBeTangent(Reason, frozen=True):
-    """The own text of the kernel of a key computes a forward gradient."""
+    """The text of the key's kernel computes a forward gradient, which may have called the operator."""
 
     key: str
 
@@ -247,14 +247,14 @@ class MayBeTangent(Reason, frozen=True):
 
 
 class ByCustomOp(Reason, frozen=True):
-    """torch.library.custom_op made the kernel, which goes on below autograd."""
+    """torch.library.custom_op made the kernel, which redispatches below autograd."""
 
     file: str
     kernel: str  # the file of the kernel
 
 
 class ByCustomOpWrites(Reason, frozen=True):
-    """torch.library.custom_op made the kernel, of an operator that writes its arguments."""
+    """torch.library.custom_op made the kernel of an operator that writes its arguments."""
 
     file: str
 
@@ -266,33 +266,33 @@ class BodyRedispatches(Reason, frozen=True):
 
 
 class BodyComputes(Reason, frozen=True):
-    """The kernel's body makes the next set from the call's options."""
+    """The kernel's body computes the next set from the options and tensors of the call."""
 
 
 class BodyComputesTyped(BodyComputes, frozen=True):
-    """The same, where nothing that was typed speaks of another device or layout."""
+    """As BodyComputes; also, nothing that you typed names another device or layout."""
 
 
 class NotImplementedBelowAutograd(Reason, frozen=True):
-    """The fallback for operators without a derivative goes on below autograd."""
+    """The fallback for operators without a derivative redispatches below autograd."""
 
     function: str
 
 
 class NotImplementedBelowViews(Reason, frozen=True):
-    """The fallback for operators without a derivative goes on below ADInplaceOrView: the schema has no alias."""
+    """The fallback for operators without a derivative redispatches below ADInplaceOrView."""
 
     function: str
 
 
 class AutogradFallback(Reason, frozen=True):
-    """Autograd's fallback goes on below autograd."""
+    """Autograd's fallback redispatches below autograd."""
 
     file: str
 
 
 class ManualKernel(Reason, frozen=True):
-    """A hand-written kernel goes on below its own key."""
+    """A hand-written kernel redispatches below its own key."""
 
     file: str
 
@@ -301,32 +301,32 @@ class ManualKernel(Reason, frozen=True):
 
 
 class ThreadLocalSets(Reason, frozen=True):
-    """Why the thread-local sets are what they are."""
+    """The reason for the thread-local sets."""
 
     because: AnyReason
 
 
 class HighestKey(Reason, frozen=True):
-    """The key is the highest of the set that the call begins with."""
+    """The key is the highest one in the set of the call."""
 
     key: str
 
 
 class HighestLeft(Reason, frozen=True):
-    """The key is the highest of those that a redispatch leaves."""
+    """The key is the highest one in the set after a redispatch."""
 
     key: str
 
 
 class EntryOfTable(Reason, frozen=True):
-    """What the dispatch table has for the key."""
+    """The entry of the dispatch table for the key."""
 
     key: str
     entry: str
 
 
 class GivenSet(Reason, frozen=True):
-    """A function of C++ was given the set in a register."""
+    """A C++ function got the set in a register."""
 
     function: str
     set: str
@@ -335,42 +335,42 @@ class GivenSet(Reason, frozen=True):
 
 
 class KeyNotKnown(Reason, frozen=True):
-    """Which key a call goes to, or goes on to, is not known."""
+    """It is not known which key the call goes to next."""
 
     because: AnyReason
     after: str = ""  # the last key that is known
 
 
 class ComputedFromOptions(Reason, frozen=True):
-    """The kernel's body makes the next set from what the profiler does not record."""
+    """The kernel's body computes the next set from options, which the profiler does not record."""
 
 
 # --- kernels and what they call ---
 
 
 class RanInside(Reason, frozen=True):
-    """Operators that the profiler saw inside the call stand at the kernel."""
+    """The profiler saw these operators inside the call, so they are placed inside the kernel."""
 
 
 class RegisteredByPython(Reason, frozen=True):
-    """Python registered the kernel, and the dispatcher called this function."""
+    """Python registered the kernel, and the dispatcher called this Python function."""
 
     function: str
 
 
 class BodyCalls(Reason, frozen=True):
-    """A function's body calls it."""
+    """The body of a function calls it."""
 
     function: str
 
 
 class BodyNames(Reason, frozen=True):
-    """A function's body names it; nothing saw the line run."""
+    """The body of a function names it, but that line was not seen to run."""
 
     function: str
     place: str
     through: tuple[str, ...] = ()
-    condition: str = ""  # the place of the condition that decides
+    condition: str = ""  # the place of the condition that decides whether it runs
 
 
 class RegistersFor(Reason, frozen=True):
@@ -396,26 +396,26 @@ class OverloadRecorded(Reason, frozen=True):
 
 
 class FitsStack(Reason, frozen=True):
-    """The end of the recorded stack fits one overload."""
+    """Exactly one overload fits the end of the recorded stack."""
 
     op: str
 
 
 class OnlyOverload(Reason, frozen=True):
-    """The operator has one overload."""
+    """The operator has only this overload."""
 
     op: str
 
 
 class TakesInputs(Reason, frozen=True):
-    """One overload takes the inputs."""
+    """Exactly one overload accepts the inputs."""
 
     op: str
     others: int
 
 
 class TakesNames(Reason, frozen=True):
-    """Other overloads take names of dimensions, which no tensor has."""
+    """Other overloads take dimension names, and no tensor has any."""
 
     overloads: tuple[str, ...]
 
@@ -427,7 +427,7 @@ class WouldCallOthers(Reason, frozen=True):
 
 
 class BoxedStack(Reason, frozen=True):
-    """The operator was called boxed: its inputs are the end of the stack."""
+    """The operator was called boxed, so its inputs are the last values on the stack."""
 
     values: int
     inputs: int
@@ -437,66 +437,66 @@ class BoxedByTorchOps(Reason, frozen=True):
     """torch.ops called the operator."""
 
 
-# --- what was stepped ---
+# --- frames of the native pass ---
 
 
 class RanInCaller(Reason, frozen=True):
-    """It left no frame, and what it calls ran."""
+    """It has no frame, and its callees ran in its caller: it was inlined."""
 
 
 class CalledAsDispatcher(Reason, frozen=True):
-    """It left no frame: its caller did what a call of an operator does."""
+    """It has no frame: its caller does what a call of an operator does."""
 
 
 class CompiledIn(Reason, frozen=True):
-    """The type of a function that ran names it, and it has no frame."""
+    """The type of a function that ran names it, and it has no frame: it was inlined."""
 
     function: str
 
 
 class RanUnnamed(Reason, frozen=True):
-    """A function ran the kernel and does not name it."""
+    """A function ran the kernel, although it does not name the kernel."""
 
     function: str
     key: str
 
 
 class RanPython(Reason, frozen=True):
-    """A function of C++ ran a function of Python."""
+    """A C++ function ran a Python function."""
 
     function: str
     python: str
 
 
 class IsWhatRan(Reason, frozen=True):
-    """The function that ran tells the overload."""
+    """The function that ran determines the overload."""
 
     function: str
 
 
 class NotProfiled(Reason, frozen=True):
-    """A function ran, and the profiler recorded no event for it."""
+    """A function ran for which the profiler recorded no event."""
 
     function: str
-    kernel: str = ""  # a kernel of this operator alone, which ran in it
+    kernel: str = ""  # a kernel that only this operator has, and that ran inside
 
 
 class CalledElsewhere(Reason, frozen=True):
-    """A function ran; in the run that the profiler recorded it was called elsewhere."""
+    """A function ran that had another caller in the run that the profiler recorded."""
 
     function: str
-    kernel: str = ""  # a kernel of this operator alone, which ran in it
+    kernel: str = ""  # a kernel that only this operator has, and that ran inside
 
 
-# --- Python's calls ---
+# --- calls from Python ---
 
 
 class WhichCall(Reason, frozen=True):
-    """A loop calls this part of the expression: it may have run in the call before."""
+    """A loop calls this part of the expression, so it may have run in the previous call."""
 
 
 class OperatorSyntax(Reason, frozen=True):
-    """Python looks a slot up on the operand's type."""
+    """For operator syntax, Python looks up a slot on the operand's type."""
 
     source: str
     syntax: str
@@ -504,7 +504,7 @@ class OperatorSyntax(Reason, frozen=True):
 
 
 class ThroughPython(Reason, frozen=True):
-    """A function of Python's looks a slot up on the operand's type."""
+    """A Python function looks up a slot on the operand's type."""
 
     source: str
     through: str
@@ -512,14 +512,14 @@ class ThroughPython(Reason, frozen=True):
 
 
 class SlotByName(Reason, frozen=True):
-    """A slot was called by its name, of which Python tells no profile function."""
+    """A slot was called by its name; Python calls no profile function for that."""
 
     source: str
     name: str
 
 
 class RowOfTable(Reason, frozen=True):
-    """The row of a generated table names the C function."""
+    """A row of a generated table names the C function."""
 
     table: str
     row: str
@@ -535,28 +535,28 @@ class TableNames(Reason, frozen=True):
 
 
 class MarksRange(Reason, frozen=True):
-    """It is a range that code marks for the profiler, and no call of a function."""
+    """A range that code marks for the profiler, and not a function call."""
 
 
 # --- autograd ---
 
 
 class HeldByGraph(Reason, frozen=True):
-    """The result's graph holds the node, with the sequence number of the call."""
+    """The graph of the result holds the node, which has the sequence number of the call."""
 
 
 class AccumulatesGradient(Reason, frozen=True):
-    """Leaves accumulate their gradient."""
+    """A leaf accumulates its gradient."""
 
 
 class MadeByCall(Reason, frozen=True):
-    """The call of an operator made the node: it has the same sequence number."""
+    """An operator call made the node: both have the same sequence number."""
 
     op: str
 
 
 class EntriesMakeNode(Reason, frozen=True):
-    """So many entries of derivatives.yaml make such a node."""
+    """Several entries of derivatives.yaml make this node."""
 
     count: int
 
@@ -568,18 +568,18 @@ class EventsEnd(Reason, frozen=True):
 
 
 class EngineAtNode(Reason, frozen=True):
-    """The profiler recorded the engine at the node, and no call of its apply."""
+    """The profiler recorded the engine at the node, but no call of the node's apply."""
 
     node: str
 
 
 class FormulaCalls(Reason, frozen=True):
-    """A formula calls the function where its input needs a gradient."""
+    """A formula calls the function if its input needs a gradient."""
 
     place: str
 
 
-# --- findings: what a reader must know beside the hops ---
+# --- findings ---
 
 
 class OtherResult(Reason, frozen=True):
@@ -587,7 +587,7 @@ class OtherResult(Reason, frozen=True):
 
 
 class GradientCopied(Reason, frozen=True):
-    """AccumulateGrad copied a gradient, which may be the recorder's doing."""
+    """AccumulateGrad copied a gradient; the recorder may be the cause."""
 
 
 class RegistrationsChanged(Reason, frozen=True):
@@ -597,42 +597,42 @@ class RegistrationsChanged(Reason, frozen=True):
 
 
 class KindsStepped(Reason, frozen=True):
-    """Of how many kinds of a program's calls one was stepped, or several."""
+    """How many kinds of a program's calls were stepped."""
 
     kinds: int
     all_kinds: int
-    of_each: AnyReason  # how many calls of each kind
-    instructions: int = 0  # an older file has no count
+    of_each: AnyReason  # how many calls of each kind were stepped
+    instructions: int = 0  # 0 in an older file
     left: tuple[AnyReason, ...] = ()
-    then: AnyAction | None = None  # steps the first call of `op`, the first operator of which none was stepped
+    then: AnyAction | None = None  # steps the first call of `op`, which is the first operator without a stepped call
     op: str = ""
 
 
 class OneOfEach(Reason, frozen=True):
-    """One call of each kind."""
+    """One call of each kind was stepped."""
 
 
 class CallsInAll(Reason, frozen=True):
-    """More than one call of some: of another builtin."""
+    """For some kinds, several calls were stepped: calls from different builtins."""
 
     calls: int
 
 
 class KindsLeft(Reason, frozen=True):
-    """Why so many kinds of calls were not stepped."""
+    """Why some kinds of calls were not stepped."""
 
     count: int
     because: AnyReason
 
 
 class LaunchesNotTold(Reason, frozen=True):
-    """Torch's profiler does not tell what is launched on these devices."""
+    """torch.profiler does not record launches on these devices."""
 
     devices: tuple[str, ...]
 
 
 class LibraryTold(Reason, frozen=True):
-    """A call that a library told of."""
+    """A call that a library reported."""
 
     library: str
     what: str
@@ -642,33 +642,33 @@ class LibraryTold(Reason, frozen=True):
 
 
 class ToldOfSuchCall(Reason, frozen=True):
-    """What the libraries told of one such call, in a fork."""
+    """What the libraries reported about one such call, in a fork."""
 
     calls: tuple[LibraryTold, ...]
     more: int = 0
 
 
 class ToldOfCall(Reason, frozen=True):
-    """What the libraries told of the call, in a run of its own."""
+    """What the libraries reported about the call, in a separate run."""
 
     calls: tuple[LibraryTold, ...]
     more: int = 0
 
 
 class ToldOfExpression(Reason, frozen=True):
-    """What the libraries told of the expression, in a run of its own."""
+    """What the libraries reported about the expression, in a separate run."""
 
     calls: tuple[LibraryTold, ...]
     more: int = 0
 
 
 class LibraryUnordered(Reason, frozen=True):
-    """What a library told of, and the frames that enter it, are not as many."""
+    """The number of calls that a library reported differs from the number of frames that enter it."""
 
     library: str
     calls: int
     frames: int
-    op: str = ""  # of which operator call, in a program
+    op: str = ""  # in a program: the operator of the call
 
 
 class CompilesScript(Reason, frozen=True):
@@ -679,18 +679,18 @@ class TreeEnds(Reason, frozen=True):
     """The native tree ends early."""
 
     because: AnyReason
-    op: str = ""  # of a program: of the call of which operator
+    op: str = ""  # in a program: the operator of the call
 
 
 class NotPlaced(Reason, frozen=True):
-    """An operator was stepped, and no row has what ran in it."""
+    """An operator was stepped, but no hop received the frames."""
 
     op: str
     because: AnyReason
 
 
 class NotAmongShown(Reason, frozen=True):
-    """It is none of the calls that are shown."""
+    """The call is not among those that are shown."""
 
 
 class InSeveralThreads(Reason, frozen=True):
@@ -698,7 +698,7 @@ class InSeveralThreads(Reason, frozen=True):
 
 
 class CalledOtherTimes(Reason, frozen=True):
-    """Its run called the operator another number of times than the run here."""
+    """The stepped run called the operator a different number of times."""
 
     op: str
     stepped: int
@@ -706,42 +706,42 @@ class CalledOtherTimes(Reason, frozen=True):
 
 
 class EnteredOtherTimes(Reason, frozen=True):
-    """The operator was entered another number of times than calls were recorded."""
+    """The operator was entered more or fewer times than calls were recorded."""
 
     op: str
 
 
 class NoSuchCall(Reason, frozen=True):
-    """There is no such call among those here."""
+    """The trace has no call with this number."""
 
     called: int
 
 
 class RanBefore(Reason, frozen=True):
-    """Operators, nodes or functions of Python ran in a run before, and not in the stepped one."""
+    """Operators, nodes or Python functions that ran in an earlier run but not in the stepped run."""
 
     names: tuple[AnyReason, ...]
-    threads: AnyReason  # on how many
-    further: int = 0  # how many more there are
-    number: int = 0  # of the operator that is the first to be another one
+    threads: AnyReason  # the number of threads, as a reason
+    further: int = 0  # how many more there were
+    number: int = 0  # the position of the first operator that differs
     before: str = ""
     stepped: str = ""
 
 
 class NameAlone(Reason, frozen=True):
-    """A name alone."""
+    """A name."""
 
     name: str
 
 
 class CallMore(Reason, frozen=True):
-    """One call more of an operator."""
+    """An operator with one additional call."""
 
     name: str
 
 
 class CallsMore(Reason, frozen=True):
-    """Several calls more of an operator."""
+    """An operator with several additional calls."""
 
     name: str
     count: int
@@ -755,30 +755,30 @@ class NodeBy(Reason, frozen=True):
 
 
 class RecordedBefore(Reason, frozen=True):
-    """Nodes that a run before recorded for backward, and the stepped one did not."""
+    """Nodes that an earlier run recorded for backward, but not the stepped run."""
 
     nodes: tuple[AnyReason, ...]
     threads: AnyReason
 
 
 class OnOneThread(Reason, frozen=True):
-    """The stepped run had one thread."""
+    """The stepped run used one thread."""
 
 
 class OnThreads(Reason, frozen=True):
-    """The stepped run had several threads."""
+    """The stepped run used several threads."""
 
     count: int
 
 
 class NotCalledAgain(Reason, frozen=True):
-    """The stepped run did not call operators that the profiler saw in a run before."""
+    """Operators that the profiler saw in an earlier run, but that the stepped run did not call."""
 
     names: tuple[str, ...]
 
 
 class FramesUnordered(Reason, frozen=True):
-    """Native frames may stand under another Python function."""
+    """Native frames may be under a Python function that did not call them."""
 
     because: AnyReason
 
@@ -790,13 +790,13 @@ class TooDeep(Reason, frozen=True):
 
 
 class ThereTwice(Reason, frozen=True):
-    """Operators are there as the profiler saw them, and as they were stepped."""
+    """Operators that appear twice: as the profiler saw them, and as they were stepped."""
 
     ops: tuple[str, ...]
 
 
 class OtherKeys(Reason, frozen=True):
-    """Other keys ran than were predicted."""
+    """Different keys ran than were predicted."""
 
     op: str
     predicted: tuple[str, ...]
@@ -804,7 +804,7 @@ class OtherKeys(Reason, frozen=True):
 
 
 class OtherKernel(Reason, frozen=True):
-    """For a key another kernel ran than was predicted."""
+    """A different kernel ran for a key than was predicted."""
 
     op: str
     key: str
@@ -816,11 +816,11 @@ class OtherKernel(Reason, frozen=True):
 
 
 class CalledOnce(Reason, frozen=True):
-    """It was called once, and a first call is not stepped."""
+    """It was called only once, and a first call is not stepped."""
 
 
 class PythonRuns(Reason, frozen=True):
-    """Python runs in it, or between the fork and it."""
+    """Python runs in it, or between the fork and the call."""
 
 
 class ForkTooLate(Reason, frozen=True):
@@ -834,51 +834,51 @@ class ForkKilled(Reason, frozen=True):
 
 
 class BudgetSpent(Reason, frozen=True):
-    """The budget was spent: a larger one steps more."""
+    """The budget of instructions is used up."""
 
 
 class NoFurtherCall(Reason, frozen=True):
-    """It was not called again where it can be stepped."""
+    """It was not called again at a point where it can be stepped."""
 
 
 class NoEntryPoint(Reason, frozen=True):
-    """It has no function of its own in torch's library."""
+    """torch's library has no separate function for it."""
 
 
 class SteppingTimeSpent(Reason, frozen=True):
-    """Stepping took its part of the time that all runs share."""
+    """Stepping used its part of the time for all runs."""
 
     seconds: float
 
 
 class DeviceInUse(Reason, frozen=True):
-    """The program uses a device, which no fork of it can use."""
+    """The program uses a device, which a fork cannot use."""
 
     device: str
 
 
 class ThreadsOfProgram(Reason, frozen=True):
-    """The program runs threads of its own, which no fork has."""
+    """The program runs threads, which a fork does not have."""
 
 
 class PythonModeOn(Reason, frozen=True):
-    """A mode written in Python is on, and would run in a fork."""
+    """A mode written in Python is active, and would run in a fork."""
 
 
 class MemoryShared(Reason, frozen=True):
-    """The program shares memory, to which a fork would write too."""
+    """The program shares memory, which a fork would also write to."""
 
 
 class ThreadsOfEngine(Reason, frozen=True):
-    """Autograd runs threads for a device, which no fork has."""
+    """Autograd runs threads for a device, which a fork does not have."""
 
 
 class ChildrenHandled(Reason, frozen=True):
-    """The program handles the signal of a child that ends."""
+    """The program handles SIGCHLD, so it would notice the forks."""
 
 
 class NoProcessForked(Reason, frozen=True):
-    """The system gave no fork."""
+    """The fork failed."""
 
     error: str
 
@@ -887,44 +887,44 @@ class NoProcessForked(Reason, frozen=True):
 
 
 class OtherMachine(Reason, frozen=True):
-    """Stepping needs another processor or system."""
+    """Stepping is not supported on this processor or system."""
 
     machine: str
     system: str
 
 
 class TrapBlocked(Reason, frozen=True):
-    """The signal by which stepping works is blocked."""
+    """SIGTRAP, which stepping uses, is blocked."""
 
 
 class AlreadyTraced(Reason, frozen=True):
-    """A debugger traces the process already."""
+    """A debugger already traces the process."""
 
 
 class TrapFlagIdle(Reason, frozen=True):
-    """The processor's trap flag does nothing."""
+    """The processor's trap flag has no effect."""
 
 
 class NoTrapHandler(Reason, frozen=True):
-    """The system sets no handler for the signal by which stepping works."""
+    """The system refuses a handler for SIGTRAP, which stepping uses."""
 
     error: str
 
 
 class NoExecutableMemory(Reason, frozen=True):
-    """The system gives no memory that can be executed."""
+    """The system refuses executable memory."""
 
     error: str
 
 
 class NoBreakpoint(Reason, frozen=True):
-    """The system lets no breakpoint be set in torch's own code."""
+    """The system refuses a breakpoint in torch's code."""
 
     error: str
 
 
 class NotProtectedAgain(Reason, frozen=True):
-    """The system does not protect torch's own code again."""
+    """The system refuses to protect torch's code again."""
 
     error: str
 
@@ -936,7 +936,7 @@ class NoMemoryForLog(Reason, frozen=True):
     error: str
 
 
-# --- why what was stepped ends early ---
+# --- why stepping ended early ---
 
 
 class LogFull(Reason, frozen=True):
@@ -944,29 +944,29 @@ class LogFull(Reason, frozen=True):
 
 
 class ManyInstructions(Reason, frozen=True):
-    """It runs more instructions than are stepped."""
+    """It runs more instructions than the limit."""
 
     most: int
 
 
 class ManySingleSteps(Reason, frozen=True):
-    """It runs more instructions that must be stepped one by one than are stepped."""
+    """It runs more instructions that must be stepped one by one than the limit."""
 
     most: int
 
 
 class SteppingTimeUp(Reason, frozen=True):
-    """It was not done when its time was up."""
+    """Stepping did not finish in time."""
 
     seconds: float
 
 
 class BlocksTrap(Reason, frozen=True):
-    """The code blocks the signal by which stepping works."""
+    """The code blocks SIGTRAP, which stepping uses."""
 
 
 class HandlesTrap(Reason, frozen=True):
-    """The code handles or sends the signal by which stepping works."""
+    """The code handles or sends SIGTRAP, which stepping uses."""
 
 
 class StartsAnother(Reason, frozen=True):
@@ -974,36 +974,36 @@ class StartsAnother(Reason, frozen=True):
 
 
 class HookTaken(Reason, frozen=True):
-    """The traced code took the profile function away."""
+    """The traced code removed the profile function."""
 
 
 class PythonLacks(Reason, frozen=True):
-    """This Python lacks a function of C."""
+    """This Python does not have a C function that stepping needs."""
 
     function: str
 
 
 class OtherBuiltins(Reason, frozen=True):
-    """This Python's builtin functions are laid out in another way."""
+    """This Python has another memory layout for builtin functions."""
 
 
-# --- what a recorder does not tell ---
+# --- what a recorder leaves out ---
 
 
 class PathsTooDeep(Reason, frozen=True):
-    """Calls nest deeper than paths are told apart."""
+    """Calls are nested deeper than the limit for paths."""
 
     levels: int
 
 
 class ManyPaths(Reason, frozen=True):
-    """There are more paths than are told apart."""
+    """There are more paths than the limit."""
 
     most: int
 
 
 class ManyPathsOfTorch(Reason, frozen=True):
-    """The same, of what torch's own functions do."""
+    """There are more paths than the limit; calls deep inside torch's functions have none."""
 
     most: int
 
@@ -1016,67 +1016,67 @@ class RecordingFailed(Reason, frozen=True):
 
 
 class ProcessesStarted(Reason, frozen=True):
-    """Processes were started, which are not recorded."""
+    """Processes were started; they are not recorded."""
 
 
 class ProfilerNotStopped(Reason, frozen=True):
-    """An operator was always at work, so that what was recorded could not be folded."""
+    """An operator was always running, so the events could not be folded."""
 
 
 class OtherThreadsWentOn(Reason, frozen=True):
-    """Other threads may have gone on while what had run was folded."""
+    """Other threads may have run on during folding."""
 
 
 class ClockWasSet(Reason, frozen=True):
-    """The machine's clock was set while torch's profiler told time by it."""
+    """The machine's clock was set while torch.profiler used it."""
 
 
 class ProfilesItself(Reason, frozen=True):
-    """The program runs torch's profiler itself."""
+    """The program itself uses torch.profiler."""
 
 
 class DeviceBeganInside(Reason, frozen=True):
-    """What the first call that used the device launched is not told."""
+    """The launches of the first call that used the device are not recorded."""
 
 
 class DeviceNotWatched(Reason, frozen=True):
-    """What was launched on the device is not told: it was first used in here."""
+    """Launches on the device are not recorded, because it was first used inside the block."""
 
 
 class InterruptedInHook(Reason, frozen=True):
-    """An interrupt came inside of the profile function."""
+    """An interrupt came inside the profile function."""
 
 
 class OperatorsInsideCut(Reason, frozen=True):
-    """Of the operators in one that was at work the rest is not told."""
+    """The remaining operators inside a running operator are not recorded."""
 
     because: AnyReason
 
 
 class OperatorsCut(Reason, frozen=True):
-    """Operators that ran later are not told."""
+    """Later operators are not recorded."""
 
     because: AnyReason
 
 
 class ReadingTakesTime(Reason, frozen=True):
-    """To read what was recorded takes a large part of the time that there is."""
+    """Reading the events takes a large part of the available time."""
 
     seconds: float
 
 
 class ReadingTakesMemory(Reason, frozen=True):
-    """To read what was recorded may take more memory than there is."""
+    """Reading the events may take more memory than is available."""
 
     megabytes: int
 
 
 class ThreadsInsideAtEnd(Reason, frozen=True):
-    """Other threads may have been inside of operators as the recording ended."""
+    """Other threads may have been inside operators when the recording ended."""
 
 
 class HookTakenOrFailed(Reason, frozen=True):
-    """Python's profile function was taken away, or failed."""
+    """Python's profile function was removed, or failed."""
 
 
 class MoreThreads(Reason, frozen=True):
@@ -1092,85 +1092,85 @@ class MoreThreadsCalled(Reason, frozen=True):
 
 
 class ThrowNotNoted(Reason, frozen=True):
-    """Where C++ threw is not known."""
+    """The place where C++ threw is not known."""
 
     because: AnyReason
 
 
 class NoNotesOnMachine(Reason, frozen=True):
-    """Errors are noted on other processors or systems."""
+    """Throws are not recorded on this processor or system."""
 
     machine: str
     system: str
 
 
 class NotesRefused(Reason, frozen=True):
-    """Errors cannot be noted."""
+    """Throws cannot be recorded."""
 
     error: str
 
 
 class NotesUnexecutable(Reason, frozen=True):
-    """The system gives the code that notes errors no memory that can be executed."""
+    """The system refuses executable memory for the code that records throws."""
 
 
 class NotesDoNotFit(Reason, frozen=True):
-    """The code that notes errors does not fit."""
+    """The code that records throws does not fit."""
 
 
 class ErrorsMadeOtherwise(Reason, frozen=True):
-    """This torch makes its errors in another way."""
+    """This torch creates errors in another way."""
 
 
 class RaisingUnwatched(Reason, frozen=True):
-    """What raises cannot be watched."""
+    """The functions that raise cannot be watched."""
 
     error: str
 
 
 class SizesMerged(Reason, frozen=True):
-    """An operator has more sizes than are told apart."""
+    """An operator has more different sizes than the limit."""
 
     most: int
 
 
 class CutBySilentEnd(Reason, frozen=True):
-    """The process ended without a word."""
+    """The process ended without a message."""
 
 
 class CutByLateEnd(Reason, frozen=True):
-    """The process did not end in time, and was killed."""
+    """The process did not end in time and was killed."""
 
 
 class FramesCut(Reason, frozen=True):
-    """Python's frames are told up to a number."""
+    """There are more Python frames than the limit."""
 
     most: int
 
 
 class FramesLost(Reason, frozen=True):
-    """The traced code took the profile hook away, or came to the recursion limit in it."""
+    """The traced code removed the profile hook, or reached the recursion limit in it."""
 
 
 class ThreadBefore(Reason, frozen=True):
-    """A thread was there before the expression."""
+    """A thread existed before the expression ran."""
 
     told: AnyReason
 
 
 class ThreadsBefore(Reason, frozen=True):
-    """Threads were there before the expression."""
+    """Several threads existed before the expression ran."""
 
     count: int
     told: AnyReason
 
 
 class OperatorsOfNobody(Reason, frozen=True):
-    """The Python of such a thread is not told, and its operators count as no calls of yours."""
+    """The Python functions of this thread are not recorded, and its operators do not count as your calls."""
 
 
 class NothingOfThread(Reason, frozen=True):
-    """Nothing is told of such a thread."""
+    """Nothing in this thread is recorded."""
 
 
 class NestsTooDeep(Reason, frozen=True):
@@ -1178,29 +1178,29 @@ class NestsTooDeep(Reason, frozen=True):
 
 
 class EventsCut(Reason, frozen=True):
-    """The first events alone are kept."""
+    """Only the first events are kept."""
 
     most: int
 
 
 class CallsCut(Reason, frozen=True):
-    """The expression's calls are told up to a number."""
+    """The expression makes more calls than the limit."""
 
     most: int
 
 
 class NodesCut(Reason, frozen=True):
-    """The first nodes of autograd alone are told."""
+    """Only the first autograd nodes are recorded."""
 
     most: int
 
 
 class LocationsLeftOut(Reason, frozen=True):
-    """The native pass left out where TorchScript was written."""
+    """The native pass omitted torch.jit.trace's record of source locations."""
 
 
 class ManySavedTensors(Reason, frozen=True):
-    """More tensors were saved at one time than are watched."""
+    """More tensors were saved at one time than can be watched."""
 
     most: int
 
@@ -1209,23 +1209,23 @@ class ManySavedTensors(Reason, frozen=True):
 
 
 class NativeNotAsked(Reason, frozen=True):
-    """Nobody asked for the native pass."""
+    """The native pass was not requested."""
 
 
 class NoBudget(Reason, frozen=True):
-    """The budget leaves nothing to step."""
+    """The budget of instructions is 0."""
 
 
 class RunsOnce(Reason, frozen=True):
-    """The expression runs a single time."""
+    """The expression may run only once."""
 
 
 class ScriptNotStepped(Reason, frozen=True):
-    """A script is never stepped whole."""
+    """A script is never stepped as a whole."""
 
 
 class RanInYourProcess(Reason, frozen=True):
-    """It ran once, in a process of the user's."""
+    """It ran once, in your own process."""
 
 
 class CalledNoOperator(Reason, frozen=True):
@@ -1233,43 +1233,43 @@ class CalledNoOperator(Reason, frozen=True):
 
 
 class KindNotStepped(Reason, frozen=True):
-    """Why no call of one kind was stepped."""
+    """Why no call of this kind was stepped."""
 
     because: AnyReason
 
 
 class KindsNotStepped(Reason, frozen=True):
-    """Why no call of some kinds was stepped."""
+    """Why no call of these kinds was stepped."""
 
     count: int
     because: AnyReason
 
 
 class NativeSilent(Reason, frozen=True):
-    """The native pass said nothing."""
+    """The native pass sent no message."""
 
 
 class NothingToStep(Reason, frozen=True):
-    """All of it is too much, and no operator call can be stepped instead."""
+    """The whole run is too long, and no operator call can be stepped instead."""
 
     beyond: AnyReason
     instead: AnyReason
 
 
 class AllBeyond(Reason, frozen=True):
-    """All of it runs more instructions than are stepped."""
+    """The whole run has more instructions than the limit."""
 
     most: int
 
 
 class AllBeyondSingly(Reason, frozen=True):
-    """All of it runs more instructions that must be stepped one by one."""
+    """The whole run has more instructions that must be stepped one by one than the limit."""
 
     most: int
 
 
 class NoOperatorEnters(Reason, frozen=True):
-    """No operator that it calls has an entry point of its own."""
+    """None of the called operators has an entry point."""
 
 
 class CallsNoOperator(Reason, frozen=True):
@@ -1277,7 +1277,7 @@ class CallsNoOperator(Reason, frozen=True):
 
 
 class CalledBeyondRecorded(Reason, frozen=True):
-    """An operator is called more often than was recorded."""
+    """The operator was called more often than was recorded."""
 
     op: str
     because: AnyReason
@@ -1288,26 +1288,26 @@ class MaybeInAnotherThread(Reason, frozen=True):
 
 
 class CallNumberWanted(Reason, frozen=True):
-    """The number of the call that was asked for is none."""
+    """The number of the call is not valid."""
 
     given: str
 
 
 class NoEntryOf(Reason, frozen=True):
-    """The operator that was asked for has no entry point of its own."""
+    """The wanted operator has no entry point."""
 
     op: str
 
 
 class NoSuchOperator(Reason, frozen=True):
-    """There is no operator of the name that was asked for."""
+    """No operator has the given name."""
 
     op: str
     near: tuple[str, ...] = ()
 
 
 class CalledFewerTimes(Reason, frozen=True):
-    """The operator that was asked for is called fewer times."""
+    """The wanted operator was called fewer times."""
 
     op: str
     called: int
@@ -1315,52 +1315,52 @@ class CalledFewerTimes(Reason, frozen=True):
 
 
 class NothingCalled(Reason, frozen=True):
-    """No operator is called by its entry point."""
+    """No operator was called through its entry point that often."""
 
     called: int
     wanted: int
 
 
 class EndsItself(Reason, frozen=True):
-    """What ends its process is not stepped."""
+    """Code that ends its process is not stepped."""
 
 
 class OwnCodeFailed(Reason, frozen=True):
-    """The recorder's own code failed."""
+    """ptexplore's own code failed."""
 
     exception: str
     message: str
 
 
 class LaterCallStepped(Reason, frozen=True):
-    """The native pass steps a later call than the first."""
+    """The native pass needs a later call than the first, and the second call fails or does something else."""
 
     second: AnyReason
 
 
 class RaisedUnderStepper(Reason, frozen=True):
-    """It raised something under the stepper."""
+    """The code raised an error under the stepper."""
 
     exception: str
     message: AnyReason
 
 
 class SaysNothing(Reason, frozen=True):
-    """An error says nothing more."""
+    """The error has no further message."""
 
 
 class TrapTaken(Reason, frozen=True):
-    """Something blocked or took over the signal by which stepping works."""
+    """Something blocked SIGTRAP or took it over."""
 
 
 class FurtherRun(Reason, frozen=True):
-    """A further run in its process finds something else."""
+    """A further run in the same process does something else."""
 
     does: AnyReason
 
 
 class SetupRaisedAgain(Reason, frozen=True):
-    """The setup raised as it ran a second time in one process."""
+    """The setup raised when it ran a second time in the same process."""
 
     exception: str
     message: str
@@ -1373,7 +1373,7 @@ class EndedBySignal(Reason, frozen=True):
 
 
 class EndedByItself(Reason, frozen=True):
-    """The process of the native pass ended by itself."""
+    """The process of the native pass exited."""
 
 
 class PassEndedBySignal(Reason, frozen=True):
@@ -1384,39 +1384,39 @@ class PassEndedBySignal(Reason, frozen=True):
 
 
 class PassEndedByItself(Reason, frozen=True):
-    """The process of a pass ended by itself."""
+    """The process of a pass exited."""
 
     recorder: str
     status: int
 
 
 class TimeWasOver(Reason, frozen=True):
-    """The time of all runs was over before."""
+    """The time for all runs was over before this pass."""
 
     missing: tuple[AnyReason, ...] = ()
 
 
 class TimeOverBefore(Reason, frozen=True):
-    """The time of all runs was over before the native pass began."""
+    """The time for all runs was over before the native pass began."""
 
 
 class FramesMissing(Reason, frozen=True):
-    """Functions of Python are not shown."""
+    """Python functions are not shown."""
 
 
 class CallsMissing(Reason, frozen=True):
-    """Which call of the expression ran an operator is not shown."""
+    """The trace does not show which call of the expression ran an operator."""
 
 
 class PassStopped(Reason, frozen=True):
-    """A pass was stopped, as the time of all runs was over."""
+    """A pass was stopped, because the time for all runs was over."""
 
     running: AnyReason
     seconds: float
 
 
 class RunningPass(Reason, frozen=True):
-    """A pass of a recorder."""
+    """The pass of a recorder."""
 
     recorder: str
 
@@ -1443,7 +1443,7 @@ class ProbeKilled(Reason, frozen=True):
 
 
 class ProbeEnded(Reason, frozen=True):
-    """The probe ended before it was done."""
+    """The probe exited before it was done."""
 
     status: int
     running: AnyReason
@@ -1453,25 +1453,25 @@ class ProbeEnded(Reason, frozen=True):
 
 
 class DoesNotEnd(Reason, frozen=True):
-    """The second call does not end in its part of the time."""
+    """The second call does not end in time."""
 
     seconds: float
 
 
 class DoesNotEndRecorded(Reason, frozen=True):
-    """The same, beside the recorders."""
+    """The second call does not end in time with the recorders on."""
 
     seconds: float
 
 
 class EndsProcess(Reason, frozen=True):
-    """A signal ends the process of the second call."""
+    """A signal ends the process in the second call."""
 
     signal: str
 
 
 class ExitsProcess(Reason, frozen=True):
-    """The second call ends its process by itself."""
+    """The second call exits its process."""
 
     status: int
 
@@ -1494,13 +1494,13 @@ class CannotBeRun(Reason, frozen=True):
 
 
 class NeedsSetupAgain(Reason, frozen=True):
-    """The second call would need the setup to run again."""
+    """The setup would have to run again for the second call."""
 
     because: AnyReason
 
 
 class EntersMode(Reason, frozen=True):
-    """The setup enters a mode of torch's dispatcher or functions."""
+    """The setup enters a mode for dispatch or for torch functions."""
 
 
 class EntersLevel(Reason, frozen=True):
@@ -1508,7 +1508,7 @@ class EntersLevel(Reason, frozen=True):
 
 
 class RegistersGlobalHook(Reason, frozen=True):
-    """The setup registers a hook of all modules or optimizers."""
+    """The setup registers a hook for all modules or optimizers."""
 
 
 class SetsSavedHooks(Reason, frozen=True):
@@ -1528,7 +1528,7 @@ class RegistersAtExit(Reason, frozen=True):
 
 
 class RegistersGcCallback(Reason, frozen=True):
-    """The setup registers a callback of gc."""
+    """The setup registers a gc callback."""
 
 
 class AddsMetaPath(Reason, frozen=True):
@@ -1546,98 +1546,98 @@ class ReplacesFunction(Reason, frozen=True):
 
 
 class RunsInWhatIsLeft(Reason, frozen=True):
-    """The second call would run in what the first left on."""
+    """The second call would run with settings that the first call left on."""
 
     settings: tuple[str, ...]
 
 
 class UsedUp(Reason, frozen=True):
-    """The second call would not find what the first used up."""
+    """The second call would not find objects that the first call used up."""
 
     things: tuple[AnyReason, ...]
 
 
 class AndMore(Reason, frozen=True):
-    """There are more of them."""
+    """There are more."""
 
 
 class OfName(Reason, frozen=True):
-    """What holds for what a name leads to."""
+    """The reason for an object that this name leads to."""
 
     name: str
     because: AnyReason
 
 
 class SlotChanged(Reason, frozen=True):
-    """A slot of an object has changed."""
+    """A slot of the object has changed."""
 
     slot: str
     owner: str
 
 
 class CacheChanged(Reason, frozen=True):
-    """Its cache has changed."""
+    """The object's cache has changed."""
 
 
 class StateUnread(Reason, frozen=True):
-    """Its state cannot be read."""
+    """The object's state cannot be read."""
 
     error: str
 
 
 class GoneOn(Reason, frozen=True):
-    """An iterator has gone on."""
+    """An iterator has advanced."""
 
     type: str
 
 
 class OtherMemory(Reason, frozen=True):
-    """It has other memory, sizes or strides."""
+    """The tensor has other memory, sizes or strides."""
 
 
 class MadeByAnother(Reason, frozen=True):
-    """Another operator made what it is now."""
+    """Another operator produced the tensor's current value."""
 
 
 class WrittenTo(Reason, frozen=True):
-    """It was written to."""
+    """The tensor was written to."""
 
 
-# --- what backward ran from ---
+# --- the start of backward ---
 
 
 class BackwardFrom(Reason, frozen=True):
-    """The tensors that backward ran from."""
+    """The tensors that backward started from."""
 
     starts: tuple[AnyReason, ...]
     more: int = 0
 
 
 class BeganAt(Reason, frozen=True):
-    """A tensor that backward began at."""
+    """Backward started from this tensor."""
 
     tensor: str
 
 
 class BeganAtSum(Reason, frozen=True):
-    """A tensor at whose sum backward began."""
+    """Backward started from the sum of this tensor."""
 
     tensor: str
 
 
 class BeganAtReal(Reason, frozen=True):
-    """A tensor at whose real part backward began."""
+    """Backward started from the real part of this tensor."""
 
     tensor: str
 
 
 class BeganAtRealSum(Reason, frozen=True):
-    """A tensor at the sum of whose real part backward began."""
+    """Backward started from the sum of the real part of this tensor."""
 
     tensor: str
 
 
-# --- what was given cannot be run ---
+# --- why your code cannot be run ---
 
 
 class GivenExpression(Reason, frozen=True):
@@ -1653,53 +1653,53 @@ class GivenSetup(Reason, frozen=True):
 
 
 class GivenVariable(Reason, frozen=True):
-    """The value of a name."""
+    """The value for a name."""
 
     name: str
 
 
 class GivenContext(Reason, frozen=True):
-    """What gives a context manager."""
+    """The expression for a context manager."""
 
     expression: str
 
 
 class GivenEmpty(Reason, frozen=True):
-    """What was given is empty."""
+    """The text is empty."""
 
     given: AnyReason
 
 
 class GivenUnparsed(Reason, frozen=True):
-    """Python's parser refuses what was given."""
+    """Python's parser refuses the text."""
 
     given: AnyReason
     because: AnyReason
 
 
 class NestsBeyondParser(Reason, frozen=True):
-    """It nests too deeply for Python's parser."""
+    """The text is nested too deeply for Python's parser."""
 
 
 class GivenStatement(Reason, frozen=True):
-    """What was given is a statement."""
+    """The text is a statement."""
 
     given: AnyReason
 
 
 class GivenStatements(Reason, frozen=True):
-    """What was given is several statements."""
+    """The text is several statements."""
 
     given: AnyReason
     count: int
 
 
 class ScriptChanged(Reason, frozen=True):
-    """The script changed since it was shown."""
+    """The script has changed since it was shown."""
 
 
 class GivenRaised(Reason, frozen=True):
-    """What was given raised."""
+    """The code raised an error."""
 
     given: AnyReason
     exception: str
@@ -1707,7 +1707,7 @@ class GivenRaised(Reason, frozen=True):
 
 
 class NoContextManager(Reason, frozen=True):
-    """What was given is no context manager."""
+    """The value is not a context manager."""
 
     given: AnyReason
     exception: str
@@ -1721,7 +1721,7 @@ class NameUndefined(Reason, frozen=True):
 
 
 class NameCalled(Reason, frozen=True):
-    """A name is called that would be a seeded tensor."""
+    """The expression calls a name that would become a seeded tensor."""
 
     name: str
 
@@ -1734,7 +1734,7 @@ class NoAttribute(Reason, frozen=True):
 
 
 class ExpressionProfiles(Reason, frozen=True):
-    """The expression runs torch's profiler itself."""
+    """The expression itself uses torch.profiler."""
 
 
 class NeedsNoGrad(Reason, frozen=True):
@@ -1747,7 +1747,7 @@ class NeedsNoGrad(Reason, frozen=True):
 
 
 class PassesDiffer(Reason, frozen=True):
-    """Two passes called other operators, from one on."""
+    """Two passes called different operators, from this position on."""
 
     cause: AnyReason
     number: int
@@ -1758,7 +1758,7 @@ class PassesDiffer(Reason, frozen=True):
 
 
 class CountsDiffer(Reason, frozen=True):
-    """Two passes called an operator of other threads another number of times."""
+    """Two passes called an operator in other threads a different number of times."""
 
     cause: AnyReason
     name: str
@@ -1769,7 +1769,7 @@ class CountsDiffer(Reason, frozen=True):
 
 
 class TheEnd(Reason, frozen=True):
-    """The end of a run, in place of an operator."""
+    """The end of a run, instead of an operator."""
 
 
 class RunsDiffer(Reason, frozen=True):
@@ -1786,26 +1786,26 @@ class RecorderChanged(Reason, frozen=True):
 
 
 class AtRecursionLimit(Reason, frozen=True):
-    """Python's recursion limit was met, for which the recorder's own frames count."""
+    """Python's recursion limit was reached; the recorder's own frames count for it."""
 
 
-# --- what was stopped, or varies ---
+# --- runs that were stopped, and figures that vary ---
 
 
 class ThrowNotLooked(Reason, frozen=True):
-    """Where C++ threw was not looked for."""
+    """The place where C++ threw was not searched for."""
 
     because: AnyReason
 
 
 class RunsTimeOver(Reason, frozen=True):
-    """The time of all runs was over."""
+    """The time for all runs was over."""
 
     then: AnyAction
 
 
 class TooLate(Reason, frozen=True):
-    """Passes are missing, as the time was over."""
+    """Passes are missing because the time was over."""
 
     because: AnyReason
     then: AnyAction
@@ -1813,7 +1813,7 @@ class TooLate(Reason, frozen=True):
 
 
 class Stopping(Reason, frozen=True):
-    """What stopped a probe, and how."""
+    """How a probe was stopped, and why."""
 
     message: AnyReason
     because: AnyReason
@@ -1821,7 +1821,7 @@ class Stopping(Reason, frozen=True):
 
 
 class WritesNotTold(Reason, frozen=True):
-    """A run that watches saved tensors told nothing."""
+    """The run that watches saved tensors gave no result."""
 
     because: AnyReason
 
@@ -1837,29 +1837,29 @@ class RunEndedBySignal(Reason, frozen=True):
 
 
 class RunEndedByItself(Reason, frozen=True):
-    """The process of that run ended by itself."""
+    """The process of that run exited."""
 
 
 class VariesByChance(Reason, frozen=True):
-    """What is left to chance, as was asked for."""
+    """Things that vary because --vary leaves them to chance."""
 
     what: tuple[str, ...]
 
 
 class VariesAnyway(Reason, frozen=True):
-    """What the system lets nobody fix."""
+    """Things that vary because the system does not allow fixing them."""
 
     what: tuple[str, ...]
 
 
 class ScriptInterrupted(Reason, frozen=True):
-    """The script was interrupted since it took too long."""
+    """The script was interrupted because it took too long."""
 
     seconds: float
     then: AnyAction
 
 
-# --- why a process of the user's cannot be recorded ---
+# --- why your process cannot be recorded ---
 
 
 class NotRecordedNow(Reason, frozen=True):
@@ -1867,19 +1867,19 @@ class NotRecordedNow(Reason, frozen=True):
 
 
 class RecordedAlready(Reason, frozen=True):
-    """It is recorded already."""
+    """The process is already being recorded."""
 
 
 class InOtherThreadThanMain(Reason, frozen=True):
-    """It was asked for in a thread that is not the main one."""
+    """Recording was started in a thread that is not the main thread."""
 
 
 class ProfileFunctionSet(Reason, frozen=True):
-    """A profile function of Python's is set."""
+    """A Python profile function is already set."""
 
 
 class TorchProfilerAtWork(Reason, frozen=True):
-    """A profiler of torch's is at work."""
+    """torch.profiler is already running."""
 
 
 # --- why nothing could be captured ---
@@ -1890,57 +1890,57 @@ class NothingToTrace(Reason, frozen=True):
 
 
 class NothingGiven(Reason, frozen=True):
-    """No expression and no script is given."""
+    """Neither an expression nor a script was given."""
 
 
 class NoScript(Reason, frozen=True):
-    """There is no such script."""
+    """The script does not exist."""
 
     script: str
 
 
 class NoFile(Reason, frozen=True):
-    """No file has that name."""
+    """No file has this name."""
 
 
 class NothingToRun(Reason, frozen=True):
-    """Nothing was given."""
+    """There is nothing to run."""
 
 
 class ParserRefuses(Reason, frozen=True):
-    """Python's own parser refuses it."""
+    """Python's parser refuses it."""
 
 
 class OneExpression(Reason, frozen=True):
-    """A trace is of one expression."""
+    """A trace takes one expression."""
 
 
 class NamesBecomeTensors(Reason, frozen=True):
-    """Which names become tensors, and which must be bound."""
+    """The names that become tensors, and the names that you must bind."""
 
 
 class LookedForBefore(Reason, frozen=True):
-    """An attribute is looked for before anything runs."""
+    """An attribute is looked up before anything runs."""
 
 
 class VariablesRunOnce(Reason, frozen=True):
-    """When values of names are evaluated."""
+    """When the values of names are evaluated."""
 
 
 class SetupRunsFirst(Reason, frozen=True):
-    """When the setup is run."""
+    """When the setup runs."""
 
 
 class ContextsAreExpressions(Reason, frozen=True):
-    """What gives a context manager is an expression."""
+    """A context manager is given as an expression."""
 
 
 class OneProfiler(Reason, frozen=True):
-    """Torch has one profiler at a time."""
+    """torch allows one profiler at a time."""
 
 
 class BackwardNeeds(Reason, frozen=True):
-    """What backward needs."""
+    """What backward requires."""
 
 
 class CannotRun(Reason, frozen=True):
@@ -1948,20 +1948,20 @@ class CannotRun(Reason, frozen=True):
 
 
 class GivenLine(Reason, frozen=True):
-    """A line of what was given, with a mark under a place of it."""
+    """A line of your code, with a mark under one place."""
 
     line: str
     caret: str
 
 
 class PartOfRun(Reason, frozen=True):
-    """What was running."""
+    """The stage that was running."""
 
     stage: str
 
 
 class PartBackward(Reason, frozen=True):
-    """The backward of the expression was running."""
+    """Backward of the expression was running."""
 
 
 class PartContext(Reason, frozen=True):
@@ -1969,7 +1969,7 @@ class PartContext(Reason, frozen=True):
 
 
 class PartRaised(Reason, frozen=True):
-    """What ran raised an error."""
+    """The running part raised an error."""
 
     part: AnyReason
     exception: str
@@ -1977,13 +1977,13 @@ class PartRaised(Reason, frozen=True):
 
 
 class PartNeedsMemory(Reason, frozen=True):
-    """What ran needs more memory than there is."""
+    """The running part needs more memory than there is."""
 
     part: AnyReason
 
 
 class ErrorSilent(Reason, frozen=True):
-    """An error has no words."""
+    """An error has no message."""
 
     exception: str
 
@@ -1995,7 +1995,7 @@ class ScriptNotEnded(Reason, frozen=True):
 
 
 class RunsOver(Reason, frozen=True):
-    """In which pass the time of all runs was over."""
+    """The pass in which the time for all runs was over."""
 
     seconds: float
     recorder: str
@@ -2003,14 +2003,14 @@ class RunsOver(Reason, frozen=True):
 
 
 class AtLine(Reason, frozen=True):
-    """The line of what was given that was at work."""
+    """The line of your code that was running."""
 
     line: int
     file: str
 
 
 class InFunction(Reason, frozen=True):
-    """The function that was at work, and the line of what was given that called it."""
+    """The function that was running, and the line of your code that called it."""
 
     function: str
     line: int
@@ -2018,21 +2018,21 @@ class InFunction(Reason, frozen=True):
 
 
 class CannotBeTraced(Reason, frozen=True):
-    """It ends its process under ptexplore alone."""
+    """The code ends its process, but only under ptexplore."""
 
     given: AnyReason
     source: str
 
 
 class KilledProcess(Reason, frozen=True):
-    """It ended its process."""
+    """The code ended its process."""
 
     given: AnyReason
     source: str
 
 
 class ProcessEnded(Reason, frozen=True):
-    """How a process ended, and what is known of why."""
+    """How a process ended, and what is known about the reason."""
 
     how: AnyReason
     recorder: str = ""
@@ -2049,54 +2049,54 @@ class KilledBy(Reason, frozen=True):
 
 
 class EndedWithStatus(Reason, frozen=True):
-    """It ended by itself."""
+    """It exited with this status."""
 
     status: int
 
 
 class CalledToEnd(Reason, frozen=True):
-    """It called what ends a process."""
+    """It called a function that ends the process."""
 
     function: str
     status: str = ""
 
 
 class SystemKillsForTime(Reason, frozen=True):
-    """The system kills for processor time or memory."""
+    """The system kills a process in this way for processor time or memory."""
 
 
 class SystemKillsForMemory(Reason, frozen=True):
-    """The system kills for memory."""
+    """The system kills a process in this way for memory."""
 
 
 class ProcessorTimeLimit(Reason, frozen=True):
-    """The limit on processor time."""
+    """The limit on processor time was reached."""
 
 
 class FileSizeLimit(Reason, frozen=True):
-    """The limit on the size of a file."""
+    """The limit on the size of a file was reached."""
 
 
 class AloneGoesOn(Reason, frozen=True):
-    """Without recorders it does not end its process."""
+    """Without recorders the process does not end."""
 
 
 class AloneAlike(Reason, frozen=True):
-    """Without recorders it ends in the same way."""
+    """Without recorders the process ends in the same way."""
 
 
 class AloneOtherwise(Reason, frozen=True):
-    """Without recorders it ends in another way."""
+    """Without recorders the process ends in another way."""
 
     how: str
 
 
 class TorchNotInTime(Reason, frozen=True):
-    """Torch was not imported in time."""
+    """torch was not imported in time."""
 
 
 class TookMoreThan(Reason, frozen=True):
-    """It took more time than it may."""
+    """It took more time than the limit."""
 
     seconds: float
 
@@ -2106,13 +2106,13 @@ class ProbeUnread(Reason, frozen=True):
 
 
 class NotStarted(Reason, frozen=True):
-    """A Python cannot be started."""
+    """The Python interpreter cannot be started."""
 
     python: str
 
 
 class TorchNotImported(Reason, frozen=True):
-    """Torch cannot be imported."""
+    """torch cannot be imported."""
 
 
 class OtherTorchImported(Reason, frozen=True):
@@ -2120,27 +2120,27 @@ class OtherTorchImported(Reason, frozen=True):
 
 
 class OtherTorchFound(Reason, frozen=True):
-    """Which torch is found first."""
+    """The torch that Python finds first."""
 
     path: str
 
 
 class ProbeFailed(Reason, frozen=True):
-    """The probe failed inside ptexplore's own code."""
+    """ptexplore's own code failed in the probe."""
 
 
-# --- what was left running ---
+# --- processes left running ---
 
 
 class LeftAlone(Reason, frozen=True):
-    """A process that was started runs on."""
+    """A process that your code started is still running."""
 
     given: AnyReason
     processes: tuple[AnyReason, ...]
 
 
 class SeveralLeftAlone(Reason, frozen=True):
-    """Processes that were started run on."""
+    """Processes that your code started are still running."""
 
     count: int
     given: AnyReason
@@ -2154,14 +2154,14 @@ class RunsSeveralTimes(Reason, frozen=True):
 
 
 class EndedWithTrace(Reason, frozen=True):
-    """A process that was started ended with the trace."""
+    """A process that your code started was ended with the trace."""
 
     given: AnyReason
     processes: tuple[AnyReason, ...]
 
 
 class SeveralEndedWithTrace(Reason, frozen=True):
-    """Processes that were started ended with the trace."""
+    """Processes that your code started were ended with the trace."""
 
     count: int
     given: AnyReason
@@ -2177,7 +2177,7 @@ class ProcessOf(Reason, frozen=True):
 
 
 class ProcessesOf(Reason, frozen=True):
-    """Processes of one command."""
+    """Several processes with the same command."""
 
     command: AnyReason
     numbers: tuple[str, ...]
@@ -2185,11 +2185,11 @@ class ProcessesOf(Reason, frozen=True):
 
 
 class ForkOfRun(Reason, frozen=True):
-    """A fork of the run's own process."""
+    """A fork of the run's process."""
 
 
 class ProbeEndedIn(Reason, frozen=True):
-    """A probe ended in the middle of passes."""
+    """A probe ended before all passes were done."""
 
     message: AnyReason
     because: AnyReason
@@ -2207,7 +2207,7 @@ class RanAlike(Reason, frozen=True):
 
 
 class RanOtherwise(Reason, frozen=True):
-    """The second run did something else."""
+    """The second run did something different."""
 
     differences: tuple[AnyReason, ...]
 
@@ -2223,35 +2223,35 @@ class NotCompared(Reason, frozen=True):
 
 
 class ClockSetMeanwhile(Reason, frozen=True):
-    """The machine's clock was set meanwhile."""
+    """The machine's clock was set during the run."""
 
 
 class ManyOperators(Reason, frozen=True):
-    """There are more operators than the profiler holds at once."""
+    """There are more operators than the profiler can hold at once."""
 
 
 class RandomStateDiffers(Reason, frozen=True):
-    """The state of a source of random numbers differs at the end."""
+    """A random number generator has a different state at the end."""
 
     source: str
 
 
 class SameRandomStates(Reason, frozen=True):
-    """The states of random numbers are the same."""
+    """All random number generators have the same states at the end."""
 
 
 class SameEnding(Reason, frozen=True):
-    """Both runs raised the same."""
+    """Both runs ended with the same error."""
 
     ending: str
 
 
 class BothToTheEnd(Reason, frozen=True):
-    """Both runs came to their end."""
+    """Both runs reached their end."""
 
 
 class OtherEnding(Reason, frozen=True):
-    """The runs ended in different ways."""
+    """The runs ended differently."""
 
     first: AnyReason
     second: AnyReason
@@ -2262,7 +2262,7 @@ class ItsEnd(Reason, frozen=True):
 
 
 class OtherCall(Reason, frozen=True):
-    """The runs called other operators from one on."""
+    """The runs called different operators, from this position on."""
 
     number: int
     count: int
@@ -2272,13 +2272,13 @@ class OtherCall(Reason, frozen=True):
 
 
 class HadCalls(Reason, frozen=True):
-    """A run had so many calls."""
+    """The number of calls in a run."""
 
     count: int
 
 
 class OtherCounts(Reason, frozen=True):
-    """Other threads called an operator another number of times."""
+    """Other threads called an operator a different number of times."""
 
     name: str
     first: int
@@ -2293,7 +2293,7 @@ class SameCalls(Reason, frozen=True):
 
 
 class OtherOutput(Reason, frozen=True):
-    """The runs printed other lines from one on."""
+    """The runs printed different lines, from this line on."""
 
     line: int
     first: AnyReason
@@ -2301,40 +2301,40 @@ class OtherOutput(Reason, frozen=True):
 
 
 class NoLine(Reason, frozen=True):
-    """No line, in place of one."""
+    """No line, instead of a printed one."""
 
 
 class SameOutput(Reason, frozen=True):
-    """The runs printed the same."""
+    """The runs printed the same text."""
 
 
 class SameOutputKept(Reason, frozen=True):
-    """The runs printed the same, of what was kept."""
+    """The runs printed the same text, as far as it was kept."""
 
 
 class FailedSo(Reason, frozen=True):
-    """What failed, and why."""
+    """What failed, and the reason."""
 
     told: AnyReason
     because: AnyReason
 
 
 class NoOperatorsNamed(Reason, frozen=True):
-    """The probe named no operators."""
+    """The probe sent no operator names."""
 
 
 class NoCatalogueGiven(Reason, frozen=True):
-    """The probe gave no catalogue."""
+    """The probe sent no catalogue."""
 
 
 class AllRunsOver(Reason, frozen=True):
-    """The time that all runs share was over."""
+    """The time for all runs was over."""
 
     seconds: float
     then: AnyAction
 
 
-# --- why an operator has no sample that could be traced ---
+# --- why an operator has no sample to trace ---
 
 
 class NoTensorInSample(Reason, frozen=True):
@@ -2342,11 +2342,11 @@ class NoTensorInSample(Reason, frozen=True):
 
 
 class NoSampleGiven(Reason, frozen=True):
-    """OpInfo gives no sample for the CPU."""
+    """OpInfo has no sample for the CPU."""
 
 
 class SamplesRaise(Reason, frozen=True):
-    """Its samples raise untraced, too."""
+    """The samples also raise without a trace."""
 
     exception: str
     message: str
@@ -2357,37 +2357,37 @@ class NoBackwardOf(Reason, frozen=True):
 
 
 class NoDtypeNamed(Reason, frozen=True):
-    """OpInfo names no dtype for the CPU."""
+    """OpInfo has no dtype for the CPU."""
 
-    backward: bool = False  # for a backward there
+    backward: bool = False  # for backward on the CPU
 
 
 class RefusedInside(Reason, frozen=True):
-    """Torch refuses the sample inside of something."""
+    """torch refuses the sample inside another construct."""
 
-    sort: AnyReason  # the same for many operators
-    particulars: str = ""  # the operator that it names, or the error's own words
+    sort: AnyReason  # the general reason, equal for many operators
+    particulars: str = ""  # the operator that the error names, or the error's message
 
 
 class NoBatchingRuleInside(Reason, frozen=True):
-    """An operator in it has no batching rule."""
+    """An operator inside it has no batching rule."""
 
 
 class DataDecide(Reason, frozen=True):
-    """The values of tensors decide its shape, or what runs."""
+    """The shape, or the code that runs, depends on the values of tensors."""
 
 
 class ResultNoTensor(Reason, frozen=True):
-    """Its result is no tensor."""
+    """The result is not a tensor."""
 
 
 class RaisesInside(Reason, frozen=True):
-    """It raises there, for a reason that has no code."""
+    """It raises an error that has no code of its own."""
 
     exception: str
 
 
-# --- what a failed check compared ---
+# --- the values in a failed check ---
 
 
 class ValueShape(Reason, frozen=True):
@@ -2403,19 +2403,19 @@ class ValueDevice(Reason, frozen=True):
 
 
 class ValueElements(Reason, frozen=True):
-    """A number of elements."""
+    """The number of elements."""
 
 
 class ValueDimensions(Reason, frozen=True):
-    """A number of dimensions."""
+    """The number of dimensions."""
 
 
 class ValueRows(Reason, frozen=True):
-    """A number of rows."""
+    """The number of rows."""
 
 
 class ValueColumns(Reason, frozen=True):
-    """A number of columns."""
+    """The number of columns."""
 
 
 class ValueSize(Reason, frozen=True):
@@ -2425,34 +2425,34 @@ class ValueSize(Reason, frozen=True):
 
 
 class ValueSomeSize(Reason, frozen=True):
-    """The size of a dimension that is not known."""
+    """The size of an unknown dimension."""
 
 
 class ValueBroadcast(Reason, frozen=True):
-    """A size of the shape that operands are broadcast to."""
+    """A size in the broadcast shape of the operands."""
 
     dimension: int
 
 
 class ValueIndexed(Reason, frozen=True):
-    """The size of the dimension that an index tensor is for."""
+    """The size of the dimension that an index tensor indexes."""
 
-    tensor: int  # its number
+    tensor: int  # the number of the index tensor
     masks: bool  # whether a mask before it would count once for each of its dimensions
 
 
 class ValueToChoose(Reason, frozen=True):
-    """The number of dimensions that one may be chosen of."""
+    """The number of dimensions that you can choose from."""
 
 
 class ValueAsked(Reason, frozen=True):
-    """What was asked for."""
+    """A value that was asked for."""
 
     what: str  # `index`, `size`, `dimension`, `shape`
 
 
 class ValueResult(Reason, frozen=True):
-    """What the result has."""
+    """A property of the result."""
 
     what: str  # `dtype`, `shape`
 
@@ -2461,105 +2461,105 @@ class ValueResult(Reason, frozen=True):
 
 
 class TensorUntold(Reason, frozen=True):
-    """The profiler tells nothing of a tensor."""
+    """The profiler does not record the tensor."""
 
 
 class ListUntold(Reason, frozen=True):
-    """The profiler tells nothing of a list of optional tensors."""
+    """The profiler does not record the list of optional tensors."""
 
 
 class ByThrowing(Reason, frozen=True):
-    """A function raised an error by throwing a type of C++."""
+    """A function raised the error by throwing a C++ object."""
 
     type: str
 
 
 class ByCalling(Reason, frozen=True):
-    """A function raised an error by calling another one."""
+    """A function raised the error by calling another function."""
 
     function: str
 
 
 class OnStack(Reason, frozen=True):
-    """C++'s stack held the function when the error was thrown."""
+    """The C++ stack contained the function when the error was thrown."""
 
 
 class FunctorNames(Reason, frozen=True):
-    """The type of the functor that calls the function names it."""
+    """The type of the functor that calls the function contains its name."""
 
 
 class AfterError(Reason, frozen=True):
-    """An error ended the call, and C++'s stack is not known."""
+    """An error ended the call, and the C++ stack is not known."""
 
 
 class ReadAtEnd(Reason, frozen=True):
-    """What ran as the process ended was read at that moment."""
+    """The functions were read at the moment when the process ended."""
 
 
 class KeptByTorch(Reason, frozen=True):
-    """Torch keeps with an error of its C++ where it was thrown."""
+    """torch keeps the place of the throw with every error of its C++ code."""
 
     told: AnyReason  # how that is known here
-    elsewhere: AnyReason | None = None  # where not in this process
+    elsewhere: AnyReason | None = None  # if it was in another process
 
 
 class NotedWhenMade(Reason, frozen=True):
-    """It was noted when the error was made."""
+    """The place was recorded when the error was created."""
 
 
 class ToldByRun(Reason, frozen=True):
-    """One more run told it."""
+    """One more run found the place."""
 
 
 class InAnotherProcess(Reason, frozen=True):
-    """Another process of the program raised."""
+    """Another process of the program raised the error."""
 
 
 class WatchedThrowing(Reason, frozen=True):
-    """A run watched which function raises: one that throws."""
+    """A separate run watched which function raises: a function that throws."""
 
     function: str
     type: str
 
 
 class WatchedRaising(Reason, frozen=True):
-    """A run watched which function raises: one that calls what raises."""
+    """A separate run watched which function raises: a function that calls the raising function."""
 
     function: str
     by: str
 
 
 class RaisedByPython(Reason, frozen=True):
-    """A `raise` of Python's raised it."""
+    """A Python `raise` statement raised the error."""
 
 
 class RunRaisedOther(Reason, frozen=True):
-    """The run that was to tell raised something else."""
+    """The separate run raised a different error."""
 
 
 class NoSecondRun(Reason, frozen=True):
-    """No second run was allowed."""
+    """A second run was not allowed."""
 
 
 class NoLineKept(Reason, frozen=True):
-    """No line of C++ is kept with it."""
+    """torch keeps no C++ line with this error."""
 
 
 class MadeError(Reason, frozen=True):
-    """The operator made an error that was caught, in a run without stepping."""
+    """The operator created an error that was caught, in a run without stepping."""
 
 
 class LeftByException(Reason, frozen=True):
-    """An exception left the step, in a run without stepping."""
+    """An exception propagated out of the hop, in a run without stepping."""
 
 
-# What JSON is read as: one of the codes above, or of those of places.
+# JSON is read as one of the codes above, or as one of the codes of places.
 if TYPE_CHECKING:
     AnyReason: TypeAlias = Reason
 else:
-    AnyReason = Union[tuple(code for code in every(Reason) if code not in KINDS)]  # noqa: UP007  (it has no other form for classes in a tuple)
+    AnyReason = Union[tuple(code for code in every(Reason) if code not in KINDS)]  # noqa: UP007  (a tuple of classes has no other form)
 
 
 def reason_of(told: Any) -> Reason:
-    """A reason that was said as plain JSON data. Raises msgspec.ValidationError if it is none of ours."""
+    """Returns the reason in plain JSON data. Raises msgspec.ValidationError if the data is not a known reason."""
     return convert(told, AnyReason)

@@ -1,6 +1,6 @@
-"""The recorders: what each one sees, the kinds of its observations, and what a trace loses if it fails.
+"""The recorders: their observations, their requirements, and the loss for a trace if one fails.
 
-A recorder is a row of `RECORDERS`. The parent takes a recorder's messages as its row says (`capture/trace.py`),
+Each recorder is a row of `RECORDERS`. `capture/trace.py` reads a recorder's messages according to this row,
 docs/json.md lists the rows, and `probe/recorders.py` has the function of each recorder that runs in a child of its own.
 """
 
@@ -18,29 +18,29 @@ NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thr
 PROGRAM, TWICE = "program", "twice"
 PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 
-# Who runs a recorder: a pass, whose operators are compared with those of the other passes; a run of the same code after
-# the passes; the one recorded run of a script; the parent itself.
+# pass: a run of the expression; the operators of all passes are compared. further run: a run of the same code after the
+# passes. script: the one recorded run of a script. parent: no run, the parent process finds it out.
 RunBy = Literal["pass", "further run", "script", "parent"]
-# What a recorder needs besides torch's profiler and Python's own hooks.
+# What a recorder needs besides torch.profiler and Python's hooks.
 Need = Literal["a stepper", "a native pass", "an error", "a process of its own", "a recorded script"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecorderSpec:
-    """One recorder: a pass, a further run, or what the parent itself finds out."""
+    """One recorder: a pass, a further run, or something that the parent finds out."""
 
     name: str
     about: str  # what it sees, in a few words
     runs: RunBy  # who runs it
     of: tuple[TracedSource, ...] = ("expression",)  # what it records
     tells: tuple[str, ...]  # the kinds of its observations: rows of `model/observed.py::KINDS`
-    fails_alone: bool = False  # whether what fails in it costs a trace only what it would have told
+    fails_alone: bool = False  # if it fails, the trace lacks only what this recorder records
     needs: tuple[Need, ...] = ()
-    options: tuple[str, ...] = ()  # those of `TraceOptions` that ask for it; it always runs if there are none
+    options: tuple[str, ...] = ()  # the fields of `TraceOptions` that ask for it; without any, it always runs
     missing: Reason | None = None  # what a trace lacks without it
 
 
-# What every pass of an expression may tell of its own run.
+# The kinds of observations that any pass of an expression may send.
 _OF_A_PASS = ("event", "launches", "cut", "raised", "output")
 
 RECORDERS: Mapping[str, RecorderSpec] = {

@@ -1,6 +1,6 @@
-"""What must be said beside an answer about names: codes with arguments. Their words stand in `view/words/remarks.py`.
+"""Remarks on answers about names: codes with arguments. The words are in `view/words/remarks.py`.
 
-They are plain records, and not the ones of `reasons.py`: no file holds them, and a search does not wait for msgspec.
+They are plain dataclasses, unlike the codes in `reasons.py`: no file stores them, and a search need not import msgspec.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AnswerRemark:
-    """What must be said beside an answer."""
+    """A remark on an answer."""
 
 
 # --- uses of a name ---
@@ -18,38 +18,38 @@ class AnswerRemark:
 
 @dataclass(frozen=True, slots=True)
 class MeanOther(AnswerRemark):
-    """Lines with the name are not counted: they mean something else, or (`untold`) may."""
+    """Lines with the name are not counted because they mean something else, or may (`untold`)."""
 
     otherwise: int
     untold: int = 0
-    spellings: tuple[tuple[str, int], ...] = ()  # what is written on them, and how often: the first few
+    spellings: tuple[tuple[str, int], ...] = ()  # the spellings on these lines and their counts: the first few
     all_spellings: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FoundByName(AnswerRemark):
-    """Uses are found by a name that so many definitions bear."""
+    """Uses were found by name; `definitions` have this name."""
 
     definitions: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TypesNotIndexed(AnswerRemark):
-    """Where a class is only named as a type is not indexed."""
+    """The index does not have lines that only name the class as a type."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ValuesNotIndexed(AnswerRemark):
-    """Where a variable is read or written is not indexed."""
+    """The index does not have lines that read or write the variable."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class CopiesNotSearched(AnswerRemark):
-    """A tree's own copies of files that another tree has are not looked at."""
+    """The tree's copies of files that another tree also has were not searched."""
 
     name: str
     tree: str  # the name with its version
@@ -57,7 +57,7 @@ class CopiesNotSearched(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class FilesChanged(AnswerRemark):
-    """Files were changed after they were indexed."""
+    """Files changed after they were indexed."""
 
     count: int
     files: tuple[str, ...]  # the first few
@@ -68,9 +68,9 @@ class FilesChanged(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class NoCallIndexed(AnswerRemark):
-    """No call of the function's name is indexed."""
+    """The index has no call of this name."""
 
-    quoted: str  # the name, for a shell
+    quoted: str  # the name, quoted for a shell
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +85,29 @@ class FollowedElsewhere(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class NoRoomToFollow(AnswerRemark):
-    """The callers of some functions are not looked for: there are too many."""
+    """The callers of some functions were not searched: there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastLevel(AnswerRemark):
-    """The callers of some functions are not looked for: it is the last level."""
+    """The callers of some functions were not searched: it is the last level."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverridesOther(AnswerRemark):
-    """A function overrides another one, through which it is called too."""
+    """The function overrides another function; calls of the other function may run it."""
 
     name: str
     base: str
-    quoted: str  # the base's name, for a shell
+    quoted: str  # the base's name, quoted for a shell
 
 
 @dataclass(frozen=True, slots=True)
 class IsRegistered(AnswerRemark):
-    """A function is registered: what calls it through that does not name it."""
+    """A function is registered, so it is also called without its name."""
 
     name: str
-    quoted: str  # for a shell
+    quoted: str  # quoted for a shell
     registered: tuple[str, ...]  # the first few names
     more: int = 0
 
@@ -117,28 +117,28 @@ class IsRegistered(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class SomeWords(AnswerRemark):
-    """No note has all words of the query."""
+    """No note contains all words of the query."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WordsDropped(AnswerRemark):
-    """Words of the query were left out in notes."""
+    """Words of the query were ignored in the search of notes."""
 
     words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyInCpp(AnswerRemark):
-    """Nothing of Python is called so, but something of C++ is."""
+    """No Python name matches, but a C++ name does."""
 
     query: str
 
 
 @dataclass(frozen=True, slots=True)
 class LinesOfText(AnswerRemark):
-    """How lines of text were searched."""
+    """How the lines of text were searched."""
 
     any_case: bool
     inside_words: bool
@@ -146,7 +146,7 @@ class LinesOfText(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class DeclarationsFolded(AnswerRemark):
-    """Declarations and constructors are not listed."""
+    """Declarations and constructors that are not listed."""
 
     count: int
 
@@ -156,7 +156,7 @@ class DeclarationsFolded(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class OnlyLastPart(AnswerRemark):
-    """Nothing is called so, but by its last part."""
+    """Nothing has the full name, but something has its last part."""
 
     name: str
     last: str
@@ -164,35 +164,35 @@ class OnlyLastPart(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class OfOtherLanguage(AnswerRemark):
-    """What is called so is of another language."""
+    """The definitions with this name are in another language."""
 
     last: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotDefined(AnswerRemark):
-    """No tree defines it."""
+    """No tree defines the name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class IsDefinedHere(AnswerRemark):
-    """The line is its definition."""
+    """This line is the definition."""
 
     last: str
 
 
 @dataclass(frozen=True, slots=True)
 class OfCppLibrary(AnswerRemark):
-    """It is the C++ library's."""
+    """The name belongs to the C++ library."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SeenFromHere(AnswerRemark):
-    """Of several that have the name it is the one that is seen from the line."""
+    """Of several definitions with the name, this one is visible from the line."""
 
     count: int
     name: str
@@ -200,7 +200,7 @@ class SeenFromHere(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class MayBeSeveral(AnswerRemark):
-    """Several things are called so, and nothing says which is meant."""
+    """The name may mean several things."""
 
     name: str
     count: int
@@ -208,14 +208,14 @@ class MayBeSeveral(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class ByNameAlone(AnswerRemark):
-    """It was found by its last part, and has another name around that."""
+    """Found by its last part only; the qualified name differs."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class LocalName(AnswerRemark):
-    """A line around declares the name."""
+    """A line around it declares the name."""
 
     name: str
     line: int
@@ -231,19 +231,19 @@ class DeclaredByMacro(AnswerRemark):
 
 @dataclass(frozen=True, slots=True)
 class LocalOfClass(AnswerRemark):
-    """A line around declares what the member is of."""
+    """A line around it declares the owner of the member."""
 
     owner: str
     kind: str
     line: int
 
 
-# --- why a place that a search found is no better known ---
+# --- why a place in a search is not better known ---
 
 
 @dataclass(frozen=True, slots=True)
 class DefinedInTree(AnswerRemark):
-    """A tree defines it several times."""
+    """The tree defines it several times."""
 
     count: int
 
@@ -257,4 +257,4 @@ class NoFileNamed(AnswerRemark):
 class AnchorIs(AnswerRemark):
     """The anchor of a stop has no place here."""
 
-    outcome: str  # "" where it was not placed
+    outcome: str  # "" if it was not placed

@@ -1,4 +1,4 @@
-"""The frozen records of an index of source text: symbols, references, the dialect with its table of kinds, files."""
+"""The records of a source index: symbols, references, macro dialect with its table of kinds, and files."""
 
 from __future__ import annotations
 
@@ -21,19 +21,24 @@ DialectKind = Literal[
 
 
 class Symbol(NamedTuple):
-    """One definition or declaration; a tuple, as a Ref is.
+    """A definition or declaration. A tuple, as Ref is, because there are very many.
 
-    `qualified` leaves out what C++ looks through: anonymous and inline namespaces, CPU_CAPABILITY
-    ("at::native::add_kernel"). `scope` keeps them, as the binary's own name does
-    ("at::native::CPU_CAPABILITY::(anonymous namespace)"). `line` (1-based) is that of the name in its declarator,
-    `begin` the first line of the whole (template head, return type), `end_line` that of the closing brace or semicolon.
-    `signature` is the parameter list as written, on one line, with what follows it ("(const Tensor& self) const");
-    `parameters` the types alone, without names and defaults, spaces normalised; None where it has none to speak of.
-    One that an `#if` inside the list may leave out begins with "#if ".
-    `guards` are the `#if` conditions around it, outermost first, without comments ("defined(USE_CUDA)",
-    "!(AT_MKL_ENABLED())" for the `#else`); a header's own include guard is none. `macro` is the macro that made it
-    (TORCH_IMPL_FUNC, IMPLEMENT_VML_KERNEL): then `line` is that of the invocation's argument that names it, or of the
-    invocation.
+    `qualified` omits what C++ looks through: anonymous and inline namespaces, CPU_CAPABILITY
+    ("at::native::add_kernel"). `scope` keeps them, as the name in the binary does
+    ("at::native::CPU_CAPABILITY::(anonymous namespace)").
+
+    `line` (from 1) is the line of the name in its declarator. `begin` is the first line of the whole symbol (template
+    head, return type), `end_line` the line of the closing brace or semicolon.
+
+    `signature` is the parameter list as written, on one line, with what follows it ("(const Tensor& self) const").
+    `parameters` has only the types, without names and defaults, with normalised spaces; it is None if the symbol has no
+    usable parameter list. A type that an `#if` inside the list may remove begins with "#if ".
+
+    `guards` are the `#if` conditions around the symbol, outermost first, without comments ("defined(USE_CUDA)",
+    "!(AT_MKL_ENABLED())" for the `#else`). The include guard of a header is not one of them.
+
+    `macro` is the macro that made the symbol (TORCH_IMPL_FUNC, IMPLEMENT_VML_KERNEL). Then `line` is the line of the
+    macro argument that names the symbol, or of the invocation.
     """
 
     path: str
@@ -50,17 +55,17 @@ class Symbol(NamedTuple):
     guards: tuple[str, ...] = ()
     macro: str | None = None
     template: bool = False
-    static: bool = False  # internal linkage: `static` at namespace scope or an anonymous namespace around it
+    static: bool = False  # internal linkage: `static` at namespace scope, or in an anonymous namespace
     extractor: Extractor = "tree-sitter"
-    virtual: bool = False  # its own declaration says `virtual`; one that overrides need not
+    virtual: bool = False  # the declaration says `virtual`; an overriding function need not say it
 
 
 class Ref(NamedTuple):
-    """Where a name is used; a tuple, since these are made by the hundred thousand.
+    """A use of a name. A tuple, because a tree has hundreds of thousands of them.
 
-    `text` is as written without spaces ("at::native::resize_output", "self.sizes"); `name` its last part; `target` the
-    qualified name it resolves to, where a semantic extractor knows; with parameter types where that knows the overload:
-    "at::add(const Tensor &, int)".
+    `text` is the use as written, without spaces ("at::native::resize_output", "self.sizes"). `name` is its last part.
+    `target` is the qualified name that it resolves to, if a semantic extractor knows it; with parameter types if the
+    extractor knows the overload: "at::add(const Tensor &, int)".
     """
 
     path: str
@@ -73,13 +78,13 @@ class Ref(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """One row of PyTorch's own macro dialect. `line` is that of the row's own macro or call, `end_line` its last.
+    """One row of PyTorch's macro dialect. `line` is the first line of the macro or call, `end_line` the last.
 
     ================  =======================  ====================  ==================================================
     kind              name                     context               target
     ================  =======================  ====================  ==================================================
-    library           namespace ("aten", "_")  key or None           None; line..end_line is the block
-    def               "aten::add.Tensor"       None                  kernel as a bare name, where given
+    library           namespace ("aten", "_")  key or None           None; the block is line..end_line
+    def               "aten::add.Tensor"       None                  kernel as a bare name, if given
     impl              "aten::add.Tensor"       key ("CPU")           kernel as a bare name ("at::native::add")
     stub-declare      stub ("add_stub")        function type         None
     stub-define       stub                     None                  None
@@ -88,7 +93,7 @@ class Dialect(NamedTuple):
     structured-impl   "add_out"                None                  "at::native::structured_add_out::impl"
     structured-meta   "add_Tensor"             None                  "at::meta::structured_add_Tensor::meta"
     method            Python name              table's variable      C function
-    pybind            Python name              receiver as written   C++ function, where it is a plain name
+    pybind            Python name              receiver as written   C++ function, if it is a plain name
     flag              "caffe2_x"               C++ type              None
     list              macro's name             None                  None; a list macro (AT_FORALL_…)
     yaml-function     "aten::add.Tensor"       None                  None; native_functions.yaml's entry
@@ -96,9 +101,9 @@ class Dialect(NamedTuple):
     yaml-derivative   "aten::add.Tensor"       None                  None; derivatives.yaml's entry
     ================  =======================  ====================  ==================================================
 
-    `block` is the line of the TORCH_LIBRARY(_IMPL) macro around a def or impl: the one the binary records.
-    `macro` is the macro as written ("TORCH_LIBRARY_IMPL", "REGISTER_ARCH_DISPATCH", "REGISTER_C10D_OP"); `text` what
-    the source says of it on one line, at most 300 characters (the schema, the kernel expression).
+    `block` is the line of the TORCH_LIBRARY(_IMPL) macro around a def or impl; the binary records this line.
+    `macro` is the macro as written ("TORCH_LIBRARY_IMPL", "REGISTER_ARCH_DISPATCH", "REGISTER_C10D_OP"). `text` is
+    its content on one line, at most 300 characters (the schema, the kernel expression).
     """
 
     path: str
@@ -115,15 +120,18 @@ class Dialect(NamedTuple):
 
 
 class KindTraits(NamedTuple):
-    """What ptexplore does with the dialect's rows of one kind.
+    """How ptexplore treats the dialect rows of one kind.
 
-    `group` is the heading of `refs` under which they stand. `anchor` is how a note's anchor names one: by its "name",
-    as a "block" ("TORCH_LIBRARY_IMPL(aten, CPU)"), as a YAML "entry"; None where it cannot, since the row stands inside
-    another or the macro makes a symbol, which is named instead. `like` is the kind that stands for this one when an
-    anchor is compared with its baseline. `atlas` says what an atlas keeps: the "row", the row "untyped" (its context is
-    a C++ type, which is source text), or nothing, since every wheel holds the file. `tag` is its kind in a tags file;
-    None where the symbol's own tag says enough. `operator`: the row says that an operator exists, so `find` and `show`
-    list it. `cpp_name`: its name is one of C++, which a qualified C++ name can mean.
+    `group` is the heading for them in `refs`. `anchor` says how the anchor of a note names such a row: by its "name",
+    as a "block" ("TORCH_LIBRARY_IMPL(aten, CPU)"), or as a YAML "entry". It is None if an anchor cannot name the row,
+    because the row is inside another one, or because the macro makes a symbol that the anchor names instead.
+
+    `like` is the kind that replaces this kind when an anchor is compared with its baseline. `atlas` says what an atlas
+    keeps: the "row", the row "untyped" (its context is a C++ type, which is source text), or nothing, because every
+    wheel has the file. `tag` is the kind in a tags file; None if the tag of the symbol is enough.
+
+    `operator`: the row shows that an operator exists, so `find` and `show` list it. `cpp_name`: the name is a C++ name,
+    so a qualified C++ name can mean it.
     """
 
     group: Literal["registrations", "stubs", "bindings", "macros", "YAML"]
@@ -135,8 +143,8 @@ class KindTraits(NamedTuple):
     cpp_name: bool = False
 
 
-# An index and an atlas store a kind as its place in this table: a new kind is added at the end. Who reads the rows of
-# which macros: index/dialect/cpp.py, FAMILIES.
+# An index and an atlas store a kind as its position in this table, so add a new kind at the end.
+# index/dialect/cpp.py, FAMILIES: the readers of the macros.
 DIALECT_KINDS: dict[DialectKind, KindTraits] = {
     "library": KindTraits("registrations", anchor="block"),
     "def": KindTraits("registrations", operator=True),
@@ -158,11 +166,11 @@ OPERATOR_KINDS = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.
 
 
 RefKey = tuple[str, str, RefKind, str | None, Extractor]  # name, text, kind, target, extractor
-RefLines = dict[RefKey, list[int]]  # the references of one file, by all but their lines
+RefLines = dict[RefKey, list[int]]  # the references of one file, grouped by everything except their lines
 
 
 def ref_lines(refs: Iterable[Ref]) -> RefLines:
-    """The references of one file, those that differ in their lines alone together."""
+    """Returns the references of one file, grouped by everything except their lines."""
     by_key: RefLines = {}
     for ref in refs:
         by_key.setdefault(ref[2:], []).append(ref.line)
@@ -171,7 +179,7 @@ def ref_lines(refs: Iterable[Ref]) -> RefLines:
 
 @dataclass(frozen=True, slots=True)
 class FileRecords:
-    """Everything one file gave. `problems` are what the reader could not follow, for counting."""
+    """Everything extracted from one file. `problems` lists what the reader could not follow, to be counted."""
 
     path: str
     language: Language
@@ -183,7 +191,7 @@ class FileRecords:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """A file as the index knows it: content hash (hex), size in bytes, lines, and who extracted it."""
+    """A file in the index: content hash (hex), size in bytes, number of lines, and the extractor."""
 
     path: str
     language: Language

@@ -1,4 +1,4 @@
-"""What recorders tell of tensors: those that operators were given, and what function transforms put around them."""
+"""What recorders record about tensors: the inputs of operators, and the wrappers that function transforms add."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class RecordedTensor(Struct, frozen=True):
-    """A tensor that an operator was given, as the profiler records it."""
+    """A tensor input of an operator, as the profiler records it."""
 
     impl: int = 0  # the address of its TensorImpl
     device: str = "cpu"  # `cpu`, `cuda:0`
@@ -19,15 +19,15 @@ class RecordedTensor(Struct, frozen=True):
     sizes: tuple[int, ...] = ()  # its shape
 
 
-# A tensor, a list, a number or a short text; None for anything else. Lists deeper than those hold nothing that is read.
+# A tensor, a list, a number or a short text; None for anything else. Deeper lists contain nothing that ptexplore reads.
 RecordedItem: TypeAlias = RecordedTensor | tuple[Any, ...] | bool | int | float | str | None
 RecordedInput: TypeAlias = RecordedTensor | tuple[RecordedItem, ...] | bool | int | float | str | None
 
 
 class Transform(Struct, frozen=True):
-    """A function transform of torch.func that is on."""
+    """An active function transform of torch.func."""
 
-    level: int  # 1 is the outermost
+    level: int  # the nesting level; 1 is the outermost
     kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
 
 
@@ -36,5 +36,5 @@ class TensorLayer(Struct, frozen=True):
 
     impl: int  # the address of its TensorImpl
     raw: Count  # its key set as a number
-    level: int | None = None  # of a wrapper: the level of its transform
-    dim: int | None = None  # of a wrapper: the batch dimension that it hides
+    level: int | None = None  # for a wrapper: the level of its transform
+    dim: int | None = None  # for a wrapper: the batch dimension that it hides

@@ -1,6 +1,6 @@
-"""torchgen's model of one torch's operators: what `probe/torchgen_child.py` writes beside the generated C++.
+"""torchgen's model of the operators of one torch. `probe/torchgen_child.py` writes it beside the generated C++.
 
-`scripts/probe-messages` makes the types of what is written from these records.
+`scripts/probe-messages` makes the types of the written data from these records.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from ptexplore.model.operators import Formula
 
 
 class ModelOperator(Struct, frozen=True):
-    """An operator of native_functions.yaml, or one that torchgen makes of one."""
+    """An operator of native_functions.yaml, or an operator that torchgen makes from one."""
 
     name: str  # with its namespace and overload
     schema: str  # as torchgen prints it
-    root: str  # its name without namespace and overload: that of its headers
-    line: int  # of its entry in native_functions.yaml; of one that is made, of the entry that it is made from
+    root: str  # its name without namespace and overload, which is also the name of its headers
+    line: int  # of its entry in native_functions.yaml, or of the entry that it is made from
     variants: tuple[str, ...]  # `function`, `method`
     structured: bool  # whether its entry says so
     delegate: str | None  # the structured operator that it delegates to
     generated: bool  # whether torchgen makes it
-    tags: tuple[str, ...]  # its tags
-    cpp_name: str  # its name in C++, of which there is one
+    tags: tuple[str, ...]
+    cpp_name: str  # its unique name in C++
     kernels: Mapping[str, tuple[str, str, bool]]  # by dispatch key: namespace, function, whether it is structured
 
 
@@ -37,17 +37,17 @@ class YamlEntry(Struct, frozen=True):
 
 
 class MatchedEntry(Struct, frozen=True):
-    """The entry of derivatives.yaml that an operator has its derivative from, for one dispatch key."""
+    """The entry of derivatives.yaml that gives the derivative of an operator, for one dispatch key."""
 
     dispatch: str  # the key
-    source_op: str  # the operator that the entry is written for
-    source_schema: str  # its schema, which names the entry
+    source_op: str  # the operator of the entry
+    source_schema: str  # the entry's schema, which names the entry
     node: str | None  # the class of the node
-    matched: str  # how torchgen came to it
+    matched: str  # how torchgen matched the entry
 
 
 class TorchgenModel(Struct, frozen=True):
-    """All of it; empty where there is none (a source build)."""
+    """The whole model; empty if there is none (a source build)."""
 
     format: int = 1
     operators: tuple[ModelOperator, ...] = ()

@@ -1,7 +1,7 @@
-"""What was observed of one expression, and what is concluded from it: sessions, hops, Trails.
+"""The records of a trace: a session with its observations, and the trace with the hops that follow from them.
 
-These records are the schema of saved traces too. `saved/` reads and writes them;
-`scripts/json-docs` makes the tables of docs/json.md from the docstrings and comments here.
+These records are also the schema of saved traces. `saved/` reads and writes them. `scripts/json-docs` makes the tables
+of docs/json.md from the docstrings and comments in this file.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ptexplore.model.reasons import AnyReason
 from ptexplore.model.traced import TRACED, Traced
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
-TRAIL_FORMAT = 5  # of saved sessions and Trails; within a format keys are only added
+TRAIL_FORMAT = 5  # the format of saved sessions and traces; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a reader must know beside the hops."""
+    """A fact about the whole trace, or about one hop, that the rows do not show."""
 
     kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `cut`, `stepped`, `twice`, `differs`, …
     told: AnyReason  # what was found
-    hop: int | None = None  # the id of the hop it is about
-    text: str = ""  # what was found, in words, where it was written as JSON; what is read back has none
+    hop: int | None = None  # the id of the hop that the finding is about
+    text: str = ""  # the finding as a sentence; set only when JSON is written, empty in a trace that was read back
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,149 +38,149 @@ class TorchInfo:
     """The torch that ran."""
 
     version: str = ""  # `2.13.0+cpu`
-    git_version: str = ""  # the commit that it was built from
+    git_version: str = ""  # the commit that torch was built from
     build: str = "wheel"  # `wheel` or `source`
-    python: str = ""  # the version of Python
-    torch_dir: str = ""  # the folder of the package; empty in what is saved
+    python: str = ""  # the Python version
+    torch_dir: str = ""  # the folder of the torch package; empty in saved traces
 
 
 @dataclass(frozen=True, slots=True)
 class BoundName:
-    """A name of the expression, and what it was bound to."""
+    """A name of the expression and the value that was bound to it."""
 
-    name: str  # as the expression has it
+    name: str  # the name as you wrote it in the expression
     description: str  # `Tensor[3, 3] float32 cpu`
-    how: str = ""  # `seeded`, `variable` or `setup`; of a survey `OpInfo`
+    how: str = ""  # `seeded`, `variable` or `setup`; in a survey `OpInfo`
 
 
 @dataclass(frozen=True, slots=True)
 class FirstCall:
-    """Why the first call of an expression is shown, and no later one."""
+    """Why the first call of the expression is shown instead of a later one."""
 
-    imported: int  # how many modules it imported
-    why: AnyReason  # what a second call would do, or not find
+    imported: int  # how many modules the first call imported
+    why: AnyReason  # what a second call would do differently, or would not find
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """Which passes there are, and which call of the expression they saw."""
+    """The passes that recorded the expression, and the call of the expression that they saw."""
 
-    ops: bool = False  # the profiler's operators
-    frames: bool = False  # Python's frames inside torch
-    dispatch: bool = False  # key sets read before each call
+    ops: bool = False  # operators, recorded by torch.profiler
+    frames: bool = False  # Python functions inside torch
+    dispatch: bool = False  # key sets, read before each call
     native: bool = False  # every C++ function that ran
-    cold: bool = False  # of the very first call: with what only that does
+    cold: bool = False  # the native pass saw the very first call, with the work that only a first call does
     reason: AnyReason | None = None  # why there is no native pass
-    warm: int | None = None  # how many modules the first run imported, if any, where all passes saw a later one
-    first: FirstCall | None = None  # in its place, where all passes saw the first call, though nobody asked for that
-    put_back: tuple[str, ...] = ()  # names of `--setup`: earlier runs changed what they lead to, and it was put back
-    anew: bool = False  # whether `--setup` ran anew before the run that is shown: what was changed cannot be put back
+    warm: int | None = None  # if all passes saw a later call: how many modules the first run imported, if any
+    first: FirstCall | None = None  # in place of `warm` if all passes saw the first call without being asked to
+    put_back: tuple[str, ...] = ()  # names from `--setup` whose objects earlier runs changed, and that were restored
+    anew: bool = False  # `--setup` ran again before the run that is shown, since its objects could not be restored
 
 
 @dataclass(frozen=True, slots=True)
 class ResultInfo:
-    """What the expression gave."""
+    """The value that the expression returned."""
 
     type: str = ""  # the name of its type
-    description: str = ""  # in words, as for a bound name
-    backward: AnyReason | None = None  # what backward ran from
-    fingerprint: str | None = None  # a hash of the value, where a survey asked for it
+    description: str = ""  # the value in words, as for a bound name
+    backward: AnyReason | None = None  # the value that backward started from
+    fingerprint: str | None = None  # a hash of the value, if a survey asked for one
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """Everything that a session says, but for what the recorders saw."""
+    """Everything in a session except the observations."""
 
     format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
-    expression: str  # as typed
+    expression: str  # the expression as you typed it
     torch: TorchInfo  # the torch that ran
-    bound: tuple[BoundName, ...]  # what each name was bound to
-    options: TraceOptions  # what the trace was asked for
-    captured: Captured  # which passes there are
-    result: ResultInfo  # what the expression gave
-    program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, recorded as a whole
+    bound: tuple[BoundName, ...]  # the value of each name
+    options: TraceOptions  # the options of the trace
+    captured: Captured  # which passes recorded the expression
+    result: ResultInfo  # the value that the expression returned
+    program: Program | None = field(default=None, kw_only=True)  # for a script or block: what ran, recorded as a whole
 
 
 @dataclass(frozen=True, slots=True)
 class Session(SessionFacts):
-    """One capture: what the recorders saw, and nothing concluded."""
+    """One capture: the observations of all recorders, without conclusions."""
 
     observations: tuple[Observation, ...]  # what the recorders saw
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSession(SessionFacts):
-    """One capture as JSON has it: saved and reloaded, shown anywhere, never executed."""
+    """One capture as JSON has it. You can save, load and show it; nothing in it is executed."""
 
     observations: tuple[SavedObservation, ...]  # what the recorders saw
 
 
 @dataclass(frozen=True, slots=True)
 class TransformLayer:
-    """A function transform that is on at an operator call."""
+    """A function transform that is active during an operator call."""
 
-    level: int  # 1 is the outermost
+    level: int  # the nesting level; 1 is the outermost
     kind: str  # `Vmap`, `Grad`, `Jvp`, `Functionalize`
     dims: Mapping[str, int]  # by argument: the dimension that is mapped over
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """One lookup in the dispatch table: the key set it was asked with, where that comes from, what the table has."""
+    """One lookup in the dispatch table: the key set of the lookup, its origin, and the entry that was found."""
 
-    set: str  # the key set that the table is asked with, highest key first, less what arguments not read carry
+    set: str  # the key set of the lookup, highest key first; keys of arguments that were not read are missing
     raw: str  # the same set as a number
-    entry: str  # the table's reason for its entry: `kernel`, `math kernel`, `fallthrough`, …
-    skipped: tuple[str, ...]  # keys that the mask takes out, since their entry is a fallthrough
-    arguments: Mapping[str, str] | None = None  # at a call's first key: the key set of each argument that is known
+    entry: str  # the dispatcher's own word for the kind of entry: `kernel`, `math kernel`, `fallthrough`, …
+    skipped: tuple[str, ...]  # keys that the mask removes because their entry is a fallthrough
+    arguments: Mapping[str, str] | None = None  # at a call's first key: the key set of each argument, as far as known
     tls_include: str | None = None  # the thread-local include set
     tls_exclude: str | None = None  # the thread-local exclude set
-    tls_observed: bool | None = None  # whether the thread-local sets were read right there
-    tls_why: AnyReason | None = None  # what changed the thread-local sets since they were read
-    redispatch: AnyReason | None = None  # at a further key: how the kernel before it calls on
-    observed_raw: str | None = None  # the set that the native pass read from a register
-    unread: tuple[str, ...] = ()  # the arguments whose sets are not known
-    unread_why: AnyReason | None = None  # why they are not known
-    assumed: tuple[str, ...] = ()  # the arguments that nobody read: their sets follow from device and layout
-    wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: the sets of what it wraps, outermost first
-    transforms: tuple[TransformLayer, ...] = ()  # the function transforms that are on, outermost first
+    tls_observed: bool | None = None  # whether the thread-local sets were read exactly here
+    tls_why: AnyReason | None = None  # what changed the thread-local sets after they were read
+    redispatch: AnyReason | None = None  # at a later key: how the previous kernel redispatches
+    observed_raw: str | None = None  # the key set that the native pass read from a register
+    unread: tuple[str, ...] = ()  # the arguments whose key sets are not known
+    unread_why: AnyReason | None = None  # why these key sets are not known
+    assumed: tuple[str, ...] = ()  # the arguments that were not read: their key sets follow from device and layout
+    wrapped: Mapping[str, tuple[str, ...]] | None = None  # by argument: key sets of wrapped tensors, outermost first
+    transforms: tuple[TransformLayer, ...] = ()  # the active function transforms, outermost first
 
 
 @dataclass(frozen=True, slots=True)
 class FormulaRef:
-    """One formula of a derivatives.yaml entry."""
+    """One formula of an entry in derivatives.yaml."""
 
-    inputs: str  # the inputs whose derivative it is, with commas
-    line: int  # its own line in the entry's file
-    mode: Literal["backward", "forward"] = "backward"  # which way it differentiates
-    calls: tuple[str, ...] = ()  # the functions that it calls
-    text: str = ""  # the formula itself
-    needed: bool | None = None  # of a node: whether its input needs a gradient, where that is known
+    inputs: str  # the inputs that the formula differentiates with respect to, separated by commas
+    line: int  # the line of the formula in the entry's file
+    mode: Literal["backward", "forward"] = "backward"  # the direction of differentiation
+    calls: tuple[str, ...] = ()  # the functions that the formula calls
+    text: str = ""  # the text of the formula
+    needed: bool | None = None  # for a node: whether the input needs a gradient, if that is known
 
 
 @dataclass(frozen=True, slots=True)
 class DerivativeRef:
-    """The derivatives.yaml entry of an operator."""
+    """The entry of an operator in derivatives.yaml."""
 
-    source: SourceRef  # where the entry is
+    source: SourceRef  # the place of the entry
     op: str = ""  # the operator that the entry is written for
     node: str | None = None  # the class of the node that the operator records
-    matched: str = ""  # how the entry fits the operator: `exact`, …
-    formulas: tuple[FormulaRef, ...] = ()  # its formulas, in order
+    matched: str = ""  # how the entry was matched to the operator: `exact`, …
+    formulas: tuple[FormulaRef, ...] = ()  # the formulas of the entry, in order
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorRef:
-    """What is known of an operator: of one that the traced code registered, its schema alone."""
+    """Facts about an operator. An operator that the traced code registered has only a schema."""
 
-    schema: str  # as the dispatcher prints it
-    yaml: SourceRef | None = None  # its entry in native_functions.yaml
-    entry: str | None = None  # its entry point in C++: `at::_ops::add_Tensor::call`
+    schema: str  # the schema as the dispatcher prints it
+    yaml: SourceRef | None = None  # the operator's entry in native_functions.yaml
+    entry: str | None = None  # the operator's entry point in C++: `at::_ops::add_Tensor::call`
 
 
 @dataclass(frozen=True, slots=True)
 class BindingRef:
-    """How Python comes to a C function."""
+    """How a Python name leads to a C function."""
 
     python: str  # the Python name: `torch.add`
     table_row: SourceRef | None = None  # the row of the PyMethodDef table that names the C function
@@ -189,48 +189,48 @@ class BindingRef:
 
 @dataclass(frozen=True, slots=True)
 class PythonCall:
-    """How a Python frame was called."""
+    """How a Python function was called."""
 
-    called_from_line: int | None  # the caller's line; null where that is not torch's, nor given by --setup
-    qualname: str | None = None  # the function's qualified name, where it has one: `Linear.forward`
-    resumed: bool = False  # whether it is a generator, or a coroutine, that was called before and goes on
-    called: bool = True  # false: what stands there cannot be called, so nothing was
-    entered: bool = True  # false: its call failed before its body began, as where an argument is missing
+    called_from_line: int | None  # the line of the call; null if the caller is not in torch and not in --setup
+    qualname: str | None = None  # the qualified name of the function, if it has one: `Linear.forward`
+    resumed: bool = False  # a generator or coroutine that was called earlier continues here
+    called: bool = True  # false: the object cannot be called, so nothing was called
+    entered: bool = True  # false: the call failed before the body began, for example because an argument is missing
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRef:
-    """The nn.Module that a Python frame of Module.__call__ calls."""
+    """The nn.Module that a frame of Module.__call__ calls."""
 
-    type: str  # the qualified name of its class
-    name: str | None = None  # within the outermost module that runs, "" for that itself; null if it isn't in there
-    root: int = 0  # the number of that outermost module
-    bound: str | None = None  # of an outermost module: the name of the expression that is bound to it
+    type: str  # the qualified name of the module's class
+    name: str | None = None  # the name inside the outermost module that runs; "" for that module, null if not inside it
+    root: int = 0  # the number of the outermost module
+    bound: str | None = None  # for an outermost module: the name in the expression that is bound to it
 
 
 @dataclass(frozen=True, slots=True)
 class StubRef:
-    """A dispatch stub that a function's text names."""
+    """A dispatch stub that the text of a function names."""
 
-    device: str  # the device whose kernels are listed below it
-    called_at: SourceRef  # the line that names it
-    through: tuple[str, ...] = ()  # the functions of that file between the function and the line
-    condition: SourceRef | None = None  # the line of the innermost condition around that, where the text has one
+    device: str  # the device whose kernels are listed below the stub
+    called_at: SourceRef  # the line that names the stub
+    through: tuple[str, ...] = ()  # the functions of the same file through which the function reaches this line
+    condition: SourceRef | None = None  # the line of the innermost condition around the call, if there is one
 
 
 @dataclass(frozen=True, slots=True)
 class CallNotTaken:
-    """A dispatch stub that a function's text names, and that the stepped run of the function did not call."""
+    """A dispatch stub that the text of a function names, and that the function did not call in the stepped run."""
 
-    stub: str  # the stub's qualified name
-    called_at: SourceRef  # the line that names it
-    condition: SourceRef | None = None  # the line of the innermost condition around that, where the text has one
-    through: tuple[str, ...] = ()  # the functions of that file between the function and the line
+    stub: str  # the qualified name of the stub
+    called_at: SourceRef  # the line that names the stub
+    condition: SourceRef | None = None  # the line of the innermost condition around the call, if there is one
+    through: tuple[str, ...] = ()  # the functions of the same file through which the function reaches this line
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRef:
-    """A loop over elements that a kernel's text starts."""
+    """A loop over elements that the text of a kernel starts."""
 
     call: str  # the function that loops: `cpu_kernel_vec`
     source: SourceRef  # the line of the call
@@ -240,75 +240,78 @@ class LoopRef:
 class StubKernelRef:
     """A kernel behind a dispatch stub."""
 
-    cpu_capability: str | None = None  # said where it is compiled once for each CPU capability
-    loops: tuple[LoopRef, ...] = ()  # the loops over elements in its text
-    condition: SourceRef | None = None  # of a predicted one: the line of the innermost condition around the stub's call
+    cpu_capability: str | None = None  # a sentence, set if the kernel is compiled once for each CPU capability
+    loops: tuple[LoopRef, ...] = ()  # the loops over elements in the kernel's text
+    condition: SourceRef | None = None  # for a predicted kernel: the innermost condition around the stub's call
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRef:
-    """What else is known of an autograd node."""
+    """Further facts about an autograd node."""
 
-    recorded: bool = False  # the forward call above it recorded it
-    derivatives: tuple[SourceRef, ...] = ()  # every entry of derivatives.yaml that makes such a node, where several do
-    reached: str | None = None  # the node that the engine reached here, and did not run: its gradient alone is wanted
-    failed: bool = False  # or an error, as of a hook, came before it ran
+    recorded: bool = False  # the forward call around this hop recorded the node
+    derivatives: tuple[SourceRef, ...] = ()  # if several entries of derivatives.yaml create such a node: all of them
+    reached: str | None = None  # the node that the engine reached here but did not run: only its gradient was needed
+    failed: bool = False  # the node in `reached` did not run because an error came first, for example from a hook
 
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
     """A C++ function that ran, as the binary names it."""
 
-    symbol: str  # its name, demangled
-    mangled: str = ""  # its name in the library
+    symbol: str  # the demangled name
+    mangled: str = ""  # the mangled name, as the library has it
     library: str = ""  # the library's file name
-    own: int = 0  # instructions outside the calls it made
-    tail: bool = False  # its caller jumped to it, as the last thing it did
-    third_party: str | None = None  # the library whose code this is, compiled into one of torch's
-    returned: bool | None = None  # what it returned, of the functions that are asked for a convolution's backend
-    unit: str = ""  # of a function in an anonymous namespace: the file that was compiled, without folders, where known
-    alike: tuple[str, ...] = ()  # other functions of the same code, of which one copy was kept: any may be meant
-    folded: bool = False  # its caller is one of `alike`, and nothing but a jump to it: the caller is what was called
+    own: int = 0  # instructions of the function itself, without the calls that it made
+    tail: bool = False  # a tail call: the caller jumped here as its last step
+    third_party: str | None = None  # the third-party library of this code, compiled into one of torch's
+    returned: bool | None = None  # the return value; only for functions that choose the backend of a convolution
+    unit: str = ""  # if the function is in an anonymous namespace: its source file without folders, if known
+    alike: tuple[str, ...] = ()  # other functions with identical code, of which one copy was kept: any may be meant
+    folded: bool = False  # the caller is in `alike` and only jumps here: the function that was called is the caller
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryEntry:
-    """What a library linked into torch says of this call of it."""
+    """What a library linked into torch reports about this call."""
 
     library: str  # `oneDNN`, `MKL`
-    what: str  # of oneDNN the primitive (`matmul`), of MKL the function (`SGEMM`)
-    problem: str  # its sizes, as the library writes them
-    implementation: str | None = None  # which of its code ran; null where the library does not say
-    query: bool = False  # LAPACK was only asked how large a workspace must be: it computed nothing
+    what: str  # for oneDNN the primitive (`matmul`), for MKL the function (`SGEMM`)
+    problem: str  # the sizes, as the library prints them
+    implementation: str | None = None  # which implementation ran; null if the library does not say
+    query: bool = False  # a LAPACK call that only asked for the size of a workspace and computed nothing
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRef:
-    """How a device was given something to do, and how long it took."""
+    """How work was given to a device, and how long the work took."""
 
-    through: str | None = None  # the function of the device's runtime: `cudaLaunchKernel`; null where none was told
-    took: int | None = None  # nanoseconds on the device; null in a program, whose calls have them
+    through: str | None = None  # the function of the device's runtime: `cudaLaunchKernel`; null if not recorded
+    took: int | None = None  # nanoseconds on the device; null in a program, where the calls have the times
 
 
 def is_move(launch: str) -> bool:
-    """Whether a launch of this name is a copy or a fill, which the profiler names in words, and no kernel."""
+    """Returns whether a launch is a copy or a fill and not a kernel.
+
+    The profiler gives copies and fills names in words: `Memcpy HtoD (…)`.
+    """
     return launch.startswith(("Memcpy ", "Memset "))
 
 
 @dataclass(frozen=True, slots=True)
 class HopError:
-    """An error of a step's own that did not end the run: it was caught around it, or inside of it."""
+    """An error inside a hop that did not end the run, because it was caught inside the hop or around it."""
 
-    message: str = ""  # its first line; empty where no more is known than that an exception left the step
-    source: SourceRef | None = None  # the line of C++ that made it
+    message: str = ""  # the first line of the message; empty if it is only known that an exception left the hop
+    source: SourceRef | None = None  # the line of C++ that created the error
 
 
 @dataclass(frozen=True, slots=True)
 class LeftFunction:
-    """A function that an error left."""
+    """A function that an exception propagated out of."""
 
-    name: str  # as its language writes it
-    source: SourceRef  # of Python the line that was at work; of C++ where the function is defined
+    name: str  # the name in the function's own language
+    source: SourceRef  # for Python the line that was running; for C++ the line of the definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,255 +319,256 @@ class MissingKernel:
     """Why the dispatcher found no kernel."""
 
     op: str  # the operator with its overload
-    key: str  # the dispatch key that has no kernel of it
-    arguments: tuple[str, ...] = ()  # what brought the key: `self`, `argument 2 of your call`, `device`
+    key: str  # the dispatch key without a kernel for this operator
+    arguments: tuple[str, ...] = ()  # where the key comes from: `self`, `argument 2 of your call`, `device`
     kernels: tuple[str, ...] = ()  # the keys that have an entry in the operator's dispatch table
-    own: tuple[str, ...] = ()  # those of backends for which a kernel of the operator was registered
-    default: tuple[str, ...] = ()  # those of backends for which one kernel for all backends stands in
-    neighbour: str | None = None  # an operator that has a kernel of its own under the key
-    neighbour_at: SourceRef | None = None  # the record that registered that
-    conversion: str | None = None  # what makes a tensor of the key one that has a kernel
+    own: tuple[str, ...] = ()  # the keys of backends that have a registered kernel for this operator
+    default: tuple[str, ...] = ()  # the keys of backends that use one kernel for all backends
+    neighbour: str | None = None  # another operator that has a kernel for this key
+    neighbour_at: SourceRef | None = None  # the place where that kernel is registered
+    conversion: str | None = None  # how to convert a tensor with this key into one that has a kernel
 
 
 @dataclass(frozen=True, slots=True)
 class InPlaceWriter:
-    """A write in place to a saved tensor, by its line."""
+    """An in-place write to a saved tensor, with its line."""
 
-    text: str  # what is written there
-    function: str  # the Python function that it is in
+    text: str  # the text of the line
+    function: str  # the Python function that contains the line
     source: SourceRef  # the line
-    before: int  # how many writes the tensor had seen before
-    after: int  # and after
-    operators: tuple[str, ...] = ()  # the operators that wrote to it there, in order
-    exact: bool = True  # else the function alone is known, and the line is its first
+    before: int  # the tensor's version before the write: how many writes it had seen
+    after: int  # the tensor's version after the write
+    operators: tuple[str, ...] = ()  # the operators that wrote to the tensor there, in order
+    exact: bool = True  # false: only the function is known, and the line is its first line
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSaver:
-    """Who saved a tensor for backward."""
+    """The code that saved a tensor for backward."""
 
-    node: str | None  # the node of the graph
-    operators: tuple[str, ...] = ()  # the operators that record such a node
-    text: str = ""  # what is written where it was saved
-    function: str = ""  # the Python function that this is in
+    node: str | None  # the node of the graph that saved the tensor
+    operators: tuple[str, ...] = ()  # the operators that record this kind of node
+    text: str = ""  # the text of the line that saved the tensor
+    function: str = ""  # the Python function that contains the line
     source: SourceRef | None = None  # the line
-    exact: bool = True  # else the function alone is known, and the line is its first
+    exact: bool = True  # false: only the function is known, and the line is its first line
 
 
 @dataclass(frozen=True, slots=True)
 class ModifiedTensor:
     """A tensor that was written to after a node of the graph had saved it."""
 
-    tensor: str  # its type and shape, as the message has them
-    node: str | None  # the node that it is a result of; null for a leaf
-    output: int | None  # which of the node's results
-    version: int  # how many writes it has seen
-    expected: int  # how many it had seen when it was saved
-    makers: tuple[str, ...] = ()  # the operators that record such a node, or whose forms (in place, foreach) do
+    tensor: str  # type and shape, as in the message
+    node: str | None  # the node that produced the tensor; null for a leaf
+    output: int | None  # which output of that node the tensor is
+    version: int  # how many writes the tensor has seen
+    expected: int  # how many writes the tensor had seen when it was saved
+    makers: tuple[str, ...] = ()  # the operators that record this node, also through an in-place or foreach variant
     writes: tuple[str, ...] = ()  # the calls of the expression that wrote to such a tensor since it was saved, in order
-    certain: bool = False  # whether only one tensor of the expression was written to in this way
-    saver: TensorSaver | None = None  # who saved it; null where no further run told
-    writers: tuple[InPlaceWriter, ...] = ()  # the writes since, each with its line, where that is known
-    watched: bool = True  # whether the writers were seen to write; else they follow from the operators that ran
+    certain: bool = False  # whether exactly one tensor of the expression was written to in this way
+    saver: TensorSaver | None = None  # the code that saved the tensor; null if no further run found it
+    writers: tuple[InPlaceWriter, ...] = ()  # the writes since then, each with its line, if known
+    watched: bool = True  # true: the writes were seen; false: they follow from the operators that ran
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedValue:
     """A value that a failed check compared."""
 
-    text: str  # as the message has it: `3`, `[2, 2]`, `Float`
-    what: str = ""  # what it is, in words: `the size of dimension 1`, `the index asked for`
-    argument: str | None = None  # the operator's argument that has it; null where not exactly one does
-    of: AnyReason | None = None  # what it is
+    text: str  # the value as in the message: `3`, `[2, 2]`, `Float`
+    what: str = ""  # its meaning in words: `the size of dimension 1`, `the index asked for`
+    argument: str | None = None  # the operator's argument with this value; null if none or more than one has it
+    of: AnyReason | None = None  # its meaning, as a reason with a code
 
 
 _SCRIPT = "--script "
 
 
 def of_script(script: str) -> str:
-    """What stands for the expression in a trace of a script."""
+    """Returns the `expression` of a trace of a script: `--script FILE`."""
     return f"{_SCRIPT}{script}"
 
 
 def script_in(expression: str) -> str | None:
-    """The script that a trace is of, by what stands for its expression; None of any other trace."""
+    """Returns the script of a trace from the trace's `expression`, or None if the trace is not of a script."""
     return expression.removeprefix(_SCRIPT) if expression.startswith(_SCRIPT) else None
 
 
 @dataclass(frozen=True, slots=True)
 class UntoldArgument:
-    """A tensor, or a list of some, that an operator was given and the profiler tells nothing of."""
+    """An operator argument, a tensor or a list of tensors, that the profiler does not record."""
 
-    argument: str  # its name
-    because: AnyReason  # why nothing is told of it
+    argument: str  # the argument's name
+    because: AnyReason  # why the argument is not recorded
 
 
 @dataclass(frozen=True, slots=True)
 class CauseCase:
-    """One of several causes that an error may have: how you know it, and what mends it."""
+    """A possible cause of an error, with its sign and its fix."""
 
-    sign: str  # what the program has or does
-    remedy: str  # what mends it then
+    sign: str  # what your program contains or does in this case
+    remedy: str  # how to fix it in this case
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why an error is raised, and what mends it: a code, with its words where it was written as JSON."""
+    """Why an error is raised, and how to fix it: a code, and the sentences for it when JSON is written."""
 
-    why: str = ""  # what the program did that cannot be, in words; what is read back has these made anew of the code
-    remedy: str = ""  # what mends it, in words; empty where there is nothing to name
-    cases: tuple[CauseCase, ...] = ()  # the same where the mend depends on what only the program tells
-    code: str = ""  # which cause it is; empty of a trace that was saved before causes had codes
-    arguments: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # what the words are said of
+    why: str = ""  # what the program did wrong, in words; after reading, the sentences are made again from the code
+    remedy: str = ""  # how to fix it, in words; empty if no fix can be named
+    cases: tuple[CauseCase, ...] = ()  # several possible causes, if only your program shows which one is right
+    code: str = ""  # the code of the cause; empty in a trace that was saved before causes had codes
+    arguments: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # the arguments of the sentences
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingCall:
-    """A place of your Python that recorded nodes of the graph, or ran backward through it."""
+    """A place in your Python that recorded nodes of the graph, or called backward."""
 
-    operator: str  # the operator that recorded; empty of a backward
-    text: str = ""  # what is written there
-    function: str = ""  # the Python function that it is in
+    operator: str  # the operator that recorded; empty for a call of backward
+    text: str = ""  # the text of the line
+    function: str = ""  # the Python function that contains the line
     source: SourceRef | None = None  # the line
-    exact: bool = True  # else the function alone is known, and the line is its first
+    exact: bool = True  # false: only the function is known, and the line is its first line
 
 
-# `state`: kept from one round to the next; `once`: made once and used in each round; `uses`: two losses use it;
-# `losses`: a second loss of one forward; `same`: one loss twice; `unclear`: what was seen does not tell.
+# `state`: a result is kept from one round to the next; `once`: a result is made once and used in each round;
+# `uses`: two losses use one result; `losses`: a second loss of one forward; `same`: backward twice from one loss;
+# `unclear`: the observations do not show which.
 Situation: TypeAlias = Literal["state", "once", "uses", "losses", "same", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
 class FreedGraph:
-    """A node that an earlier backward had freed when backward came to it again, and what led to it."""
+    """A node that an earlier backward had freed when a later backward reached it, and how that happened."""
 
-    node: str  # its name
-    recorded: RecordingCall  # what recorded it
-    recorded_after: int | None  # how many backwards had begun before that; null where not all were seen
-    freed: RecordingCall  # the backward that freed it
-    freed_by: int | None  # its number, from 1
-    backwards: int | None  # how many backwards were called, with the one that raised
-    uses: tuple[RecordingCall, ...] = ()  # what took a result of the freed part since
-    kept: tuple[RecordingCall, ...] = ()  # what had made these results
-    names: tuple[str, ...] = ()  # the names of your program that hold them, or lead to them
-    exact: bool = False  # whether they hold just these results; else they were given anew since
+    node: str  # the node's name
+    recorded: RecordingCall  # the call that recorded the node
+    recorded_after: int | None  # how many backwards had begun before the node was recorded; null if not all were seen
+    freed: RecordingCall  # the backward that freed the node
+    freed_by: int | None  # the number of that backward, from 1; null if not all were seen
+    backwards: int | None  # how many backwards were called, the failing one included; null if not all were seen
+    uses: tuple[RecordingCall, ...] = ()  # later calls that used a result of the freed part
+    kept: tuple[RecordingCall, ...] = ()  # the calls that had produced these results
+    names: tuple[str, ...] = ()  # the names in your program that hold these results, or lead to them
+    exact: bool = False  # true: the names hold exactly these results; false: they were assigned again since
     situation: Situation = "unclear"  # what the program did
 
 
 @dataclass(frozen=True, slots=True)
 class HandedError:
-    """What an error's text tells of where it comes from: a worker process, a thread, TorchScript, torch.compile."""
+    """An error that was first raised elsewhere: in a worker process, a thread, TorchScript or torch.compile."""
 
-    exception: str  # the name of the class that was raised there; empty where that is the error itself
-    where: str  # where: `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`
-    message: str  # its own words
-    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left there, innermost first
+    exception: str  # the name of the class that was raised there; empty if it is the final error itself
+    where: str  # `DataLoader worker process 0`, `TorchScript's interpreter`, `torch.compile's tracing`, …
+    message: str  # its message
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that it propagated out of there, innermost first
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierError:
-    """An error that led to the one which ended the run."""
+    """An error that led to the error that ended the run."""
 
     exception: str  # the name of its class
-    message: str  # the first line of what it says
-    is_cause: bool  # whether the one after it was raised `from` it; else while it was handled
-    left: LeftFunction | None = None  # the innermost Python function that it left
+    message: str  # the first line of its message
+    is_cause: bool  # true: the next error was raised `from` this one; false: while this one was handled
+    left: LeftFunction | None = None  # the innermost Python function that the error propagated out of
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the expression raised, where that was thrown, and why."""
+    """How the run ended: the error that was raised, or what ended the process; where, and why."""
 
     stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
-    exception: str  # the name of its class
-    message: str  # its own words
-    source: SourceRef  # the line that threw it
-    function: str = ""  # the function of C++ that threw it
-    hop: int | None = None  # the innermost step that it left; null where that is not known
-    call: str | None = None  # the innermost call of the expression that it left, or the part that raised: `d["k"]`
-    given: tuple[tuple[str, str], ...] = ()  # of that step's operator: each tensor argument, and what it was
-    python: tuple[LeftFunction, ...] = ()  # the Python functions that it left, innermost first
-    stack: tuple[str, ...] = ()  # the functions of torch's C++ that it left, innermost first
-    missing: MissingKernel | None = None  # where the dispatcher found no kernel
-    modified: ModifiedTensor | None = None  # where a saved tensor was written to
-    why: tuple[AnyReason, ...] = ()  # what it is concluded from
-    close: tuple[str, ...] = ()  # names near the one that was not found
-    check: str = ""  # the condition that did not hold, as the text at that line has it
-    compared: tuple[ComparedValue, ...] = ()  # the values that the message tells of, in its order
-    cause: Cause | None = None  # what the message means in plain words, where it is a usual one
-    handed: HandedError | None = None  # what was raised elsewhere, where the error only hands that on
-    module: str = ""  # the innermost nn.Module that it left: `0.attn (Linear) of Net`
-    further: int = 0  # how many more Python functions it left, outermost of all, that are not told
-    by: EndedBy = "error"  # what ended the run; of a signal `exception` is its name, and `stack` what ran as it came
-    how: str = ""  # how `function` raised it, where torch keeps no line with it, in words: `by PyErr_SetString`
-    freed: FreedGraph | None = None  # where backward came to a part of the graph that was freed, and that was seen
-    before: tuple[EarlierError, ...] = ()  # the errors that led to it, the nearest first
-    over: AnyReason | None = None  # of a run whose time was over: that
-    raising: AnyReason | None = None  # what `how` says in words
-    untold: tuple[UntoldArgument, ...] = ()  # the last ones of `given`: what the profiler tells nothing of, and why
+    exception: str  # the name of the error's class; if a signal ended the run, the signal's name
+    message: str  # the error's message
+    source: SourceRef  # the line that threw
+    function: str = ""  # the C++ function that threw
+    hop: int | None = None  # the innermost hop that the error propagated out of; null if not known
+    call: str | None = None  # the innermost call of the expression that the error left, or the failing part: `d["k"]`
+    given: tuple[tuple[str, str], ...] = ()  # the tensor arguments of the operator at `hop`: name and description
+    python: tuple[LeftFunction, ...] = ()  # the Python functions that the error propagated out of, innermost first
+    stack: tuple[str, ...] = ()  # the C++ functions of torch that the error left, or a signal ended, innermost first
+    missing: MissingKernel | None = None  # if the dispatcher found no kernel: which one
+    modified: ModifiedTensor | None = None  # if a saved tensor was written to: which one
+    why: tuple[AnyReason, ...] = ()  # the reasons for these conclusions
+    close: tuple[str, ...] = ()  # similar names, if a name was not found
+    check: str = ""  # the condition that failed, as written at that line
+    compared: tuple[ComparedValue, ...] = ()  # the values in the message, in its order
+    cause: Cause | None = None  # what the message means in plain words, if it is a common one
+    handed: HandedError | None = None  # the original error, if this error only passes it on
+    module: str = ""  # the innermost nn.Module that the error propagated out of: `0.attn (Linear) of Net`
+    further: int = 0  # how many more Python functions the error left; they are the outermost ones and not listed
+    by: EndedBy = "error"  # what ended the run
+    how: str = ""  # how `function` raised the error, in words, if torch keeps no line for it: `by PyErr_SetString`
+    freed: FreedGraph | None = None  # if backward was seen to reach a part of the graph that was freed: which one
+    before: tuple[EarlierError, ...] = ()  # the errors that led to this one, the nearest first
+    over: AnyReason | None = None  # if the time of the run was over: the reason for that
+    raising: AnyReason | None = None  # the content of `how`, as a reason with a code
+    untold: tuple[UntoldArgument, ...] = ()  # the arguments after `given`, which the profiler does not record
 
 
 @dataclass(frozen=True, slots=True)
 class HopFacts:
-    """Everything that is known of one step, but for where it hangs in the tree."""
+    """Everything known about one hop, except its place in the tree."""
 
-    id: int  # unique in this Trail; `--explain` takes it
-    kind: HopKind  # what the step is (above)
+    id: int  # unique in this trace; `--explain` takes it
+    kind: HopKind  # the kind of the hop (above)
     name: str  # the qualified name
-    status: Status  # how the step is known ([precision.md](precision.md))
-    source: SourceRef  # where the code that runs is
-    phase: Phase = "forward"  # which half of the run
+    status: Status  # how ptexplore knows that this ran ([precision.md](precision.md))
+    source: SourceRef  # the place of the code that runs
+    phase: Phase = "forward"  # whether it ran in forward or in backward
     thread: int = 0  # 0 is the thread that ran the expression
     op: str | None = None  # the operator with its overload: `aten::add.Tensor`
     key: str | None = None  # the dispatch key
-    dispatch: Dispatch | None = None  # of a `key`: why this key
-    registration: SourceRef | None = None  # the record that registered the kernel
-    declaration: SourceRef | None = None  # where a header or YAML file declares it
-    derivative: DerivativeRef | None = None  # of an operator or node that has one
-    operator: OperatorRef | None = None  # of an `op` whose schema is known
-    binding: BindingRef | None = None  # of a `binding`
-    python: PythonCall | None = None  # of a `python` frame
-    module: ModuleRef | None = None  # of a `python` frame that is nn.Module's __call__
-    kernel: KernelRef | None = None  # of a `kernel`
-    stub: StubRef | None = None  # of a `stub`
-    stub_kernel: StubKernelRef | None = None  # of a kernel behind a stub (`native`)
-    node: NodeRef | None = None  # of a `node`
-    not_taken: tuple[CallNotTaken, ...] = ()  # what its text names and the native pass knows not to have run
-    native: NativeCall | None = None  # of every step that the native pass saw
-    library: LibraryEntry | None = None  # of a call into oneDNN or MKL that the library told of
-    launch: LaunchRef | None = None  # of a `launch`
-    caught: HopError | None = None  # of an `op` or `binding`: the error that it made, or that left it, and was caught
-    why: tuple[AnyReason, ...] = ()  # why this step was concluded
-    evidence: tuple[int, ...] = ()  # ids of the observations that it is concluded from
-    notes: tuple[str, ...] = ()  # the stops about this place or operator: `dispatcher#redispatch`
-    unknown_order: bool = False  # whether its place among the steps beside it that nothing saw is not known
-    calls: int = 1  # how many equal calls this step stands for
-    instructions: int | None = None  # from entry to exit, of the native pass
-    time: int | None = None  # of an operator or node: nanoseconds in a warm run, where such were timed
-    sequence: int | None = None  # of an operator or node: autograd's number, by which a node has its call (see events)
-    saved: int | None = None  # of an operator: the bytes that what it recorded keeps for backward, if any
+    dispatch: Dispatch | None = None  # only for a `key`: why this key was taken
+    registration: SourceRef | None = None  # the place where the kernel is registered
+    declaration: SourceRef | None = None  # the place where a header or a YAML file declares it
+    derivative: DerivativeRef | None = None  # only for an operator or node with an entry in derivatives.yaml
+    operator: OperatorRef | None = None  # only for an `op` with a known schema
+    binding: BindingRef | None = None  # only for a `binding`
+    python: PythonCall | None = None  # only for a `python` frame
+    module: ModuleRef | None = None  # only for a `python` frame of nn.Module.__call__
+    kernel: KernelRef | None = None  # only for a `kernel`
+    stub: StubRef | None = None  # only for a `stub`
+    stub_kernel: StubKernelRef | None = None  # only for a kernel behind a stub (`native`)
+    node: NodeRef | None = None  # only for a `node`
+    not_taken: tuple[CallNotTaken, ...] = ()  # stubs that its text names and that, as the native pass saw, did not run
+    native: NativeCall | None = None  # only for hops that the native pass saw
+    library: LibraryEntry | None = None  # only for a call into oneDNN or MKL that the library reported
+    launch: LaunchRef | None = None  # only for a `launch`
+    caught: HopError | None = None  # only for an `op` or `binding`: an error inside it that was caught
+    why: tuple[AnyReason, ...] = ()  # the reasons for this hop
+    evidence: tuple[int, ...] = ()  # ids of the observations that support this hop
+    notes: tuple[str, ...] = ()  # the stops of tours about this place or operator: `dispatcher#redispatch`
+    unknown_order: bool = False  # the order of this hop among the unobserved hops beside it is not known
+    calls: int = 1  # how many equal calls this hop stands for
+    instructions: int | None = None  # instructions from entry to exit, counted by the native pass
+    time: int | None = None  # for an operator or a node: nanoseconds in a warm run, if warm runs were timed
+    sequence: int | None = None  # for an operator or a node: autograd's sequence number, equal in both (see events)
+    saved: int | None = None  # for an operator: the bytes that its nodes keep for backward, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Hop(HopFacts):
-    """One step of a Trail, with the steps inside it."""
+    """One hop of a trace, with the hops inside it."""
 
     children: tuple[Hop, ...] = ()
 
 
 class Nested(Protocol):
-    """A node of a tree: a hop, a claim, a native frame."""
+    """A node of a tree: a hop, a claim, or a native frame."""
 
     @property
     def children(self: NestedT) -> Sequence[NestedT]:
-        """The nodes inside it, in order."""
+        """The nodes inside this one, in order."""
 
 
 NestedT = TypeVar("NestedT", bound=Nested)
 
 
 def walk(nodes: Iterable[NestedT]) -> Iterator[NestedT]:
-    """Yield every node of these trees, callers first. Not recursive, since stacks can be deep."""
+    """Yields every node of these trees, callers first. Not recursive, since stacks can be deep."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
@@ -574,52 +578,52 @@ def walk(nodes: Iterable[NestedT]) -> Iterator[NestedT]:
 
 @dataclass(frozen=True, slots=True)
 class HopRow(HopFacts):
-    """One step in the flat table of a saved Trail."""
+    """One hop in the flat table of a saved trace."""
 
-    parent: int | None = None  # the id of the step it is inside of; null at the top
-    stable_key: str = ""  # the same in each trace of the same code: what it is, and by which path of callers it came
+    parent: int | None = None  # the id of the hop around this one; null for an outermost hop
+    stable_key: str = ""  # equal in all traces of the same code: what the hop is, and the path of its callers
 
 
 @dataclass(frozen=True, slots=True)
 class TrailFacts:
-    """Everything that a Trail says, but for its steps."""
+    """Everything in a trace except the hops."""
 
     format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
-    expression: str  # as typed
-    bound: tuple[BoundName, ...]  # what each name was bound to
+    expression: str  # the expression as you typed it
+    bound: tuple[BoundName, ...]  # the value of each name
     torch: TorchInfo  # the torch that ran
-    trees: tuple[TreeInfo, ...]  # where text comes from, in the order in which it is looked for
-    captured: Captured  # which passes there are
-    result: ResultInfo  # what the expression gave
-    findings: tuple[Finding, ...]  # what must be known beside the steps
-    generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: what writes it
-    ending: Ending | None = field(default=None, kw_only=True)  # what the expression raised
-    program: Program | None = field(default=None, kw_only=True)  # of a program: what ran, with the hop of each route
+    trees: tuple[TreeInfo, ...]  # the source trees, in the order in which they are searched
+    captured: Captured  # which passes recorded the expression
+    result: ResultInfo  # the value that the expression returned
+    findings: tuple[Finding, ...]  # facts that the hops do not show
+    generators: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # by generated file: its generator
+    ending: Ending | None = field(default=None, kw_only=True)  # how the run ended, if not normally
+    program: Program | None = field(default=None, kw_only=True)  # for a program: what ran, with hops by route
 
     @property
     def traced(self) -> Traced:
-        """What was traced."""
+        """What was traced: an expression, a script or a block."""
         if self.program is None:
             return TRACED["expression"]
         return TRACED["block" if self.program.is_block else "script"]
 
     @property
     def recorded(self) -> Program:
-        """What was recorded, of a script or a block."""
+        """The recorded program. Only a trace of a script or a block has one."""
         assert self.program is not None, self.traced.name
         return self.program
 
 
 @dataclass(frozen=True, slots=True)
 class Trail(TrailFacts):
-    """What ran for one expression, as nested hops, with what is known and not known about each."""
+    """A trace: everything that ran for one expression, as nested hops with their precision and evidence."""
 
     hops: tuple[Hop, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SavedTrail(TrailFacts):
-    """A Trail as `--json` prints it and `--save` keeps it."""
+    """A trace as `--json` prints it and `--save` writes it."""
 
-    hops: tuple[HopRow, ...]  # the steps in reading order, each after the one it is inside of
-    session: SavedSession | None = None  # what it is concluded from; `--save` alone writes it
+    hops: tuple[HopRow, ...]  # the hops in reading order, each after the hop around it
+    session: SavedSession | None = None  # the observations behind the trace; only `--save` writes them

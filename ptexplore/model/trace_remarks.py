@@ -1,8 +1,8 @@
-"""What stands above and below the rows of a trace, and what a next command shows: codes, worded by `view/words`.
+"""Remarks above and below the rows of a trace, and titles of next commands: codes with arguments.
 
-A class is a code, its fields are the arguments. What a remark says stands with its template in
-`view/words/trace_remarks.py`. An `ordinal` tells one of many, and a count that is called `few` is small as a rule:
-neither is written with a comma.
+The class is the code, the fields are the arguments. `view/words/trace_remarks.py` has the template of each remark. Two
+kinds of numbers are written without a thousands separator: an `ordinal`, which is a position, and a count called `few`,
+which is usually small.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ptexplore.model.codes import Reason
 
 
 class TraceRemark(Struct, frozen=True, kw_only=True):
-    """What is said beside the rows of a trace."""
+    """A remark beside the rows of a trace."""
 
 
-ToldBeside: TypeAlias = TraceRemark | Reason  # what a remark may have within it
+ToldBeside: TypeAlias = TraceRemark | Reason  # the remarks inside a remark
 
 
 class InOneLine(TraceRemark, frozen=True):
-    """Several remarks that stand on one line."""
+    """Several remarks on one line."""
 
     told: tuple[TraceRemark, ...]
 
@@ -31,14 +31,14 @@ class InOneLine(TraceRemark, frozen=True):
 
 
 class TorchRan(TraceRemark, frozen=True):
-    """The version of the torch that ran, with what stands on the same line."""
+    """The version of the torch that ran, with other remarks on the same line."""
 
     version: str
     told: tuple[TraceRemark, ...] = ()
 
 
 class TorchBuildBeside(TraceRemark, frozen=True):
-    """The torch that ran, and how it was built."""
+    """The torch that ran, with its commit and kind of build."""
 
     version: str
     commit: str
@@ -46,7 +46,7 @@ class TorchBuildBeside(TraceRemark, frozen=True):
 
 
 class AtlasIs(TraceRemark, frozen=True):
-    """The atlas is looked into: names and lines, without text."""
+    """The atlas is used: it has names and lines, without text."""
 
     version: str | None
     commit: str
@@ -54,7 +54,7 @@ class AtlasIs(TraceRemark, frozen=True):
 
 
 class TreeIs(TraceRemark, frozen=True):
-    """A tree that is looked into beside the runtime's, and how it relates to the torch that ran."""
+    """A tree that is used besides the runtime tree, and how it relates to the torch that ran."""
 
     name: str
     version: str | None
@@ -64,21 +64,21 @@ class TreeIs(TraceRemark, frozen=True):
 
 
 class TreeMatches(TraceRemark, frozen=True):
-    """It is the source of the torch that ran."""
+    """The tree is the source of the torch that ran."""
 
 
 class TreeConsistent(TraceRemark, frozen=True):
-    """It agrees with the torch that ran wherever that can be seen."""
+    """The tree agrees with the torch that ran in all files that both have."""
 
 
 class TreeSkewed(TraceRemark, frozen=True):
-    """It is of another version."""
+    """The tree has another version."""
 
     torch: str
 
 
 class NamesBound(TraceRemark, frozen=True):
-    """Names that were bound to values of one description; `random`: their values were drawn."""
+    """Names that are bound to values with the same description; `random`: the values are random."""
 
     names: tuple[str, ...]
     description: str
@@ -86,13 +86,13 @@ class NamesBound(TraceRemark, frozen=True):
 
 
 class Gives(TraceRemark, frozen=True):
-    """What the expression gave."""
+    """The result of the expression."""
 
     description: str
 
 
 class ResultIs(TraceRemark, frozen=True):
-    """What the expression gave, and what backward ran from."""
+    """The result of the expression, and the value that backward ran from."""
 
     description: str
     backward: Reason | None = None
@@ -102,30 +102,30 @@ class ResultIs(TraceRemark, frozen=True):
 
 
 class OneCall(TraceRemark, frozen=True):
-    """One call, whichever it is."""
+    """One call with an unknown number."""
 
 
 class CallNumber(TraceRemark, frozen=True):
-    """One of an operator's calls."""
+    """One call of an operator, by its number."""
 
     ordinal: int
 
 
 class CallsOfKinds(TraceRemark, frozen=True):
-    """So many calls of operators and nodes."""
+    """A number of calls of operators and nodes."""
 
     few: int
 
 
 class WholeStepped(TraceRemark, frozen=True):
-    """All of the run was stepped, or all until a cut."""
+    """The whole run was stepped, or everything before a cut."""
 
     instructions: int
     cut: bool
-    backward: bool  # with the backward
+    backward: bool  # including backward
     cold: bool
     threads: int
-    because: Reason | None = None  # why the very first call is shown, though nobody asked for that
+    because: Reason | None = None  # why the very first call is shown although you did not ask for it
 
 
 class OneCallStepped(TraceRemark, frozen=True):
@@ -142,7 +142,7 @@ class CallsStepped(TraceRemark, frozen=True):
 
 
 class OnlyCallStepped(TraceRemark, frozen=True):
-    """One call of an operator was stepped, and nothing else."""
+    """Only one call of an operator was stepped."""
 
     op: str | None
     call: TraceRemark
@@ -152,14 +152,14 @@ class OnlyCallStepped(TraceRemark, frozen=True):
 
 
 class BeyondLimit(TraceRemark, frozen=True):
-    """The whole run is beyond a limit; `singly`: of instructions that must be stepped one by one."""
+    """The whole run exceeds a limit; `singly`: a limit on instructions that must be stepped one by one."""
 
     count: int
     singly: bool
 
 
 class InstructionsAreOf(TraceRemark, frozen=True):
-    """Which call the instructions are of, where only that is known."""
+    """Whether the instructions are those of the first call; nothing else is known."""
 
     cold: bool
 
@@ -171,33 +171,33 @@ class NothingStepped(TraceRemark, frozen=True):
 
 
 class NotAskedFor(TraceRemark, frozen=True):
-    """Nobody asked for it."""
+    """It was not requested."""
 
 
 class NativePassWarm(TraceRemark, frozen=True):
-    """What the native pass stepped, after runs at full speed."""
+    """The parts that the native pass stepped, after warm-up runs."""
 
     parts: tuple[PartStepped, ...]
-    few: int | None  # of the runs before
+    few: int | None  # the number of warm-up runs
     threads: int
 
 
 class NativePassCold(TraceRemark, frozen=True):
-    """What the native pass stepped of the very first call."""
+    """The parts of the very first call that the native pass stepped."""
 
     parts: tuple[PartStepped, ...]
     threads: int
 
 
 class NativePassOfProgram(TraceRemark, frozen=True):
-    """What the native pass stepped of a program."""
+    """The calls of a program that the native pass stepped."""
 
     instructions: int
     calls: TraceRemark
 
 
 class PartStepped(TraceRemark, frozen=True):
-    """One stepped part of the run; the `first` one says what is counted."""
+    """One stepped part of the run; the `first` one names the unit."""
 
     instructions: int
     first: bool
@@ -221,20 +221,20 @@ class OfOperator(TraceRemark, frozen=True):
 
 
 class CallAlone(TraceRemark, frozen=True):
-    """One call of the operator alone was stepped."""
+    """Only one call of the operator was stepped."""
 
     call: TraceRemark
     why: TraceRemark | None = None
 
 
 class FramesStepped(TraceRemark, frozen=True):
-    """C++ functions were stepped; the trace says only whether that was the first call."""
+    """C++ functions were stepped; the trace only says whether it was the first call."""
 
     cold: bool
 
 
 class AlsoRan(TraceRemark, frozen=True):
-    """Libraries that ran and are not opened."""
+    """Libraries that ran and that are not expanded."""
 
     libraries: tuple[LibraryRan, ...]
 
@@ -263,7 +263,7 @@ class NoNativePass(TraceRemark, frozen=True):
 
 
 class FirstRunImports(TraceRemark, frozen=True):
-    """The first run imports modules; which run is shown."""
+    """The first run imports modules; says which run is shown."""
 
     modules: TraceRemark
     shown: TraceRemark
@@ -274,19 +274,19 @@ class OneModule(TraceRemark, frozen=True):
 
 
 class Modules(TraceRemark, frozen=True):
-    """So many modules."""
+    """A number of modules."""
 
     count: int
 
 
 class OfTheRuns(TraceRemark, frozen=True):
-    """Which of several runs is shown."""
+    """Which of several runs in one process is shown."""
 
     shown: TraceRemark
 
 
 class FirstShown(TraceRemark, frozen=True):
-    """The first run is shown, since the second one was not as it should be."""
+    """The first run is shown because the second run failed or differed."""
 
     why: Reason
 
@@ -296,116 +296,116 @@ class LaterShown(TraceRemark, frozen=True):
 
 
 class SetupRunsAnew(TraceRemark, frozen=True):
-    """What was made before the expression is made anew for each run."""
+    """--setup runs again before each run."""
 
 
 class RunsBeginWith(TraceRemark, frozen=True):
-    """Names whose values were put back before each run: the last of them, and those before it."""
+    """Names whose values were restored before each run: the last name, and the names before it."""
 
     first: tuple[str, ...]
     last: str | More
 
 
 class More(TraceRemark, frozen=True):
-    """So many more, which are not named."""
+    """The number of further names or calls."""
 
     few: int
 
 
-# --- what a tree leaves out ---
+# --- functions without a row ---
 
 
 class FramesLeftOut(TraceRemark, frozen=True):
-    """Functions of C++ that have no row."""
+    """The number of C++ functions without a row."""
 
     hidden: int
     frames: int
 
 
 class HelpersLeftOut(TraceRemark, frozen=True):
-    """Functions of Python that have no row, since they ran no operator."""
+    """The number of Python functions without a row, because they ran no operator."""
 
     few: int
 
 
 class GeneratorsWrote(TraceRemark, frozen=True):
-    """What wrote the generated files that rows name."""
+    """The generators of the generated files in the rows."""
 
     listed: tuple[GeneratorWrote, ...]
 
 
 class GeneratorWrote(TraceRemark, frozen=True):
-    """A generator, with one of its files."""
+    """A generator and one of its files."""
 
     generator: str
     file: str
 
 
-# --- what a row of a tree stands for ---
+# --- remarks on a row of a tree ---
 
 
 class CallsInTurn(TraceRemark, frozen=True):
-    """The row is for calls that a function made of itself."""
+    """The row stands for nested calls of a function by itself."""
 
     few: int
 
 
 class OrderUnknownAmong(TraceRemark, frozen=True):
-    """When the step ran, among those beside it, is not known."""
+    """The order of the hop among its neighbours is not known."""
 
 
 class RanInThread(TraceRemark, frozen=True):
-    """Another thread ran the step, and inside which call is not known."""
+    """Another thread ran the hop; the call around it is not known."""
 
     ordinal: int
 
 
-# --- what stands below the rows of modules ---
+# --- remarks below the rows of modules ---
 
 
 class PartsHidden(TraceRemark, frozen=True):
-    """Parts that have no row: those that cost least, or the innermost where no cost is known."""
+    """Parts without a row: the cheapest ones, or the innermost ones if no cost is known."""
 
     few: int
     costs: bool
 
 
 class RowsOrdered(TraceRemark, frozen=True):
-    """In which order rows stand; whether some are for the rest of a row, and some of other threads."""
+    """The order of the rows. `rest`: some rows are the rest of a row; `threads`: some are for other threads."""
 
     rest: bool
     threads: bool
 
 
 class FurtherCalls(TraceRemark, frozen=True):
-    """What a sign at figures says: there were further calls."""
+    """The meaning of a sign beside figures: there were further calls."""
 
     sign: str
 
 
 class Costliest(TraceRemark, frozen=True):
-    """What took most: operators, with nodes of backward or without."""
+    """The most expensive operators, with or without nodes of backward."""
 
     nodes: bool
-    instructions: bool  # else time
+    instructions: bool  # the cost is in instructions; else it is time
     shares: tuple[ShareOf, ...]
 
 
 class ShareOf(TraceRemark, frozen=True):
-    """The share of one of them."""
+    """The share of an operator or a node."""
 
     name: str
     share: str
 
 
 class BackwardMeans(TraceRemark, frozen=True):
-    """What the column `backward` has; `own`: the expression ran such nodes itself."""
+    """The meaning of the column `backward`; `own`: the expression itself ran such nodes."""
 
     own: bool
 
 
 class SavedMeans(TraceRemark, frozen=True):
-    """What the column `saved` has."""
+    """The meaning of the column `saved`."""
 
 
 class SavedNotTold(TraceRemark, frozen=True):
@@ -413,54 +413,54 @@ class SavedNotTold(TraceRemark, frozen=True):
 
 
 class SavedInFirst(TraceRemark, frozen=True):
-    """The bytes are of the first calls of backward alone."""
+    """The bytes are only for the first calls of backward."""
 
     backwards: FirstBackwards
 
 
 class FirstBackwards(TraceRemark, frozen=True):
-    """The first calls of backward, of so many."""
+    """The number of first backward calls, and of all."""
 
     seen: str
     of: str
 
 
 class SavedElsewhere(TraceRemark, frozen=True):
-    """Bytes that are in no row."""
+    """Bytes that no row includes."""
 
     size: str
 
 
 class SavedInSlices(TraceRemark, frozen=True):
-    """The bytes lack what one kind of node keeps."""
+    """The bytes do not include the memory of the node inside CopySlices."""
 
 
 class SavedPacked(TraceRemark, frozen=True):
-    """The bytes lack what hooks packed."""
+    """The bytes do not include tensors that hooks packed."""
 
     tensors: SavedTensors
 
 
 class SavedUnread(TraceRemark, frozen=True):
-    """The bytes lack tensors whose memory is not told."""
+    """The bytes do not include tensors whose memory is not known."""
 
     tensors: SavedTensors
 
 
 class SavedTensors(TraceRemark, frozen=True):
-    """So many saved tensors."""
+    """A number of saved tensors."""
 
     count: int
 
 
 class SavedSilent(TraceRemark, frozen=True):
-    """The bytes lack what nodes keep that do not tell it."""
+    """The bytes do not include nodes that do not report what they keep."""
 
     count: int
 
 
 class SavedForBackward(TraceRemark, frozen=True):
-    """How much is kept for backward."""
+    """The memory that is kept for backward."""
 
     size: str
     at_least: bool
@@ -468,26 +468,26 @@ class SavedForBackward(TraceRemark, frozen=True):
 
 
 class MoreKinds(TraceRemark, frozen=True):
-    """A row for further kinds of nodes and operators."""
+    """A row for the remaining kinds of nodes and operators."""
 
     few: int
 
 
 class RestOfBackward(TraceRemark, frozen=True):
-    """A row for what backward did beside its nodes."""
+    """A row for the work of backward outside of its nodes."""
 
 
 class RestIs(TraceRemark, frozen=True):
-    """A row for what a part did, and no row inside of it."""
+    """A row for the work of a part outside of the rows inside it."""
 
     names: tuple[str, ...]
 
 
-# --- what was called, and what its costs are of ---
+# --- calls, and how their costs were measured ---
 
 
 class OperatorCallsBeside(TraceRemark, frozen=True):
-    """How many operator calls an expression made, and how many calls of modules."""
+    """The number of operator calls in an expression, and of module calls."""
 
     count: int
     at_least: bool
@@ -495,14 +495,14 @@ class OperatorCallsBeside(TraceRemark, frozen=True):
 
 
 class ModuleCalls(TraceRemark, frozen=True):
-    """How many calls of modules there were, and how many more in backward."""
+    """The number of module calls, and of further ones in backward."""
 
     few: int
     backward: More | None
 
 
 class InstructionsMean(TraceRemark, frozen=True):
-    """What the column of instructions has."""
+    """The meaning of the column of instructions."""
 
 
 class OperatorsTimed(TraceRemark, frozen=True):
@@ -510,11 +510,11 @@ class OperatorsTimed(TraceRemark, frozen=True):
 
 
 class OpenSteps(TraceRemark, frozen=True):
-    """What steps one operator."""
+    """How to step one operator."""
 
 
 class HowTimed(TraceRemark, frozen=True):
-    """What times of an expression are of; `nodes`: of those of backward, too; `python`: with what these call."""
+    """How an expression was timed. `nodes`: with nodes of backward; `python`: with the Python that they call."""
 
     nodes: bool
     python: bool
@@ -523,24 +523,24 @@ class HowTimed(TraceRemark, frozen=True):
 
 
 class FastestOf(TraceRemark, frozen=True):
-    """The fastest of so many runs counts."""
+    """The fastest of several runs counts."""
 
     few: int
 
 
 class OneRunAfterOthers(TraceRemark, frozen=True):
-    """One run counts, which was not the first."""
+    """One run counts; it was not the first."""
 
 
 class HowProgramTimed(TraceRemark, frozen=True):
-    """What times of a program are of; `samples`: what recording took was taken off."""
+    """How a program was timed; `samples`: the cost of recording was subtracted."""
 
     python: bool
     samples: bool
 
 
 class TimesElsewhereBeside(TraceRemark, frozen=True):
-    """The times are of another run; so many of its calls are calls of this program."""
+    """The times come from another run, and how many of its calls match calls of this program."""
 
     file: str
     matched: int
@@ -548,32 +548,32 @@ class TimesElsewhereBeside(TraceRemark, frozen=True):
 
 
 class NotMatched(TraceRemark, frozen=True):
-    """The calls of the other run that are no calls of this program."""
+    """The calls of the other run that match no call of this program."""
 
     names: tuple[CallsOf, ...]
 
 
 class CallsOf(TraceRemark, frozen=True):
-    """How many calls of one name."""
+    """The number of calls with one name."""
 
     name: str
     count: int
 
 
 class NodesUnlike(TraceRemark, frozen=True):
-    """Nodes of backward that belong to another call there."""
+    """Nodes of backward that belong to a different call in the other run."""
 
     count: int
 
 
 class DeviceEventsLeft(TraceRemark, frozen=True):
-    """What a device did there is not counted."""
+    """Device events of the other run are not counted."""
 
     count: int
 
 
 class OneRun(TraceRemark, frozen=True):
-    """How long a program ran, on how many threads, and what is not in that."""
+    """The duration of a program, its threads, and what the duration does not include."""
 
     time: str
     threads: int
@@ -586,20 +586,20 @@ class ImportsBeside(TraceRemark, frozen=True):
 
 
 class RecordingTook(TraceRemark, frozen=True):
-    """How long recording took."""
+    """The duration of recording."""
 
     time: str
 
 
 class Waited(TraceRemark, frozen=True):
-    """How long no thread of a program ran."""
+    """How long no thread of the program ran."""
 
     waited: str
     of: str
 
 
 class OperatorsCalled(TraceRemark, frozen=True):
-    """How many operators a program called; `inner`: operators called others, which are not counted."""
+    """The number of operator calls in a program; `inner`: operators called others, which are not counted."""
 
     calls: TraceRemark
     inner: bool
@@ -607,51 +607,51 @@ class OperatorsCalled(TraceRemark, frozen=True):
 
 
 class CallsOfDifferent(TraceRemark, frozen=True):
-    """Calls of different operators."""
+    """The number of calls, and of different operators."""
 
     count: int
     few: int
 
 
 class CallsOfOperator(TraceRemark, frozen=True):
-    """Calls of one operator, or none."""
+    """The number of calls of one operator, or zero."""
 
     count: int
 
 
 class ConcludedBeside(TraceRemark, frozen=True):
-    """What was concluded of the whole run."""
+    """A conclusion about the whole run."""
 
     told: Reason
 
 
 class TransformsInForce(TraceRemark, frozen=True):
-    """Function transforms that were on."""
+    """Function transforms that were active."""
 
     kinds: tuple[str, ...]
 
 
 class DeviceMeans(TraceRemark, frozen=True):
-    """What the column `device` has."""
+    """The meaning of the column `device`."""
 
 
 class OnDevices(TraceRemark, frozen=True):
-    """What devices were given to do."""
+    """The work of devices: time and launches."""
 
     time: str
     count: int
-    few: int  # kinds, where there are several
+    few: int  # the number of kinds, if there are several
     first: tuple[ShareOf, ...]
 
 
 class RunCut(TraceRemark, frozen=True):
-    """Why a record of a run is not complete."""
+    """Why the record of a run is incomplete."""
 
     why: Reason
 
 
 class KindsSteppedOf(TraceRemark, frozen=True):
-    """How many kinds of calls were stepped, and what steps the others, or why they were not stepped."""
+    """How many kinds of calls were stepped, and how to step the others, or why they were not stepped."""
 
     kinds: int
     of: int
@@ -659,30 +659,30 @@ class KindsSteppedOf(TraceRemark, frozen=True):
 
 
 class MoreWith(TraceRemark, frozen=True):
-    """What steps more."""
+    """The option that steps more."""
 
     option: str
 
 
 class OfOthersNone(TraceRemark, frozen=True):
-    """Why of the others none was stepped."""
+    """Why no call of the other kinds was stepped."""
 
     why: Reason
 
 
 class RunWithoutImports(TraceRemark, frozen=True):
-    """How long the run took."""
+    """The duration of the run."""
 
     time: str
 
 
 class TimesWithCalled(TraceRemark, frozen=True):
-    """What times of operators have in them; `python`: they called Python, which is not in them."""
+    """What the times of operators include; `python`: they called Python, which is not included."""
 
     python: bool
 
 
-# --- what stands below other views ---
+# --- remarks below other views ---
 
 
 class CallsAreRecorded(TraceRemark, frozen=True):
@@ -690,17 +690,17 @@ class CallsAreRecorded(TraceRemark, frozen=True):
 
 
 class CountedTwice(TraceRemark, frozen=True):
-    """What operators called stands in several rows."""
+    """Operators that were called by operators are counted in several rows."""
 
 
 class SharesOfStepped(TraceRemark, frozen=True):
-    """What shares of operators are parts of."""
+    """The total behind the shares of operators."""
 
     nested: CountedTwice | None
 
 
 class SharesOfPath(TraceRemark, frozen=True):
-    """What shares of steps are parts of, and what has no row; `kernels`: unless it is one."""
+    """The total behind the shares of hops, and which hops have no row; `kernels`: except kernels."""
 
     cut: bool
     least: str
@@ -708,13 +708,13 @@ class SharesOfPath(TraceRemark, frozen=True):
 
 
 class PythonIn(TraceRemark, frozen=True):
-    """In which rows the interpreter's own work is."""
+    """The rows that include the interpreter's own work."""
 
     rows: tuple[str, ...]
 
 
 class CallsWithoutRow(TraceRemark, frozen=True):
-    """How many calls of operators have no row."""
+    """The number of operator calls without a row."""
 
     left: int
     calls: int
@@ -729,7 +729,7 @@ class ShareOfAll(TraceRemark, frozen=True):
 
 
 class KeysNotNamed(TraceRemark, frozen=True):
-    """Why no key is named of calls of these operators."""
+    """Why no key is shown for the calls of these operators."""
 
     operators: tuple[str, ...]
     more: bool
@@ -737,28 +737,28 @@ class KeysNotNamed(TraceRemark, frozen=True):
 
 
 class RanAgain(TraceRemark, frozen=True):
-    """What a node of backward ran again."""
+    """Modules that a node of backward ran again."""
 
     modules: tuple[str | NotKept, ...]
     function: str
     path: str | None
     node: str
     few: int
-    cost: bool  # it is in the node's
+    cost: bool  # the node's cost includes them
 
 
 class NotKept(TraceRemark, frozen=True):
-    """What ran again is no module."""
+    """Code that ran again and is not a module."""
 
 
 class MoreRanAgain(TraceRemark, frozen=True):
-    """Further nodes that ran something again."""
+    """The number of further nodes that ran something again."""
 
     few: int
 
 
 class Found(TraceRemark, frozen=True):
-    """A finding, and how often it was made, where not once."""
+    """A finding, and how often it occurred, if more than once."""
 
     kind: str
     told: str
@@ -766,7 +766,7 @@ class Found(TraceRemark, frozen=True):
 
 
 class FoundByNameIn(TraceRemark, frozen=True):
-    """What a sign at places says: they were found by name."""
+    """The meaning of a sign beside places: they were found by name."""
 
     versions: tuple[str | AnotherVersion, ...]
     own: str
@@ -776,17 +776,17 @@ class AnotherVersion(TraceRemark, frozen=True):
     """A version that is not known."""
 
 
-# --- what a next command shows ---
+# --- titles of next commands ---
 
 
 class AllSteps(TraceRemark, frozen=True):
-    """All steps of the trace."""
+    """All hops of the trace."""
 
     count: int
 
 
 class AllFunctionCalls(TraceRemark, frozen=True):
-    """All function calls that were stepped: of which operators, where not of the whole run."""
+    """All function calls that were stepped. `of`: the operators, if not the whole run was stepped."""
 
     count: int
     of: tuple[str | OneOperator, ...] = ()
@@ -798,27 +798,27 @@ class OneOperator(TraceRemark, frozen=True):
 
 
 class InsideOf(TraceRemark, frozen=True):
-    """What a part did."""
+    """The inside of a part."""
 
     name: str
 
 
 class OperatorsBy(TraceRemark, frozen=True):
-    """The operators, by cost or by how often they were called."""
+    """The operators, by cost or by number of calls."""
 
     cost: bool
 
 
 class FirstRowOpened(TraceRemark, frozen=True):
-    """The first row, with what is in it."""
+    """The first row, expanded."""
 
 
 class EverythingInIt(TraceRemark, frozen=True):
-    """All that is in what is shown."""
+    """Everything inside the shown row."""
 
 
 class HowThatIsKnown(TraceRemark, frozen=True):
-    """What is known of an error, and how."""
+    """What is known about an error, and how."""
 
 
 class WhyTheseKeys(TraceRemark, frozen=True):

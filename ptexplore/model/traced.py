@@ -1,4 +1,7 @@
-"""What can be traced, and what a trace of each has: whoever shows a trace asks this, and not how it is stored."""
+"""The kinds of things that can be traced, and how their traces differ.
+
+Code that shows a trace asks these records for the difference, and does not look at how the trace is stored.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ class Traced:
     """One kind of thing that can be traced."""
 
     name: TracedName
-    each_call: bool  # every call that ran is a hop, in order; else one hop shows all calls that went the same way
-    in_files: bool  # your code is in files, so that an error has a line of yours
-    asked_again: bool  # it runs once more only if you ask for it, as it may do something outside
+    each_call: bool  # every call is a hop, in order; else one hop stands for all calls of the same route
+    in_files: bool  # your code is in files, so an error has a line in your code
+    asked_again: bool  # it runs a second time only if you ask for it, because it may change things outside
 
 
 TRACED: Mapping[TracedName, Traced] = {

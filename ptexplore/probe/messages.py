@@ -37,11 +37,11 @@ class RecordedTensorParts(TypedDict, total=False):
 
 
 class RecordedTensorData(RecordedTensorParts):
-    """A tensor that an operator was given, as the profiler records it."""
+    """A tensor input of an operator, as the profiler records it."""
 
 
 class TransformData(TypedDict):
-    """A function transform of torch.func that is on."""
+    """An active function transform of torch.func."""
 
     level: int
     kind: str
@@ -54,7 +54,7 @@ class HeldTensorParts(TypedDict, total=False):
 
 
 class HeldTensorData(HeldTensorParts):
-    """A tensor that a Python object was: when the expression began, or when Python called its method."""
+    """A tensor that was a Python object when the expression began, or when Python called one of its methods."""
 
     impl: int
     raw: int
@@ -89,7 +89,7 @@ class ModuleCalledData(ModuleCalledParts):
 
 
 class CaughtErrorData(TypedDict):
-    """An error of C++ that an operator made, and that did not end the run."""
+    """A C++ error inside an operator that did not end the run."""
 
     words: str
     file: str
@@ -140,7 +140,7 @@ class EventParts(TypedDict, total=False):
 
 
 class EventData(EventParts):
-    """One event of a recorder's tree."""
+    """One event in the tree of a recorder."""
 
     event: int
     parent: int | None
@@ -162,7 +162,7 @@ class CallTargetParts(TypedDict, total=False):
 
 
 class CallTargetData(CallTargetParts):
-    """What a call of the expression calls: a function of Python's, a builtin, or a slot of a type."""
+    """What a call of the expression calls: a Python function, a builtin, or a slot of a type."""
 
 
 class CallArgumentParts(TypedDict, total=False):
@@ -177,7 +177,7 @@ class CallArgumentParts(TypedDict, total=False):
 
 
 class CallArgumentData(CallArgumentParts):
-    """A tensor among a call's arguments."""
+    """A tensor among the arguments of a call."""
 
     name: str
 
@@ -189,13 +189,13 @@ class KeySetBitsParts(TypedDict, total=False):
 
 
 class KeySetBitsData(KeySetBitsParts):
-    """A set of dispatch keys that was read."""
+    """A dispatch key set that was read."""
 
     raw: int
 
 
 class WrittenTensorData(TypedDict):
-    """A tensor that was written to in place during a call, itself or through a view."""
+    """A tensor that was written to in place during a call, directly or through a view."""
 
     tensor: str
     memory: int | None
@@ -214,7 +214,7 @@ class UserCallParts(TypedDict, total=False):
 
 
 class UserCallData(UserCallParts):
-    """One call, operator, subscript or attribute of the expression."""
+    """One call, operator, subscript or attribute access in the expression."""
 
     call: int
     source: str
@@ -226,7 +226,7 @@ class UserCallData(UserCallParts):
 
 
 class HeldTensorsData(TypedDict):
-    """Every tensor that was there as a Python object when the expression began: parameters, globals, closures."""
+    """All tensors that were Python objects when the expression began: parameters, globals, closures."""
 
     tensors: Sequence[HeldTensorData]
 
@@ -239,7 +239,7 @@ class GraphNodeParts(TypedDict, total=False):
 
 
 class GraphNodeData(GraphNodeParts):
-    """A node of the autograd graph that the result leads to, or what backward ran from: its sum, its real part."""
+    """A node of the autograd graph behind the result, or behind what backward ran from: its sum, its real part."""
 
     id: int
     name: str
@@ -247,9 +247,7 @@ class GraphNodeData(GraphNodeParts):
 
 
 class KeptForBackwardData(TypedDict):
-    """What the graph of the result keeps for backward of one call, each storage told once, at the first that saved
-    it.
-    """
+    """The bytes that the result's graph keeps for backward because of one call."""
 
     sequence: int
     bytes: int
@@ -264,7 +262,7 @@ class UncountedSavedParts(TypedDict, total=False):
 
 
 class UncountedSavedData(UncountedSavedParts):
-    """How many saved tensors are in no sum of bytes kept for backward."""
+    """How many saved tensors are not included in any sum of bytes kept for backward."""
 
 
 class OperatorTimesParts(TypedDict, total=False):
@@ -275,14 +273,14 @@ class OperatorTimesParts(TypedDict, total=False):
 
 
 class OperatorTimesData(OperatorTimesParts):
-    """The operators and nodes of further runs under the profiler, warm ones, in order, with their times."""
+    """The operators and nodes of further, warm runs under the profiler, in order, with their times."""
 
     names: Sequence[str]
     times: Sequence[int]
 
 
 class GivenKernelData(TypedDict):
-    """A function of Python that `torch.library.custom_op` was given for an operator."""
+    """A Python function that was given to `torch.library.custom_op` for an operator."""
 
     key: str
     function: str
@@ -298,7 +296,7 @@ class ChangedTableParts(TypedDict, total=False):
 
 
 class ChangedTableData(ChangedTableParts):
-    """The dispatch table of an operator whose registrations are not the catalogue's."""
+    """The dispatch table of an operator whose registrations differ from the catalogue."""
 
     op: str
     dump: str
@@ -306,7 +304,7 @@ class ChangedTableData(ChangedTableParts):
 
 
 class RemarkData(TypedDict):
-    """What a recorder says beside what it saw: what it cut, what differed."""
+    """A remark of a recorder about its observations: a cut, a difference."""
 
     told: Said
 
@@ -318,7 +316,7 @@ class SteppedResultParts(TypedDict, total=False):
 
 
 class SteppedResultData(SteppedResultParts):
-    """How the result of the stepped run compares."""
+    """Whether the stepped run gave the same result."""
 
 
 class LibraryCallParts(TypedDict, total=False):
@@ -329,7 +327,7 @@ class LibraryCallParts(TypedDict, total=False):
 
 
 class LibraryCallData(LibraryCallParts):
-    """A call that a library linked into torch tells of in its verbose output."""
+    """A call that a library linked into torch reports in its verbose output."""
 
     library: str
     phase: Literal["forward", "backward"]
@@ -345,19 +343,19 @@ class LibraryCallsParts(TypedDict, total=False):
 
 
 class LibraryCallsData(LibraryCallsParts):
-    """What oneDNN and MKL say of their own calls, in order; of a run of its own, or of a program's call in a fork."""
+    """The calls that oneDNN and MKL report, in order. An extra run, or a fork at a program's call, collects them."""
 
     calls: Sequence[LibraryCallData]
 
 
 class LaunchesToldData(TypedDict):
-    """That what was launched on a device is among the events."""
+    """The events include what was launched on this device."""
 
     device: str
 
 
 class IdleDevicesData(TypedDict):
-    """That some devices were never used: a tensor that is said to be there (a FakeTensor) has no memory there."""
+    """Devices that were never used. A tensor that is said to be there (a FakeTensor) has no memory there."""
 
     devices: Sequence[str]
 
@@ -370,7 +368,7 @@ class LeftFrameParts(TypedDict, total=False):
 
 
 class LeftFrameData(LeftFrameParts):
-    """A Python function that an error left."""
+    """A Python function that an error propagated out of."""
 
     file: str
     first: int
@@ -387,7 +385,7 @@ class CppFunctionParts(TypedDict, total=False):
 
 
 class CppFunctionData(CppFunctionParts):
-    """A function of C++ that an error left."""
+    """A C++ function that an error propagated out of."""
 
     library: str
     name: str
@@ -402,7 +400,7 @@ class UnusedInputParts(TypedDict, total=False):
 
 
 class UnusedInputData(UnusedInputParts):
-    """A tensor whose gradient torch.autograd.grad was asked for, and that the outputs were not computed from."""
+    """An input of torch.autograd.grad that the outputs were not computed from."""
 
     index: int
     count: int
@@ -431,7 +429,7 @@ class FailedGetterParts(TypedDict, total=False):
 
 
 class FailedGetterData(FailedGetterParts):
-    """An attribute that a class has, whose getter raised: `__getattr__`, which Python asked then, did not have it."""
+    """An attribute whose getter raised. Python then asked the class's `__getattr__`, which does not have it."""
 
     owner: str
     name: str
@@ -457,7 +455,7 @@ class SentErrorParts(TypedDict, total=False):
 
 
 class SentErrorData(SentErrorParts):
-    """What ended a run; of a signal with the functions of C++ that it ended, innermost first, as places."""
+    """What ended a run. If a signal ended it, `cpp` has the C++ functions as places, innermost first."""
 
     stage: str
     exception: str
@@ -472,7 +470,7 @@ class RaiserNotedParts(TypedDict, total=False):
 
 
 class RaiserNotedData(RaiserNotedParts):
-    """Who raised an error that torch keeps no line with: a function of C, and the places on C++'s stack."""
+    """What raised an error for which torch keeps no line: a C function, and the places on the C++ stack."""
 
     by: str
     places: Sequence[tuple[str, int]]
@@ -486,7 +484,7 @@ class SentThrowParts(TypedDict, total=False):
 
 
 class SentThrowData(SentThrowParts):
-    """The text of an error, with C++'s stack where torch writes it there. The parent makes `thrown` of it."""
+    """The text of an error, with the C++ stack if torch writes it there. The parent makes `thrown` from it."""
 
     text: str
 
@@ -499,7 +497,7 @@ class PythonPlaceParts(TypedDict, total=False):
 
 
 class PythonPlaceData(PythonPlaceParts):
-    """A place in Python's source."""
+    """A place in Python source."""
 
     file: str
     line: int
@@ -514,7 +512,7 @@ class TensorWriteParts(TypedDict, total=False):
 
 
 class TensorWriteData(TensorWriteParts):
-    """A write in place to a saved tensor."""
+    """An in-place write to a saved tensor."""
 
     at: PythonPlaceData | None
     before: int
@@ -530,7 +528,7 @@ class SavedTensorWritesParts(TypedDict, total=False):
 
 
 class SavedTensorWritesData(SavedTensorWritesParts):
-    """A tensor that was written to after a node of the graph had saved it; of an expression's from a run of its own."""
+    """A tensor that was written to after a node of the graph had saved it."""
 
     tensor: str
     expected: int
@@ -559,7 +557,7 @@ class FreedNodeParts(TypedDict, total=False):
 
 
 class FreedNodeData(FreedNodeParts):
-    """A node that an earlier backward had freed when the engine came to it again."""
+    """A node that an earlier backward had freed when the engine reached it again."""
 
     node: str
     operator: str
@@ -571,7 +569,7 @@ class FreedNodeData(FreedNodeParts):
 
 
 class PythonCodeData(TypedDict):
-    """The code of a Python function that ran."""
+    """The code object of a Python function that ran."""
 
     file: str
     line: int
@@ -580,7 +578,7 @@ class PythonCodeData(TypedDict):
 
 
 class PythonLogData(TypedDict):
-    """Which rows of a log are Python's own calls; by address what they called."""
+    """The rows of a stepper log that are calls of Python, and by address the functions that they called."""
 
     hook: int
     mark: int
@@ -590,7 +588,7 @@ class PythonLogData(TypedDict):
 
 
 class BeyondData(TypedDict):
-    """A limit that a run was found to be beyond, counted as it was stepped."""
+    """A limit that was exceeded during stepping."""
 
     count: int
     singly: bool
@@ -613,7 +611,7 @@ class SentStepsParts(TypedDict, total=False):
 
 
 class SentStepsData(SentStepsParts):
-    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` of it."""
+    """One stepped part: the rows of the stepper's log, packed. The parent makes `calls` from it."""
 
     what: Literal["forward", "backward", "operator"]
     rows: str
@@ -625,7 +623,7 @@ class SentStepsData(SentStepsParts):
 
 
 class SentMapData(TypedDict):
-    """The executable part of the process's memory map, by which addresses are read."""
+    """The executable part of the process's memory map, which is needed to interpret addresses."""
 
     text: str
 
@@ -671,25 +669,25 @@ class RunRequestParts(TypedDict, total=False):
 
 
 class RunRequestData(RunRequestParts):
-    """What a run is asked for, with all fields of `TraceOptions`: by the parent, and by the probe of its children."""
+    """The request for a run, with all fields of `TraceOptions`."""
 
 
 class ProbeReadyData(TypedDict):
-    """Torch is imported; and what the system and Python draw at random in this process."""
+    """torch is imported. `varies`: what the system and Python draw at random in this process."""
 
     type: Literal["ready"]
     varies: Sequence[str]
 
 
 class NoTorchData(TypedDict):
-    """Torch cannot be imported: why."""
+    """torch cannot be imported, with the reason."""
 
     type: Literal["no-torch"]
     message: str
 
 
 class WrongTorchData(TypedDict):
-    """Another torch was imported than the one that was meant: its folder."""
+    """A different torch was imported than the wanted one, with its folder."""
 
     type: Literal["wrong-torch"]
     folder: str
@@ -702,21 +700,21 @@ class ProbeBrokenParts(TypedDict, total=False):
 
 
 class ProbeBrokenData(ProbeBrokenParts):
-    """Our own code failed."""
+    """ptexplore's own code failed."""
 
     type: Literal["broken"]
     message: str
 
 
 class ProbeEndsData(TypedDict):
-    """All is said; and whether something that the traced code started runs on."""
+    """The last message; `left`: whether a process that the traced code started still runs."""
 
     type: Literal["end"]
     left: bool
 
 
 class RunBeginsData(TypedDict):
-    """A run begins; `second` if it is to see whether the expression can be run once more."""
+    """A run begins. `second`: it only tests whether the expression can run once more."""
 
     recorder: str
     type: Literal["begin", "second"]
@@ -732,7 +730,7 @@ class RunPrintedData(TypedDict):
 
 
 class FirstIsShownData(TypedDict):
-    """The first call of an expression is shown: how many modules it imported, and why a later call is not shown."""
+    """The first call of an expression is shown: its imported modules, and why no later call is shown."""
 
     type: Literal["first"]
     imported: int
@@ -746,7 +744,7 @@ class BoundNameParts(TypedDict, total=False):
 
 
 class BoundNameData(BoundNameParts):
-    """A name of the expression, and what it was bound to."""
+    """A name of the expression and the value that was bound to it."""
 
     name: str
     description: str
@@ -762,7 +760,7 @@ class ResultInfoParts(TypedDict, total=False):
 
 
 class ResultInfoData(ResultInfoParts):
-    """What the expression gave."""
+    """The value that the expression returned."""
 
 
 class EffectsParts(TypedDict, total=False):
@@ -778,7 +776,7 @@ class EffectsParts(TypedDict, total=False):
 
 
 class EffectsData(EffectsParts):
-    """What a run of a script leaves behind, to compare with another run's."""
+    """The effects of a script's run, to compare with those of another run."""
 
 
 class SourceRefParts(TypedDict, total=False):
@@ -793,7 +791,7 @@ class SourceRefParts(TypedDict, total=False):
 
 
 class SourceRefData(SourceRefParts):
-    """A place in source with its precision; `line` is 1-based, None where unknown."""
+    """A place in source with its precision. `line` starts at 1; it is None if unknown."""
 
     path: str | None
     line: int | None
@@ -818,7 +816,7 @@ class CallPathParts(TypedDict, total=False):
 
 
 class CallPathData(CallPathParts):
-    """One path of Python calls: what is at its end, and how often it was taken from the path before it."""
+    """One path of Python calls: the call at its end, and how often it was made from the path before it."""
 
     kind: Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
     name: str
@@ -833,7 +831,7 @@ class LocalSetsParts(TypedDict, total=False):
 
 
 class LocalSetsData(LocalSetsParts):
-    """Thread-local sets of dispatch keys that calls were made with, as they were read at them."""
+    """A pair of thread-local dispatch key sets at calls, as it was read there."""
 
     include: int
     exclude: int
@@ -859,7 +857,7 @@ class OperatorKindParts(TypedDict, total=False):
 
 
 class OperatorKindData(OperatorKindParts):
-    """An operator, or a node of backward, with what it called: all calls of the kind differ by their sizes alone."""
+    """An operator, or a node of backward, with the calls inside it. All calls of a kind differ only in sizes."""
 
     type: Literal["op", "node", "engine", "user", "script", "launch"]
     name: str
@@ -881,7 +879,7 @@ class OperatorRouteParts(TypedDict, total=False):
 
 
 class OperatorRouteData(OperatorRouteParts):
-    """One way by which operators were called: the kind, the builtin that Python came by, the thread-local sets."""
+    """One way to an operator: its kind, the builtin that Python called, and the thread-local sets."""
 
     kind: int
     sets: int
@@ -897,7 +895,7 @@ class OperatorCallsParts(TypedDict, total=False):
 
 
 class OperatorCallsData(OperatorCallsParts):
-    """Calls of one route, of the same sizes, from one path."""
+    """The calls of one route with the same sizes from one path."""
 
     path: int
     route: int
@@ -915,7 +913,7 @@ class TimesElsewhereParts(TypedDict, total=False):
 
 
 class TimesElsewhereData(TimesElsewhereParts):
-    """Whose times a program has, where they are not its own: those that torch.profiler wrote in another run of it."""
+    """The origin of a program's times if torch.profiler measured them in another run of it."""
 
     file: str
     matched: int
@@ -932,7 +930,7 @@ class StepBudgetParts(TypedDict, total=False):
 
 
 class StepBudgetData(StepBudgetParts):
-    """How far the stepping of a program's calls came: one call of each kind is stepped, as they come again."""
+    """How much of a program was stepped. One call of each kind is stepped, when the kind comes again."""
 
 
 class ProgramParts(TypedDict, total=False):
@@ -958,7 +956,7 @@ class ProgramParts(TypedDict, total=False):
 
 
 class ProgramData(ProgramParts):
-    """What a program ran, recorded in one run and folded by what differs."""
+    """What a program ran, recorded in one run; equal calls are folded."""
 
     paths: Sequence[CallPathData]
     sets: Sequence[LocalSetsData]
@@ -972,7 +970,7 @@ class ProgramData(ProgramParts):
 
 
 class SentObservationData(TypedDict):
-    """What a recorder saw. `data` is its kind's record, or what `SENT` has for the kind."""
+    """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
     recorder: str
     kind: str
@@ -999,7 +997,7 @@ class RunToldParts(TypedDict, total=False):
 
 
 class RunToldData(RunToldParts):
-    """What a run saw, without whose it is: what a recorder's function returns."""
+    """What a run saw, without the recorder's name. The function of a recorder returns it."""
 
     observations: list[SentObservationData]
 
@@ -1024,7 +1022,7 @@ class RunAnsweredParts(TypedDict, total=False):
 
 
 class RunAnsweredData(RunAnsweredParts):
-    """A run has ended, and this is what it saw."""
+    """A run has ended, with what it saw."""
 
     recorder: str
     observations: list[SentObservationData]
@@ -1032,7 +1030,7 @@ class RunAnsweredData(RunAnsweredParts):
 
 
 class RunRefusedData(TypedDict):
-    """What was given cannot be run: why, near names, and the place in the text."""
+    """The code cannot be run: the reason, similar names, and the place in the text."""
 
     recorder: str
     type: Literal["refused"]
@@ -1063,7 +1061,7 @@ class RunRaisedParts(TypedDict, total=False):
 
 
 class RunRaisedData(RunRaisedParts):
-    """The user's code raised, and nothing else is known of the run: what the parent reads of a `RaisedError`."""
+    """Your code raised, and nothing else is known about the run. The parent makes a `RaisedError` from it."""
 
     recorder: str
     type: Literal["raised"]
@@ -1087,7 +1085,7 @@ class RunDiedParts(TypedDict, total=False):
 
 
 class RunDiedData(RunDiedParts):
-    """The process of a run ended without a word."""
+    """The process of a run ended without a message."""
 
     recorder: str
     type: Literal["died"]
@@ -1096,7 +1094,7 @@ class RunDiedData(RunDiedParts):
 
 
 class RunLateData(TypedDict):
-    """The time of all runs was over, and this one was ended."""
+    """The time for all runs was over, and this run was ended."""
 
     recorder: str
     type: Literal["late"]
@@ -1116,7 +1114,7 @@ class ImportedTorchData(ImportedTorchParts):
 
 
 class DispatchKeyData(TypedDict):
-    """A dispatch key's name, its bits in a DispatchKeySet and the set of keys after it (both raw 64-bit)."""
+    """A dispatch key: its name, its bits in a DispatchKeySet, and the set of the keys after it (both raw 64-bit)."""
 
     name: str
     raw: int
@@ -1144,7 +1142,7 @@ class DumpedNameParts(TypedDict, total=False):
 
 
 class DumpedNameData(DumpedNameParts):
-    """A public name of torch's in Python."""
+    """A public Python name of torch."""
 
     name: str
     kind: str
@@ -1160,7 +1158,7 @@ class DumpedKernelParts(TypedDict, total=False):
 
 
 class DumpedKernelData(DumpedKernelParts):
-    """A kernel, a meta function or a decomposition that is a function of Python's."""
+    """A kernel, meta function or decomposition that is written in Python."""
 
     op: str
     role: Literal["decomposition", "meta", "kernel", "custom"]
@@ -1168,7 +1166,7 @@ class DumpedKernelData(DumpedKernelParts):
 
 
 class CatalogueToldData(TypedDict):
-    """What this torch says of itself. All texts are 40 MB, and half of that once a line is sent once."""
+    """What this torch reports about itself. All texts have 40 MB; sending each line once halves that."""
 
     type: Literal["catalogue"]
     torch: ImportedTorchData
@@ -1181,13 +1179,13 @@ class CatalogueToldData(TypedDict):
 
 
 class FileGeneratedData(TypedDict):
-    """A generated file is written: its name."""
+    """A generated file was written, with its name."""
 
     file: str
 
 
 class GeneratorStoppedData(TypedDict):
-    """The system refused what the generator needs."""
+    """The system refused something that the generator needs."""
 
     errno: int | None
     strerror: str
@@ -1208,7 +1206,7 @@ class GeneratorEndsData(TypedDict):
 
 
 class ModelOperatorData(TypedDict):
-    """An operator of native_functions.yaml, or one that torchgen makes of one."""
+    """An operator of native_functions.yaml, or an operator that torchgen makes from one."""
 
     name: str
     schema: str
@@ -1224,7 +1222,7 @@ class ModelOperatorData(TypedDict):
 
 
 class MatchedEntryData(TypedDict):
-    """The entry of derivatives.yaml that an operator has its derivative from, for one dispatch key."""
+    """The entry of derivatives.yaml that gives the derivative of an operator, for one dispatch key."""
 
     dispatch: str
     source_op: str
@@ -1240,7 +1238,7 @@ class FormulaParts(TypedDict, total=False):
 
 
 class FormulaData(FormulaParts):
-    """One derivative formula: the inputs it is for, the formula's own line, and the functions it calls."""
+    """A derivative formula: the inputs it is for, its line, and the functions that it calls."""
 
     inputs: str
     line: int
@@ -1266,11 +1264,11 @@ class TorchgenModelParts(TypedDict, total=False):
 
 
 class TorchgenModelData(TorchgenModelParts):
-    """All of it; empty where there is none (a source build)."""
+    """The whole model; empty if there is none (a source build)."""
 
 
 class NoSamplesData(TypedDict):
-    """PyTorch's samples of operators cannot be imported: the module that is missing."""
+    """PyTorch's operator samples cannot be imported, with the missing module."""
 
     type: Literal["no-samples"]
     module: str | None
@@ -1278,7 +1276,7 @@ class NoSamplesData(TypedDict):
 
 
 class SampleInsideData(TypedDict):
-    """Which sample is put into something, and into what."""
+    """A sample that is put into another construct, and the construct."""
 
     way: str
     sample: int
@@ -1286,7 +1284,7 @@ class SampleInsideData(TypedDict):
 
 
 class SurveyAskedData(TypedDict):
-    """What a survey's probe is asked for: an operator's smallest sample alone, or one that is put into something."""
+    """The request to the probe of a survey: an operator's smallest sample, or a sample inside another construct."""
 
     op: str
     inside: SampleInsideData | None
@@ -1300,7 +1298,7 @@ class SurveyOperatorsData(TypedDict):
 
 
 class SurveyDoneData(TypedDict):
-    """All is said of an operator's sample."""
+    """The last message about an operator's sample."""
 
     type: Literal["done"]
     op: str
@@ -1314,7 +1312,7 @@ class SampleToldParts(TypedDict, total=False):
 
 
 class SampleToldData(SampleToldParts):
-    """A sample was evaluated untraced: what it is, and what it gave."""
+    """A sample was evaluated without a trace: its description and its result."""
 
     type: Literal["plain"]
     sample: int
@@ -1325,7 +1323,7 @@ class SampleToldData(SampleToldParts):
 
 
 class NoSampleData(TypedDict):
-    """An operator has no sample that can be evaluated: why."""
+    """An operator has no sample that can be evaluated, with the reason."""
 
     type: Literal["no-sample"]
     told: Said

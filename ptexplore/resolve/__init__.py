@@ -1,1 +1,1 @@
-"""Conclude from observations and store: pure passes to claims with evidence; precision is decided in one place."""
+"""Conclusions from observations: pure passes that make claims with evidence. One module decides precision."""

@@ -1,7 +1,7 @@
-"""Join forward and backward: the node a forward call recorded, and each node run with its formula and line.
+"""Connects forward and backward: the node that a forward call recorded, and each node that ran, with its formula.
 
-Source of the link: at::sequence_number (aten/src/ATen/SequenceNumber.h): the profiler's forward event and the
-node that the call made carry the same number.
+The connection is at::sequence_number (aten/src/ATen/SequenceNumber.h): the profiler's forward event and the node that
+the call made have the same number.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from ptexplore.resolve.dispatch.schema import arguments
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
-# What stands in the place of a formula that nobody wrote: it raises, so whatever else ran in its node ran before it.
+# The placeholders for formulas that are not implemented. They raise, so everything else in their node ran before.
 RAISES = ("not_implemented", "not_implemented_list")
-THREADS_APART = 1 << 40  # between the sequence numbers of two threads (probe/events.py)
+THREADS_APART = 1 << 40  # distance between the sequence numbers of two threads (probe/events.py)
 EVALUATE = "torch::autograd::Engine::evaluate_function"
-NO_EDGE = ("non_differentiable",)  # in place of a formula: the input has no edge
+NO_EDGE = ("non_differentiable",)  # instead of a formula: the input has no edge
 
 
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add recorded nodes under the autograd kernels of calls; give nodes that ran source, formula and forward call."""
     forward = _recording_calls(claims)
-    # What is asked of the graph tells no thread: a number that another thread counted too is nobody's then.
+    # The graph does not name a thread. If two threads used the same number, the number identifies no call.
     unclear = {number % THREADS_APART for number in forward if number >= THREADS_APART}
     told = records(context.session.observations, "kept", KeptForBackward)
     kept = {k.sequence: k.bytes for k in told if k.sequence not in unclear}
-    # A call that records nothing leaves the number to the next one: the last that has it is the one that recorded.
+    # A call that records nothing does not use up its number. So of several calls with one number, the last recorded.
     saved = {calls[-1].identity: kept[number] for number, calls in forward.items() if number in kept}
     nodes = records(context.session.observations, "graph", GraphNode)
     graph = {node.sequence: node for node in nodes if node.sequence not in unclear}
@@ -66,14 +66,14 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     return rewrite(claims, change)
 
 
-OperatorCallKey = tuple[str | None, tuple[int, ...]]  # of a call the operator and the evidence
+OperatorCallKey = tuple[str | None, tuple[int, ...]]  # a call's operator and evidence
 
 
 def _recording_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
-    """Operator calls by sequence number, which they have where gradients are recorded.
+    """Returns operator calls by sequence number. Calls have one if gradients are recorded.
 
-    The outer calls of a composite share the number of the call that recorded. A torch.autograd.Function is a range,
-    with the number of its node (THPFunction_apply of torch/csrc/autograd/python_function.cpp).
+    The outer calls of a composite have the same number as the inner call that recorded. A torch.autograd.Function is a
+    range, with the number of its node (THPFunction_apply of torch/csrc/autograd/python_function.cpp).
     """
     calls: dict[int, list[Claim]] = {}
     for top in claims:
@@ -87,7 +87,7 @@ def _recording_calls(claims: tuple[Claim, ...]) -> dict[int, list[Claim]]:
 def _recorded(
     context: Context, forward: Mapping[int, list[Claim]], graph: Mapping[int | None, GraphNode]
 ) -> dict[OperatorCallKey, tuple[GraphNode, Derivative]]:
-    """For each operator call the graph's node and its derivative, if the operator makes such a node."""
+    """For each operator call: the graph's node and its derivative, if the operator makes this kind of node."""
     recorded: dict[OperatorCallKey, tuple[GraphNode, Derivative]] = {}
     for number, node in graph.items():
         made = _maker(context, forward, number if number is not None else -1, node.name)
@@ -99,10 +99,10 @@ def _recorded(
 def _maker(
     context: Context, forward: Mapping[int, list[Claim]], number: int, node: str
 ) -> tuple[Claim, Derivative] | None:
-    """The forward call that made a node, by the number of both, and its derivative.
+    """Returns the forward call that made a node, and its derivative. Call and node have the same number.
 
-    A call that records nothing leaves the number to the next one, and so does what a composite calls before: the node
-    is of the last that makes such nodes.
+    A call that records nothing does not use up its number, nor does a call inside a composite. So several calls may
+    have the number, and the node belongs to the last one that makes this kind of node.
     """
     for call in reversed(forward.get(number, [])):
         derivative = context.store.derivative(call.hop.op) if call.hop.op else None
@@ -161,10 +161,10 @@ def _backward_node(
 
 
 def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
-    """What the engine did with a node of which it called no apply; `failed`: an exception left it there.
+    """Returns the claim for a node whose apply the engine did not call; `failed`: an exception left the engine there.
 
-    It hands on the gradient that the node would be given: for that alone a node is reached that is not needed
-    (Engine::evaluate_function of torch/csrc/autograd/engine.cpp; the profiler's range is opened before it asks).
+    The engine reaches such a node only to pass on the node's incoming gradient (Engine::evaluate_function of
+    torch/csrc/autograd/engine.cpp; the profiler's range begins before the engine checks whether the node is needed).
     """
     node = claim.hop.name
     cut = any(seen.kind == "cut" and seen.recorder in (OPS, FRAMES) for seen in context.session.observations)
@@ -176,15 +176,14 @@ def _reached(context: Context, claim: Claim, *, failed: bool) -> Claim:
 
 
 def _engines_left(context: Context) -> frozenset[int]:
-    """The numbers of the events of the engine at which an exception left it: the last of its builtin's.
+    """Returns the numbers of the engine events that an exception left: the last one in each builtin that raised.
 
-    Known of a builtin that Python called, and where none is around not at all. None was left there if a tensor was not
-    in the graph: the engine had ended when that was found (THPEngine_run_backward of
-    torch/csrc/autograd/python_engine.cpp).
+    Only known inside a builtin that Python called. If the error is about a tensor outside of the graph, no engine event
+    was left: the engine had ended before this check (THPEngine_run_backward of torch/csrc/autograd/python_engine.cpp).
     """
     if any(raised.unused for raised in records(context.session.observations, "raised", RaisedError)):
         return frozenset()
-    callers: dict[int, Event | None] = {}  # by event, the innermost builtin around it
+    callers: dict[int, Event | None] = {}  # by event: the innermost builtin around it
     last: dict[int, int] = {}
     for event in context.base:
         around = callers.get(event.parent) if event.parent is not None else None
@@ -203,7 +202,10 @@ def _other_node(context: Context, name: str) -> SourceRef:
 def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
 ) -> tuple[list[Derivative], tuple[Reason, ...]]:
-    """The derivatives.yaml entry of the forward call that made this node; else every entry that makes such a node."""
+    """Returns the derivatives.yaml entry of the forward call that made this node.
+
+    If this call is not known, returns all entries that make this kind of node.
+    """
     made = _maker(context, forward, -1 if claim.event.sequence is None else claim.event.sequence, claim.hop.name)
     if made is not None:
         return [made[1]], (MadeByCall(made[0].hop.op or ""),)
@@ -212,7 +214,7 @@ def _derivatives(
 
 
 def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
-    """A derivative as a hop refers to it: the entry, each formula with its own line, what it calls."""
+    """Returns the reference to a derivative in a hop: the entry, and each formula with its line and its calls."""
     operator = context.store.operator(derivative.source_op)
     schema = operator.schema if operator else ""
     return DerivativeRef(
@@ -227,7 +229,7 @@ def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
 
 
 def _of_node(context: Context, derivative: Derivative, node: GraphNode) -> DerivativeRef:
-    """The derivative of a node of the graph: of each formula is told whether its input needs a gradient."""
+    """Returns the derivative of a graph node. Each formula says whether its input needs a gradient."""
     entry = _entry(context, derivative)
     needed = _needed(context, derivative, entry, node)
     if needed is None:
@@ -240,20 +242,20 @@ def _of_node(context: Context, derivative: Derivative, node: GraphNode) -> Deriv
 
 
 def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
-    """Which way a formula differentiates: "backward" for inputs; "forward" where it is named after an output.
+    """Returns the direction of a formula: "backward" if it is for inputs, "forward" if it is named after an output.
 
-    `schema` is that of the entry's own operator. Source: the head comment of tools/autograd/derivatives.yaml.
+    `schema` is the schema of the entry's operator. Source: the head comment of tools/autograd/derivatives.yaml.
     """
     names = {a.name for a in arguments(schema)}
     return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
 
 
 def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node: GraphNode) -> frozenset[str] | None:
-    """The inputs over whose edges a node hands a gradient on; None where the edges cannot be told apart.
+    """Returns the inputs that a node passes a gradient to; None if its edges cannot be matched to inputs.
 
-    A node has an edge for each tensor that has a formula, in the schema's order. A tensor that needs no gradient has
-    an empty one, and its formula is passed over (set_next_edges of tools/autograd/gen_variable_type.py,
-    task_should_compute_output of torch/csrc/autograd/function.h). A list has as many edges as it has tensors.
+    A node has one edge for each tensor with a formula, in the order of the schema. A tensor that needs no gradient has
+    an empty edge, and its formula is skipped (set_next_edges of tools/autograd/gen_variable_type.py,
+    task_should_compute_output of torch/csrc/autograd/function.h). A list of tensors has one edge for each tensor.
     """
     operator = context.store.operator(derivative.source_op)
     if operator is None:
@@ -267,10 +269,10 @@ def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node
 
 
 def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:
-    """The hand-written backward functions that the formulas name, in the order in which the generated code calls them.
+    """Returns the hand-written backward functions in the formulas, in the order in which the generated code calls them.
 
-    Each runs only if its input needs a gradient. The code goes by the names of the inputs, as the entry writes them
-    (create_differentiability_info of tools/autograd/load_derivatives.py).
+    Each function runs only if its input needs a gradient. The generated code sorts the formulas by the names of the
+    inputs, as the entry writes them (create_differentiability_info of tools/autograd/load_derivatives.py).
     """
     claims = []
     run = [f for f in entry.formulas if f.mode == "backward" and f.needed is not False]
@@ -280,7 +282,7 @@ def _formulas(context: Context, node: Claim, derivative: Derivative, entry: Deri
         symbol = f"{FORMULA_SCOPE}::{name}"
         declared = context.lookup.declaration(symbol)
         if declared is None:
-            continue  # a method or an operator, which the profiler's own events show
+            continue  # a method or an operator: the profiler's events show these
         hop = Hop(
             id=0,
             kind="impl",

@@ -1,6 +1,6 @@
-"""What torch's usual errors come of: a code each, which `view/words/causes.py` puts in words.
+"""The causes of torch's common errors, as codes. `view/words/causes.py` has the words.
 
-What recognises a message stands in `facts/messages.py`.
+`facts/messages.py` has the patterns that recognise a message.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ptexplore.model.trace import Cause
 
 
 def cause_of_unused(seen: UnusedInput) -> Cause:
-    """Why a tensor is not in the graph of the outputs, by what it is."""
+    """Returns why a tensor is not in the graph of the outputs."""
     given: dict[str, str | tuple[str, ...]] = {
         "tensor": seen.tensor, "input": f"{seen.index} of {seen.count}" if seen.count > 1 else "", "node": seen.node,
         "leaves": seen.leaves, "further": str(seen.further or ""),
@@ -20,12 +20,15 @@ def cause_of_unused(seen: UnusedInput) -> Cause:
 
 
 def cause_of_getter(seen: FailedGetter) -> Cause:
-    """Why an attribute that a class has was not found."""
+    """Returns why an attribute that the class has was not found."""
     given = {"owner": seen.owner, "name": seen.name, "function": seen.function}
     return Cause(code="getter-raised", arguments=given)
 
 
 def cause_of(message: str, exception: str = "") -> Cause | None:
-    """The cause that an error's class and message tell; None for what no rule knows. A traceback holds both."""
+    """Returns the cause of an error from its class and message, or None if no rule matches.
+
+    `message` may also be a whole traceback, which contains the class.
+    """
     text = f"{exception}: {message}"
     return next((Cause(code=rule.cause) for rule in MESSAGES if rule.pattern.search(text)), None)

@@ -1,4 +1,4 @@
-"""A claim: a hop being concluded, with the event it comes from; passes turn claims into better claims."""
+"""Claims: hops under construction, with the events that they come from. Passes turn claims into better claims."""
 
 from __future__ import annotations
 
@@ -44,48 +44,48 @@ _IDENTITIES = count(1)
 
 @dataclass(frozen=True)
 class Claim:
-    """A hop without its children, the event that was observed of it, and your own call that led to it.
+    """A hop without its children, the event that it comes from, and your call that led to it.
 
-    `identity` is a number that no other claim has. It stays when a pass makes a better claim of this one (`replace`):
-    so a claim can be named before it is finished.
+    `identity` is a number that no other claim has. It stays the same when a pass replaces the claim by a better one
+    (`replace`), so a claim can be referred to before it is finished.
     """
 
     hop: Hop
     event: Event = UNSEEN
     call: UserCall | None = None
     children: tuple[Claim, ...] = ()
-    by_callback: bool = False  # a Python function called it that C++ called, and that no row shows
+    by_callback: bool = False  # its caller is a Python function that C++ called, and that has no row
     identity: int = field(default_factory=_IDENTITIES.__next__, compare=False, repr=False)
 
     def but(self, hop: Hop, *why: Reason) -> Claim:
-        """The same claim with a changed hop, and with reasons added."""
+        """Returns the claim with another hop and with additional reasons."""
         return replace(self, hop=replace(hop, why=hop.why + why))
 
     def walk(self) -> Iterator[Claim]:
-        """Yield the claim and all below it, parent first."""
+        """Yields the claim and all claims inside it, outermost first."""
         return walk((self,))
 
 
-# Modules of torch that make a torch.Generator (those whose text calls it, in 2.13.0), and the import of any other one.
+# The torch modules that make a torch.Generator (in 2.13.0: those whose text calls it).
 MAKES_GENERATORS = (
     "/torch/utils/data/", "/torch/distributed/", "/torch/quasirandom.py", "/torch/_lobpcg.py",
     "/torch/autograd/gradcheck.py", "/torch/_dynamo/debug_utils.py",
 )  # fmt: skip
-# Operators that give a tensor names, with the number of inputs from which on they do: aten::empty.names, by which
-# every factory makes one, has an input more than the other aten::empty that takes sizes (native_functions.yaml).
+# Operators that name the dimensions of a tensor, with the smallest number of inputs for which they do. Every factory
+# uses aten::empty.names, which has one input more than the other aten::empty with sizes (native_functions.yaml).
 NAMING = {
     "aten::empty": 7, "aten::rename": 0, "aten::rename_": 0, "aten::refine_names": 0, "aten::align_to": 0,
     "aten::align_as": 0, "aten::align_tensors": 0,
 }  # fmt: skip
 _LAYOUT = "sparse|mkldnn|jagged|nested"
-_OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")
+_OTHER_MODULE = re.compile(r"\b(?:import|from)\s+(?!torch\b)\w")  # any other import, which may make one
 
 
 @dataclass(frozen=True)
 class Context:
-    """What every pass may look at. A pass tells (`tell`) what you must know beside the hops.
+    """Everything that a pass may read. With `tell`, a pass adds a finding.
 
-    Answers that many thousand hops need are read once.
+    Answers that thousands of hops need are computed once.
     """
 
     session: Session
@@ -94,43 +94,43 @@ class Context:
     keys: KeySets
     lookup: Lookup
     stubs: Stubs
-    findings: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the claim it is about
-    changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # tables the traced code changed
+    findings: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the identity of its claim
+    changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # dispatch tables changed by the traced code
 
     def tell(self, kind: str, told: Reason, about: Claim | None = None) -> None:
-        """Add a finding, which may be about a claim: its hop has a number when all passes are over."""
+        """Add a finding, optionally about a claim. The claim's hop gets its number after all passes."""
         self.findings.append((Finding(kind, told), about.identity if about is not None else None))
 
     def as_in_table(self, entry: TableEntry) -> str:
-        """What the dispatch table says of an entry, without the folder of this machine that torch is installed in."""
+        """Returns the text of a dispatch table entry without the folder of this machine that contains torch."""
         folder = os.path.dirname(self.session.torch.torch_dir.rstrip("/"))
         text = entry.raw.strip()
         return text.replace(f"{folder}/", "") if folder else text
 
     @remembered
     def events(self, recorder: str) -> tuple[Event, ...]:
-        """The events of one recorder's tree, in the order in which they were made."""
+        """Returns the events in the tree of one recorder, in the order in which they were made."""
         seen = (observation for observation in self.session.observations if observation.recorder == recorder)
         return tuple(records(seen, "event", Event))
 
     @property
     def base(self) -> tuple[Event, ...]:
-        """The events that the tree of claims is made from: of the frames pass where there is one, else of ops."""
+        """The events from which the tree of claims is built: the frames pass if there is one, else the ops pass."""
         return self.events("frames") or self.events("ops")
 
     @cached_property
     def python_functions(self) -> frozenset[tuple[str | None, int | None]]:
-        """The functions of Python that were recorded: torch's and yours, each by its file and its first line."""
+        """The recorded Python functions, torch's and yours, each as file and first line."""
         return frozenset((event.file, event.line) for event in self.base if event.type == "frame")
 
     @cached_property
     def frames_end(self) -> int | None:
-        """The number of the event of the base behind which no Python frames are told; None where all are."""
+        """The number of the event after which Python frames were not recorded; None if all were recorded."""
         return next((event.event for event in self.base if event.type == "cut"), None)
 
     @cached_property
     def dispatched(self) -> list[Event] | None:
-        """The operators of the dispatch pass, in order; None if it ran other operators than the base."""
+        """The operators of the dispatch pass, in order; None if they differ from the operators of the base."""
         dispatched = operators(self.events("dispatch"))
         same = [event.name for event in dispatched] == [event.name for event in operators(self.base)]
         return dispatched if same else None
@@ -142,13 +142,13 @@ class Context:
 
     @cached_property
     def recorded(self) -> frozenset[int]:
-        """The sequence numbers of the calls that recorded a node of the result's graph."""
+        """The sequence numbers of the calls that recorded a node in the graph of the result."""
         graph = records(self.session.observations, "graph", GraphNode)
         return frozenset(node.sequence for node in graph if node.sequence is not None)
 
     @cached_property
     def forward_mode(self) -> bool:
-        """Whether a tensor of the trace may carry a forward gradient: none does outside of forward_ad.dual_level."""
+        """Whether a tensor may have a forward gradient, which is only possible inside forward_ad.dual_level."""
         program = self.session.program
         began = program.forward_level if program is not None else None
         return any(level is not None for level in (began, *(call.forward_level for call in self.calls))) or any(
@@ -157,9 +157,10 @@ class Context:
 
     @cached_property
     def may_give_generators(self) -> bool:
-        """Whether Python may have given an operator a torch.Generator, of which the profiler tells nothing.
+        """Whether Python may have passed a torch.Generator to an operator. The profiler does not record this.
 
-        Torch's own Python gives none that it was not given, but for a few modules; what others do is not seen here.
+        torch's own Python code creates a generator only in a few modules. The code of other packages is not visible
+        here.
         """
         texts = self._texts
         if self.session.program is not None or any("enerator" in text or _OTHER_MODULE.search(text) for text in texts):
@@ -168,16 +169,16 @@ class Context:
 
     @property
     def _texts(self) -> tuple[str, ...]:
-        """Everything that was typed: the expression, and what it was asked to be run with."""
+        """All the code that you typed: the expression, setup, contexts and variables."""
         options = self.session.options
         return (self.session.expression, *options.setup, *options.contexts, *(text for _, text in options.variables))
 
     @cached_property
     def may_have_names(self) -> bool:
-        """Whether a tensor may have names for its dimensions: one that was read has, or something may have made one.
+        """Whether a tensor may have named dimensions.
 
-        An operator that makes one was recorded, or what was typed speaks of names: a tensor gets them without an
-        operator too (`tensor.names = …`, `torch.tensor(…, names=…)`).
+        True if a tensor with names was read, if an operator that gives names was recorded, or if the typed code
+        contains "names": some ways need no operator (`tensor.names = …`, `torch.tensor(…, names=…)`).
         """
         bit, program = self.keys.functionality("Named"), self.session.program
         if not bit:
@@ -192,9 +193,10 @@ class Context:
 
     @cached_property
     def may_be_left(self) -> Event | None:
-        """The operator call of the base that an error may have left before it called anything; None without an error.
+        """The last operator call of the base if the run raised, else None. It may have failed before calling anything.
 
-        What such a call was given need not fit it: names of dimensions that no tensor has are refused so.
+        The arguments of this call may be invalid: for example, dimension names that no tensor has are refused in this
+        way.
         """
         if not records(self.session.observations, "raised", RaisedError):
             return None
@@ -202,21 +204,21 @@ class Context:
 
     @cached_property
     def held(self) -> tuple[HeldTensors, ...]:
-        """What was read of the tensors that were there before the expression."""
+        """The tensors that existed before the expression, as far as they were read."""
         return tuple(records(self.session.observations, "held", HeldTensors))
 
     @remembered
     def given(self, op: str) -> tuple[GivenKernel, ...]:
-        """The functions of Python that torch.library.custom_op was given for an operator."""
+        """Returns the Python functions that torch.library.custom_op was given for an operator."""
         tables = records(self.session.observations, "table", ChangedTable) if op in self.changed else []
         return next((table.kernels for table in tables if table.op == op), ())
 
     def effective(self, op: str, key: str) -> TableEntry | None:
-        """The table's entry for a key. The traced process's own table counts where it differs from the catalogue's."""
+        """Returns the table's entry for a key. A table that the traced process changed replaces the catalogue's."""
         return self._table(op).get(key)
 
     def table(self, op: str) -> list[TableEntry]:
-        """An operator's dispatch table in the traced process."""
+        """Returns an operator's dispatch table in the traced process."""
         return self.changed[op] if op in self.changed else self.store.table(op)
 
     @remembered
@@ -225,7 +227,7 @@ class Context:
 
     @cached_property
     def devices(self) -> frozenset[str]:
-        """The device types of all recorded tensors, and of those that the names and the result are told to be."""
+        """The device types of all recorded tensors, of the bound names, and of the result."""
         told = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
         named = {device for device in BACKENDS if re.search(rf"\b{device}\b", told)}
         return frozenset(tensor.device.split(":")[0] for tensor in self._tensors) | named
@@ -237,15 +239,15 @@ class Context:
 
     @cached_property
     def layouts(self) -> frozenset[str]:
-        """The layouts of all recorded tensors: "strided"."""
+        """The layouts of all recorded tensors, for example "strided"."""
         return frozenset(tensor.layout.removeprefix("torch.") for tensor in self._tensors)
 
     @cached_property
     def may_make_elsewhere(self) -> bool:
-        """Whether a tensor may be made that is not a strided one of the CPU.
+        """Whether some tensor may not be a strided CPU tensor.
 
-        A tensor that was seen is such a one, or what was typed speaks of another device or layout: what is made and
-        thrown away is given to no operator that would tell of it.
+        True if a recorded tensor is not, or if the typed code names another device or layout: a tensor that is created
+        and dropped again is an input of no operator, so no record shows it.
         """
         if self.devices - {"cpu"} or self.layouts - {"strided"} or self.are_quantized:
             return True
@@ -254,7 +256,7 @@ class Context:
 
     @cached_property
     def _tensors(self) -> list[RecordedTensor]:
-        """Every tensor that an operator was given, as it was recorded."""
+        """All tensor inputs of operators, as they were recorded."""
         given = [value for event in (*self.events("ops"), *self.events("frames")) for value in event.inputs]
         values = [item for value in given for item in (value if isinstance(value, tuple) else (value,))]
         return [value for value in values if isinstance(value, RecordedTensor)]
@@ -269,10 +271,10 @@ def rewrite(claims: tuple[Claim, ...], change: Callable[[Claim], Claim]) -> tupl
 
 
 def replaced(claims: tuple[Claim, ...], instead: Callable[[Claim], tuple[Claim, ...] | None]) -> tuple[Claim, ...]:
-    """The claims, with others in the places of those that `instead` has some for; None: the claim stays.
+    """Returns the claims; where `instead` returns claims, these replace the claim. None keeps the claim.
 
-    It is asked from the outermost on, and not about what is inside a claim that goes. A claim in which nothing changed
-    is the same object as before.
+    `instead` is asked for outer claims first, and not for claims inside a replaced one. A claim without any change
+    inside is returned as the same object.
     """
 
     def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
@@ -287,14 +289,15 @@ def replaced(claims: tuple[Claim, ...], instead: Callable[[Claim], tuple[Claim, 
 
 
 def number(claims: tuple[Claim, ...], numbered: Mapping[int, int]) -> tuple[Hop, ...]:
-    """The finished hops, with their numbers (`numbers`) as ids."""
+    """Returns the finished hops, with their numbers (from `numbers`) as ids."""
     return folded(claims, lambda claim, inside: replace(claim.hop, id=numbered[claim.identity], children=inside))
 
 
 def numbers(claims: tuple[Claim, ...]) -> dict[int, int]:
-    """The number of each hop, by the claim's identity: from 1 in reading order, conclusions first, then mere frames.
+    """Returns the number of each hop by the claim's identity, from 1 in reading order.
 
-    A number means the same hop in the next run: Python's own calls differ from run to run, and come last.
+    Hops of native frames come after all other hops, and code inside libraries without source comes last. So a number
+    means the same hop in the next run, although Python's own calls differ from run to run.
     """
     ranked: tuple[list[Claim], ...] = ([], [], [])
     for claim in walk(claims):

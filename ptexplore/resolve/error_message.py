@@ -1,4 +1,4 @@
-"""What the text of an error tells by itself: a missing kernel, a tensor written to after it was saved, who threw.
+"""What the text of an error says without a trace: a missing kernel, a modified saved tensor, the place of the throw.
 
 Source of the messages: OperatorEntry::reportError (aten/src/ATen/core/dispatch/OperatorEntry.cpp),
 SavedVariable::unpack (torch/csrc/autograd/saved_variable.cpp), c10::Error::compute_what (c10/util/Exception.cpp).
@@ -28,15 +28,15 @@ from ptexplore.source.canonical import recorded_path
 from ptexplore.source.tree import SourceTree
 
 NO_KERNEL = re.compile(r"Could not run '(\w+::[\w.]+)' with arguments from the '(\w+)' backend")
-# Statements that throw: torch's macros of c10/util/Exception.h and torch/csrc/Exceptions.h, and C++'s own word.
-# AT_DISPATCH_ is of ATen/Dispatch.h: it throws for a dtype that it does not list.
+# Statements that throw: torch's macros in c10/util/Exception.h and torch/csrc/Exceptions.h, and the keyword of C++.
+# AT_DISPATCH_ in ATen/Dispatch.h throws for a dtype that it does not list.
 _THROWS = re.compile(
     r"\bthrow\b|\b(?:TORCH|AT|C10D?|CAFFE|THP\w*)_\w*(?:CHECK|ASSERT|ERROR|ENFORCE|THROW)\w*|\bERROR\b|\b_?AT_DISPATCH_\w+"
 )
-_CHECK = re.compile(r"\b((?:TORCH|AT|C10|CAFFE)_\w*(?:CHECK|ASSERT|ENFORCE)\w*)\s*\(")  # whose condition comes first
+_CHECK = re.compile(r"\b((?:TORCH|AT|C10|CAFFE)_\w*(?:CHECK|ASSERT|ENFORCE)\w*)\s*\(")  # the first argument is checked
 _MACRO = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]*(?=\s*\()")
-STATEMENT = 30  # lines above a record's line in which its statement may begin
-# What turns a tensor of a layout into one that most operators have kernels for; by the key less its backend.
+STATEMENT = 30  # a statement may begin this many lines above the line in a record
+# By key without its backend: how to convert such a tensor into one for which most operators have kernels.
 CONVERSIONS = {
     "Sparse": "to_dense()",
     "SparseCsr": "to_dense()",
@@ -49,10 +49,10 @@ _MODIFIED = re.compile(
     r"is at version ([0-9]{1,9}); expected version ([0-9]{1,9})"
 )
 _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_CONVERSION = re.compile(r"%[-+ #0-9.*hlzjt]*[A-Za-z]|\{\}|\\.")  # printf's, fmt's, and what is written escaped
-WORDS = 12  # characters that are hardly a message's by chance
+_CONVERSION = re.compile(r"%[-+ #0-9.*hlzjt]*[A-Za-z]|\{\}|\\.")  # conversions of printf and fmt, and escapes
+WORDS = 12  # characters: a text of this length is hardly in a message by chance
 _CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\Z")
-# What `read_message` looks for, in words.
+# What `read_message` looks for. The program prints these texts.
 LOOKED_FOR = (
     "torch's words for a missing kernel",
     "for a saved tensor that was written to",
@@ -61,42 +61,43 @@ LOOKED_FOR = (
     "a traceback of Python",
     "the words of the usual errors that are known",
 )
-NAMED = 4  # operators, or lines of C++, that are told of one text
-_SHOWN = 160  # characters of a line
-_REGISTERED = "registered at "  # of the kernels that OperatorEntry.cpp lists
+NAMED = 4  # limit on operators, and on C++ lines, per text
+_SHOWN = 160  # limit on the characters of a line
+_REGISTERED = "registered at "  # precedes the kernels that OperatorEntry.cpp lists
 _OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
 _CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
 PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
 
-# An error in another one's text: of a worker (ExceptionWrapper of torch/_utils.py), of TorchScript's interpreter
-# (handleError of jit/runtime/interpreter.cpp), of its compiler (ErrorReport), of Dynamo (torch/_dynamo/exc.py).
-# A text may be of any length and made to cost: no rule is tried to the text's end from more than one place.
+# An error inside the text of another error: from a worker (ExceptionWrapper in torch/_utils.py), from TorchScript's
+# interpreter (handleError in jit/runtime/interpreter.cpp), from its compiler (ErrorReport), and from Dynamo
+# (torch/_dynamo/exc.py). A text may have any length, and may be crafted to make matching slow. So no pattern is tried
+# to the end of the text from more than one position.
 _HANDED = re.compile(
     r"Caught (\w{1,300}) in (.{1,300}?)\.\nOriginal Traceback \(most recent call last\):\n(.*)", re.DOTALL
 )
 _BEFORE_INTERPRETED = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript"
 _INTERPRETED = re.compile(r"[^\n]+\n(Traceback of TorchScript.*\n)(\w+): (.*)", re.DOTALL)
-_HERE = "<--- HERE"  # ends what _COMPILED begins
+_HERE = "<--- HERE"  # the end of a text that _COMPILED matches
 _COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n)", re.DOTALL)
 _TRACED = re.compile(r"(.*?)(?<!\n)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
 _LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:,? in (.+))?$', re.MULTILINE)
-INNERMOST_FIRST = "(most recent call first):\n"  # what faulthandler writes before its frames (Python/traceback.c)
+INNERMOST_FIRST = "(most recent call first):\n"  # faulthandler writes this before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
 
 @dataclass(frozen=True, slots=True)
 class CppLine:
-    """A line of C++ that a text names."""
+    """A C++ line that a text names."""
 
-    source: SourceRef  # where it is
-    text: str = ""  # the line in the tree of `source`; empty if no tree has the line
+    source: SourceRef  # the place of the line
+    text: str = ""  # the line in the tree of `source`; empty if no tree has it
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorMessage:
-    """An error's text, and what it tells. `is_known`: this torch has the operator that it names."""
+    """The text of an error, and what it says. `is_known`: this torch has the operator in the text."""
 
     text: str
     missing: MissingKernel | None = None
@@ -104,16 +105,16 @@ class ErrorMessage:
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
-    cause: Cause | None = None  # where the dispatcher's own reason does not say more
-    yours: LeftFunction | None = None  # the innermost function of a traceback that is none of a package's
-    is_cut: bool = False  # it ends within the words that name operator and dispatch key
-    operators: tuple[str, ...] = ()  # those of this torch that it names, beside that of a missing kernel
-    lines: tuple[CppLine, ...] = ()  # of C++, beside the one that threw and those that registered kernels
-    innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is torch's
+    cause: Cause | None = None  # if the dispatcher's own reason does not say more
+    yours: LeftFunction | None = None  # the innermost function of a traceback that does not belong to a package
+    is_cut: bool = False  # it ends inside the words with operator and dispatch key
+    operators: tuple[str, ...] = ()  # operators of this torch in the text, without that of a missing kernel
+    lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations
+    innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is in torch
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
-    """What a text says that holds an error's message: all of a traceback, or the message alone."""
+    """Returns what a text with an error message says: a whole traceback, or only the message."""
     named, raised = NO_KERNEL.search(text), _RAISED.search(text)
     return ErrorMessage(
         text,
@@ -132,21 +133,21 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
 
 
 def is_cut_off(text: str) -> bool:
-    """Whether a text ends within the words for a missing kernel; looked for at its end alone."""
+    """Whether a text ends inside the words for a missing kernel. Only the end of the text is searched."""
     return _CUT.search(text.rstrip()[-300:]) is not None
 
 
 def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:
-    """The operators that a text names, as C++ or Python writes them, which this torch has; each once."""
+    """Returns the operators of this torch that a text names, in the notation of C++ or Python, each once."""
     written = (f"{name[1]}::{name[2]}" for name in _OPERATOR.finditer(text))
     known = (name if lookup.store.operator(name) else name.removesuffix(".default") for name in written)
     return tuple(name for name in dict.fromkeys(known) if lookup.store.operator(name) is not None)[:NAMED]
 
 
 def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None) -> tuple[CppLine, ...]:
-    """The lines of C++ that a text names ("FILE:LINE"), each once, without the one of the words that say who threw.
+    """Returns the C++ lines that a text names ("FILE:LINE"), each once, without the line of the throw.
 
-    Those that registered the kernels of other keys, which the dispatcher lists, are no places of the error.
+    The dispatcher also lists the registrations of kernels for other keys. Those lines are left out.
     """
     named = (
         (place[1], int(place[2]))
@@ -159,7 +160,7 @@ def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] |
 
 
 def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
-    """A line that a text names, with what is there if a tree of this version has it."""
+    """Returns a line that a text names, with its source text if a tree of this version has the line."""
     source = thrown_at(lookup, version, file, line)
     tree = _holding(lookup, source.path) if source.path is not None else None
     text = tree.line(source.path, line) if tree is not None and source.path is not None else None
@@ -167,13 +168,13 @@ def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
 
 
 def _holding(lookup: Lookup, path: str) -> SourceTree | None:
-    """The tree whose text of a file is that of the running torch; None if none holds it."""
+    """Returns the tree whose text of a file is the text of the running torch, or None."""
     trees = [lookup.tree, *(source.tree for source in lookup.sources if source.related)]
     return next((tree for tree in trees if tree.exists(path)), None)
 
 
 def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
-    """The innermost function of a text's last traceback, with the line that the text gives, if its file is torch's."""
+    """Returns the innermost function of a text's last traceback, with its line, if its file is torch's."""
     frames = _frames_in(text)
     if not frames or not _is_torchs(lookup, frames[-1].file):
         return None
@@ -182,9 +183,9 @@ def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
 
 
 def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:
-    """The innermost function of a traceback whose file is no package's; of several tracebacks the last.
+    """Returns the innermost function whose file belongs to no package; with several tracebacks, the last one.
 
-    A torch that was built in its checkout is in no folder of packages: its files are those that torch has.
+    A torch that was built in its checkout is in no package folder: its files are recognised by the trees.
     """
     own = (left for left in _frames_in(text) if not PACKAGES.search(left.file))
     yours = [left for left in own if not _is_torchs(lookup, left.file)]
@@ -201,11 +202,11 @@ def _is_torchs(lookup: Lookup, file: str) -> bool:
 
 
 def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:
-    """The tensor with the calls that wrote to it, by the counts that were read before and after each call.
+    """Returns the tensor with the calls that wrote to it, from the version counts before and after each call.
 
-    A tensor and its views share their bytes and count together. Of the memories that were written to, those count whose
-    writes lead from the version that was saved to the one that it has now; if the tensor is a node's result, those of
-    which some tensor requires grad. Where there are several of them, nothing tells which of them it is.
+    A tensor and its views share their memory and their count. A memory is a candidate if its writes lead from the saved
+    version to the current version. If the tensor is the result of a node, some tensor on that memory must require grad.
+    With several candidates, the right one is not known.
     """
     seen = list(calls)
     by_memory: dict[int | None, list[tuple[UserCall, WrittenTensor]]] = {}
@@ -227,7 +228,7 @@ Write = tuple[UserCall, WrittenTensor]
 
 
 def _innermost(writes: Sequence[Write]) -> list[Write]:
-    """The writes of calls that hold no other call that wrote to the same memory."""
+    """Returns the writes of calls that contain no other call that wrote to the same memory."""
     spans = [(written.before, written.after) for _, written in writes]
     return [
         write
@@ -237,9 +238,9 @@ def _innermost(writes: Sequence[Write]) -> list[Write]:
 
 
 def _counted_apart(writes: Sequence[Write]) -> bool:
-    """Whether two calls, neither inside of the other, took a count over the same step.
+    """Whether two calls, neither inside the other, counted the same step of the version.
 
-    A tensor and its `.data` share their bytes and count apart.
+    This happens for a tensor and its `.data`, which share their memory but not their count.
     """
     inner = _innermost(writes)
     return any(
@@ -251,18 +252,18 @@ def _counted_apart(writes: Sequence[Write]) -> bool:
 
 
 def _lead(writes: Sequence[Write], modified: ModifiedTensor) -> bool:
-    """Whether writes lead, one after the other, from the version that was saved to the one that it has now."""
+    """Whether the writes lead, without a gap, from the saved version to the current version."""
     spans = sorted({(written.before, written.after) for _, written in writes})
     follow = all(before[1] == after[0] for before, after in pairwise(spans))
     return follow and bool(spans) and spans[0][0] <= modified.expected and spans[-1][1] >= modified.version
 
 
 def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
-    """The tensor that a message says was written to after a node had saved it; None for any other message."""
+    """Returns the tensor that a message says was modified after a node had saved it; None for other messages."""
     told = _MODIFIED.search(text)
     if told is None:
         return None
-    # A node's name may be told without its end: Exp, ExpBackward0.
+    # The message may have a node's name without its suffix: Exp, ExpBackward0.
     named = [told[3], f"{told[3]}Backward0"] if told[3] else []
     makers = tuple(dict.fromkeys(d.source_op for node in named for d in lookup.store.derivative_of_node(node)))
     output = int(told[2]) if told[2] else None
@@ -273,11 +274,11 @@ def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
 
 
 def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
-    """What a message tells of an error that was raised elsewhere, with the functions left there, outermost first."""
+    """Returns an error that was first raised elsewhere, from a message, with its Python functions, outermost first."""
     worker = _HANDED.search(text)
     at, end = text.find(_BEFORE_INTERPRETED), text.rfind(_HERE)
     interpreted = _INTERPRETED.match(text, at) if at >= 0 else None
-    # These begin with any words: searched for, they would be tried again from each character of a text without them.
+    # These patterns begin with any words. A search would try them again from each character of a text.
     compiled, traced = _COMPILED.match(text, 0, max(end, 0)), _TRACED.match(text)
     if worker is not None:
         raised = rf"^(?:[\w.]+\.)?{worker[1]}(?:: (.*))?\Z"
@@ -295,7 +296,7 @@ def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
 
 
 def _frames_in(text: str) -> tuple[LeftFrame, ...]:
-    """The functions that a traceback in a text names; TorchScript's compiler names none."""
+    """Returns the functions of the tracebacks in a text. TorchScript's compiler does not name functions."""
     stacks = text.split(INNERMOST_FIRST)
     traceback, faults = _LEFT.finditer(stacks[0]), (reversed([*_LEFT.finditer(stack)]) for stack in stacks[:0:-1])
     frames = (*traceback, *(frame for stack in faults for frame in stack))
@@ -306,8 +307,8 @@ def _frames_in(text: str) -> tuple[LeftFrame, ...]:
 
 
 def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
-    """The line of C++ that an error itself names, confirmed where a tree of this version has a throwing statement."""
-    installed = lookup.tree.in_installed_header(file, line)  # of an extension, whose compiler read it there
+    """Returns the C++ line that an error names; confirmed if a tree of this version has a throwing statement there."""
+    installed = lookup.tree.in_installed_header(file, line)  # from a compiled extension
     path, line = installed if installed is not None else (recorded_path(file), line)
     if path is None:
         return unknown(ErrorNamesFile(file), None, line)
@@ -325,10 +326,10 @@ def thrown_at(lookup: Lookup, version: str, file: str, line: int) -> SourceRef:
 
 
 def raised_by(lookup: Lookup, definition: SourceRef, by: str, message: str) -> SourceRef | None:
-    """The line in a function's text that raised a message by calling `by`; None if the text does not show it.
+    """Returns the line in a function's text that raised a message by calling `by`; None if the text does not show it.
 
-    A statement shows it that has constant words of the message; so does the only call, if it has no words of its own
-    and those of the message are in the function.
+    The call must contain constant words of the message. A single call without words also counts if the function
+    contains words of the message.
     """
     if definition.path is None or definition.line is None:
         return None
@@ -346,13 +347,13 @@ def raised_by(lookup: Lookup, definition: SourceRef, by: str, message: str) -> S
 
 
 def _constant_words(code: str) -> list[str]:
-    """What is said in C++ text's literals whatever is filled in, as far as it is long enough to tell texts apart."""
+    """Returns the constant parts of the string literals in C++ text that are long enough to identify a message."""
     literals = (literal[1] for literal in _LITERAL.finditer(code))
     return [part for literal in literals for part in _CONVERSION.split(literal) if len(part) >= WORDS]
 
 
 def condition_at(lookup: Lookup, thrown: SourceRef) -> str:
-    """The condition of the check at a line that is confirmed to throw; empty where it is not, or has none."""
+    """Returns the condition of the check at a line that is confirmed to throw; empty without one."""
     if thrown.precision != "registered" or thrown.path is None or thrown.line is None:
         return ""
     tree = _holding(lookup, thrown.path)
@@ -360,14 +361,14 @@ def condition_at(lookup: Lookup, thrown: SourceRef) -> str:
 
 
 def condition(lines: Sequence[str], line: int) -> str:
-    """The condition of the check whose statement holds a line (from 1); empty for one that only throws."""
+    """Returns the condition of the check whose statement contains a line (from 1); empty if it only throws."""
     begin = _statement(lines, line)
     if begin is None:
         return ""
     text = Text("", "\n".join(lines[begin - 1 : begin + STATEMENT]))
     check = _CHECK.search(text.bare)
     closing = text.brackets.closing(check.end() - 1) if check is not None else -1
-    if check is None or closing < 0 or text.line(check.start()) > 1:  # that of a further statement
+    if check is None or closing < 0 or text.line(check.start()) > 1:  # the check of a later statement
         return ""
     given = [text.raw[start:stop] for start, stop in text.brackets.arguments(check.end(), closing)]
     asked = given[1:2] if check[1].endswith("CHECK_WITH") else given[:1]
@@ -376,15 +377,15 @@ def condition(lines: Sequence[str], line: int) -> str:
 
 
 def throws(lines: Sequence[str], line: int) -> bool:
-    """Whether the statement that holds a line (from 1) is one that throws."""
+    """Whether the statement that contains a line (from 1) throws."""
     return _statement(lines, line) is not None
 
 
 def _statement(lines: Sequence[str], line: int) -> int | None:
-    """The line of the throwing word in the statement that holds a line; None where it does not throw.
+    """Returns the line of the throwing word in the statement that contains a line; None if it does not throw.
 
-    A compiler may give a macro's call the line of its first or of its last word. A macro throws that this file defines
-    so.
+    A compiler may give the call of a macro the line of the macro's first or last word. A macro that this file defines
+    throws if its definition does.
     """
     if not 0 < line <= len(lines):
         return None
@@ -398,7 +399,7 @@ def _statement(lines: Sequence[str], line: int) -> int | None:
 
 
 def _defines_throw(lines: Sequence[str], name: str) -> bool:
-    """Whether a file's own macro of this name throws by its text."""
+    """Whether the file defines a macro of this name whose text throws."""
     opening = re.compile(rf"\s*#\s*define\s+{name}\b")
     begin = next((number for number, text in enumerate(lines) if opening.match(text)), None)
     for text in lines[begin:] if begin is not None else ():
@@ -415,12 +416,15 @@ def _defines_throw(lines: Sequence[str], name: str) -> bool:
 def missing_kernel(
     lookup: Lookup, op: str, key: str, arguments: tuple[str, ...] = (), table: Sequence[TableEntry] | None = None
 ) -> MissingKernel:
-    """Why an operator has no kernel under a key, by its dispatch table: the traced process's, else the catalogue's."""
+    """Returns why an operator has no kernel for a key, from its dispatch table.
+
+    `table` is the table of the traced process. Without it, the catalogue's table is used.
+    """
     entries = lookup.store.table(op) if table is None else table
     kernels = tuple(name for entry in entries for name in entry.keys)
     named = [(name, entry.reason) for entry in entries for name in entry.keys]
     own = tuple(name for name, reason in named if reason == "kernel" and _is_backends(name))
-    # The dispatcher gives one to keys of backends alone (OperatorEntry.cpp), and to Undefined.
+    # The dispatcher gives a default kernel only to the keys of backends (OperatorEntry.cpp), and to Undefined.
     default = tuple(name for name, reason in named if reason == "default backend kernel" and name != "Undefined")
     backend = backend_of(key) or ""
     conversion = CONVERSIONS.get(key.removesuffix(backend)) if backend in kernels else None
@@ -431,19 +435,19 @@ def missing_kernel(
 
 
 def _as_example(op: str, registered: Sequence[str]) -> Sequence[str]:
-    """The operators that may show how one has a kernel: those of its own namespace, else torch's own, else any."""
+    """Returns operators that can serve as an example of a kernel: of the same namespace, else of aten, else all."""
     space = f"{op.partition('::')[0]}::"
     by_space = ([name for name in registered if name.startswith(start)] for start in (space, "aten::"))
     return next(filter(None, by_space), registered)
 
 
 def _record(lookup: Lookup, op: str, key: str) -> SourceRef | None:
-    """The record that registered an operator's kernel under a key."""
+    """Returns the place where an operator's kernel for a key is registered."""
     entry = next((entry for entry in lookup.store.table(op) if key in entry.keys), None)
     return lookup.entry(entry, key, registration_of(lookup.store, op, key, entry)) if entry is not None else None
 
 
 def _is_backends(key: str) -> bool:
-    """Whether a key is that of a backend's tensors of some layout: CPU, SparseCPU, QuantizedMeta."""
+    """Whether a key belongs to the tensors of a backend with some layout: CPU, SparseCPU, QuantizedMeta."""
     backend = backend_of(key)
     return backend is not None and key.removesuffix(backend) in ("", *CONVERSIONS)

@@ -1,8 +1,9 @@
-"""Say of a node that was freed before backward came to it again: what recorded it, what leads to it still, the mend.
+"""Explains a freed node that backward reached again: the call that recorded it, what still leads to it, and the fix.
 
-What is seen says which of five things a program did. A node of an earlier round that the new round leads to was kept as
-a state, or made once for all rounds, by whether the line that made it has run again since. Else the backward began at
-what was there before: a second loss of one forward, or the same loss again.
+The observations distinguish five situations. In three of them the new round leads to a node of an earlier round. If the
+line that made this part has run again since, the part was kept as state. If not, it was made once, and either each
+round or two losses use it. In the other two, backward began at tensors that existed before: a second loss of one
+forward, or the same loss again.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from ptexplore.resolve.python_places import EXPRESSION
 
 Placed = Callable[[PythonPlace | None], SourceRef]
 
-FREED = "freed"  # the code of the message, and how those of its causes begin
-READ = Cause(code=f"{FREED}-read")  # no backward came there again: Python asked a node for what it had saved
-# Of a node's attributes: torch/csrc/autograd/python_function.cpp, and python_functions_N.cpp, which is generated.
+FREED = "freed"  # the code of the message, and the prefix of the codes of its causes
+READ = Cause(code=f"{FREED}-read")  # no backward came here again: Python read what a node had saved
+# Getters of a node's attributes: torch/csrc/autograd/python_function.cpp, and the generated python_functions_N.cpp.
 GETTER = re.compile(r"\bTHP\w+_(?:getter|saved_tensors|saved_variables)\(")
-# Calls the backward of a torch.autograd.Function, which reads what its own node has saved.
+# This function calls the backward of a torch.autograd.Function, which reads the saved tensors of its own node.
 APPLY = ("torch/autograd/function.py", "apply")
 
 
 def freed_graph(seen: FreedNode, raised: RaisedError, placed: Placed) -> FreedGraph:
-    """What is known of the node that was freed, and which situation it is."""
+    """Returns the facts about the freed node, and the situation."""
     return FreedGraph(
         seen.node,
         _call(seen.recorded, seen.operator, placed),
@@ -44,9 +45,9 @@ def freed_graph(seen: FreedNode, raised: RaisedError, placed: Placed) -> FreedGr
 
 
 def is_read(raised: RaisedError, called: Sequence[CppFunction]) -> bool:
-    """Whether your Python read a node's saved tensors, and none that ran asked for its own.
+    """Whether your Python code read the saved tensors of a node, outside of that node's own backward.
 
-    `called` are the functions of C++ that Python called last and the error left, innermost first.
+    `called` are the C++ functions of Python's last call that the error left, innermost first.
     """
     is_getter = bool(called) and GETTER.search(called[-1].name) is not None
     is_own = any(frame.file.endswith(APPLY[0]) and frame.function == APPLY[1] for frame in raised.frames)
@@ -54,7 +55,7 @@ def is_read(raised: RaisedError, called: Sequence[CppFunction]) -> bool:
 
 
 def _situation(seen: FreedNode, raised: RaisedError) -> Situation:
-    """What the program did; "unclear" where what was seen does not tell."""
+    """Returns the situation, or "unclear" if the observations do not show it."""
     if not seen.uses:
         return ("same" if seen.same_start else "losses") if seen.older else "unclear"
     if seen.again is None:
@@ -64,13 +65,13 @@ def _situation(seen: FreedNode, raised: RaisedError) -> Situation:
     at = seen.freed if seen.freed is not None and seen.freed.exact else None
     if at is None:
         return "unclear"
-    # An expression is one line: that both backwards stand on it says nothing.
+    # An expression is one line, so it means nothing that both backwards are on this line.
     is_same = at.file != EXPRESSION and (at.file, at.line) in [(frame.file, frame.line) for frame in raised.frames]
     return "once" if is_same else "uses"
 
 
 def cause_of_freed(graph: FreedGraph) -> Cause:
-    """Why the graph led there, and what mends it; where it is unclear, the cases with their signs."""
+    """Returns the cause of the situation. If the situation is unclear, the cause has several cases."""
     if graph.situation == "unclear":
         return Cause(code=FREED)
     return Cause(code=f"{FREED}-{graph.situation}", arguments={"names": graph.names})

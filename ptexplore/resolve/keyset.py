@@ -1,8 +1,8 @@
-"""DispatchKeySet arithmetic on raw 64-bit sets, with the running torch's own bit layout.
+"""Arithmetic on DispatchKeySets as raw 64-bit integers, with the bit layout of the running torch.
 
-Source of the knowledge: c10/core/DispatchKeySet.h. The low bits are backend bits, the bits above them
-functionality bits; a per-backend functionality (Dense, AutogradFunctionality, …) makes one runtime key
-per backend bit. Nothing about the layout is fixed here: it is read off the raw value of every key.
+Source: c10/core/DispatchKeySet.h. The low bits are backend bits; the bits above them are functionality bits. A
+functionality that exists per backend (Dense, AutogradFunctionality, …) makes one runtime key per backend bit. No layout
+is fixed here: the code derives it from the raw value of every key.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ BACKENDS = {
 
 @dataclass(frozen=True)
 class KeySets:
-    """The key layout of one runtime. `keys` maps each runtime key's name to its raw bits and the set after it."""
+    """The key layout of one torch. `keys` has the raw bits of each runtime key, and the set of the keys after it."""
 
     keys: Mapping[str, DispatchKey]
-    backends: int  # how many low bits are backend bits
+    backends: int  # the number of backend bits, which are the lowest bits
     _single: dict[int, str] = field(init=False, default_factory=dict)
     _pairs: dict[tuple[int, int], str] = field(init=False, default_factory=dict)
 
@@ -42,8 +42,8 @@ class KeySets:
         self._complete()
 
     def _complete(self) -> None:
-        """Name the pairs that torch's own parser does not know (AutogradHIP, …): prefix + backend, as in the enum."""
-        dense = self.functionality("CPU")  # the dense keys' names are the backends' own
+        """Name the keys that torch's own parser does not know (AutogradHIP, …): prefix and backend, as in the enum."""
+        dense = self.functionality("CPU")  # a dense key has the name of its backend
         backends = {backend: name for (bit, backend), name in self._pairs.items() if bit == dense}
         for (functionality, backend), name in list(self._pairs.items()):
             if backend in backends and name.endswith(backends[backend]):
@@ -60,17 +60,17 @@ class KeySets:
         return (1 << self.backends) - 1
 
     def functionality(self, name: str) -> int:
-        """The functionality bit of a runtime key, without its backend bit; 0 for an unknown key."""
+        """Returns the functionality bit of a runtime key, without its backend bit; 0 for an unknown key."""
         return self.keys[name].raw & ~self._backend_mask if name in self.keys else 0
 
     def raw(self, names: Iterable[str]) -> int:
-        """The union of the named keys' bits."""
+        """Returns the union of the bits of the named keys."""
         return union(self.keys[name].raw for name in names if name in self.keys)
 
     def names(self, raw: int) -> list[str]:
-        """Every runtime key in the set, highest priority first; "bit 62" for a bit that is no key's of this torch.
+        """Returns all runtime keys in the set, highest priority first. A bit without a key in this torch is "bit 62".
 
-        Like C++'s iterator, a per-backend functionality bit pairs with each backend bit that is set.
+        As in the C++ iterator, a per-backend functionality bit is combined with each backend bit in the set.
         """
         names: list[str] = []
         backends = [1 << bit for bit in reversed(range(self.backends)) if raw >> bit & 1]
@@ -82,15 +82,18 @@ class KeySets:
         return names
 
     def _name(self, functionality: int) -> str:
-        """A functionality's name, without a backend; its number where it has none."""
+        """Returns the name of a functionality without a backend, or its bit number if it has no name."""
         return self._single.get(functionality) or f"bit {functionality.bit_length() - 1}"
 
     def _functionalities(self, raw: int) -> list[int]:
-        """The functionality bits of a set, highest first."""
+        """Returns the functionality bits of a set, highest first."""
         return [1 << bit for bit in reversed(range(self.backends, 64)) if raw >> bit & 1]
 
     def highest(self, raw: int) -> str | None:
-        """`DispatchKeySet::highestPriorityTypeId`: the key the table is asked for; None for "Undefined"."""
+        """Returns the key that the dispatcher looks up, as `DispatchKeySet::highestPriorityTypeId`.
+
+        None stands for "Undefined".
+        """
         functionality = raw & ~self._backend_mask
         if not functionality:
             return None
@@ -101,38 +104,41 @@ class KeySets:
         return self._name(top)
 
     def without(self, raw: int, name: str) -> int:
-        """The set without that key's functionality; backend bits stay, as other functionalities need them."""
+        """Returns the set without the key's functionality. Backend bits stay, since other functionalities need them."""
         return raw & ~self.functionality(name)
 
     def difference(self, raw: int, other: int) -> int:
-        """The set without another's functionalities, as C++'s `operator-` of sets has it: backend bits stay."""
+        """Returns the set without the functionalities of another set. Backend bits stay, as in C++'s `operator-`."""
         return raw & (self._backend_mask | ~other)
 
     def after(self, name: str) -> int:
-        """`DispatchKeySet(FULL_AFTER, key)`."""
+        """Returns the set `DispatchKeySet(FULL_AFTER, key)`."""
         return self.keys[name].after if name in self.keys else 0
 
     def show(self, raw: int) -> str:
-        """The set as a reader sees it: key names, highest priority first."""
+        """Returns the set for display: key names, highest priority first."""
         return ", ".join(self.names(raw))
 
     def show_local(self, raw: int) -> str:
-        """A thread-local set: with the functionalities (AutogradFunctionality) that hold for any backend."""
+        """Returns a thread-local set for display.
+
+        Such a set can have functionalities for all backends (AutogradFunctionality), without any backend bit.
+        """
         if raw & self._backend_mask:
             return self.show(raw)
         return ", ".join(map(self._name, self._functionalities(raw)))
 
 
 def union(sets: Iterable[int]) -> int:
-    """The union of raw sets."""
+    """Returns the union of raw sets."""
     return reduce(or_, sets, 0)
 
 
 def intersection(sets: Sequence[int]) -> int:
-    """What raw sets have in common; there must be one at least."""
+    """Returns the intersection of raw sets. Needs at least one set."""
     return reduce(and_, sets)
 
 
 def backend_of(key: str) -> str | None:
-    """The backend that a runtime key's name ends with: "CPU" for "AutogradCPU"; None for a key of no backend."""
+    """Returns the backend at the end of a runtime key's name: "CPU" for "AutogradCPU"; None if there is none."""
     return max((backend for backend in BACKENDS.values() if key.endswith(backend)), key=len, default=None)

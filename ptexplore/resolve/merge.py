@@ -1,8 +1,8 @@
-"""Merge the recorders' event trees into one tree of claims, with your own calls at its top.
+"""Merges the event trees of the recorders into one tree of claims, with your calls at its top.
 
-Your calls are known from the dispatch pass, which evaluates the instrumented expression and wraps each call in a
-marker: its events say which operators ran inside which call. Those operators are matched by their position in the
-sequence to the base tree, where the claim that holds them gets the call.
+The dispatch pass knows your calls: it evaluates an instrumented expression and puts a marker around each call. Its
+events show which operators ran inside which call. The same operators are found in the base tree by their position in
+the sequence. The claim in the base tree that contains them gets the call.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ENGINE_PREFIX = "autograd::engine::evaluate_function: "
 KINDS: Mapping[str, HopKind] = {
     "op": "op",
     "node": "node",
-    "engine": "native",  # what is left of them: see _is_wrapper
+    "engine": "native",  # those that are not only wrappers: see _is_wrapper
     "frame": "python",
     "builtin": "binding",
     "user": "python",
@@ -69,10 +69,10 @@ TENSOR_SYNTAX = ("slot", "method", "attribute")
 
 
 def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The frames pass's tree if there is one (its operators nest in frames), else the ops pass's.
+    """Returns the tree of the frames pass if there is one (operators nest in frames there), else of the ops pass.
 
-    If both passes ran the same operators, each hop carries both observations as evidence. If not, capture/trace.py says
-    so, which becomes a finding, and the hops carry only the frames pass's.
+    If both passes ran the same operators, each hop has both observations as evidence. If they differ, hops have only
+    the evidence of the frames pass; capture/trace.py reports the difference, which becomes a finding.
     """
     mine, theirs = operators(context.events(FRAMES)), operators(context.events(OPS))
     agreed: dict[int, int] = {}
@@ -83,14 +83,14 @@ def build(context: Context, _: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What other runs tell of the base tree's operators, by observation: the same call there, and how long it took."""
+    """What other runs know about an operator of the base tree, by observation: the same call there, and its time."""
 
     agreed: Mapping[int, int]
     times: Mapping[int, int]
 
 
 def _times(context: Context, base: Sequence[Event]) -> dict[int, int]:
-    """The nanoseconds of each operator and node, if a run was timed that called the same ones."""
+    """Returns the nanoseconds of each operator and node, if a timed run called the same ones."""
     for timed in records(context.session.observations, "times", OperatorTimes):
         if list(timed.names) == [event.name for event in base]:
             return {event.observation: time for event, time in zip(base, timed.times, strict=True)}
@@ -106,21 +106,21 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
     def claims_in(
         parent: int | None, sets: Event | None, by_python: bool = True, guards: bool = False
     ) -> Unrolling[tuple[tuple[Claim, ...], Event | None]]:
-        """The claims inside an event, and the thread-local sets that Python read last there; `sets` before them."""
+        """Returns the claims inside an event, and the last thread-local sets read there. `sets`: those before it."""
         claims: list[Claim] = []
         for event in inside.get(parent, []):
             if event.type == "sets":
                 children, last = yield claims_in(event.event, event, guards=guards or event.guards)
                 claims += children
-                # In a frame they stay; C++ that called Python may have set others when Python has ended.
+                # The sets stay in a frame. If C++ called Python, C++ may set others after Python has ended.
                 sets = sets if event.by_c else last if by_python else None
                 continue
-            if event.type == "callback":  # its sets are told as if it were not there
+            if event.type == "callback":  # the sets go on as if it were not there
                 children, sets = yield claims_in(event.event, sets, by_python)
                 claims += (replace(child, by_callback=True) for child in children)
                 continue
-            goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may be C++'s own
-            # The engine runs its nodes with the sets that backward was called with (GraphTask::thread_locals_).
+            goes_on = event.type == "frame" or (event.type == "user" and by_python)  # a range may come from C++
+            # The engine runs its nodes with the sets at the call of backward (GraphTask::thread_locals_).
             kept = sets if goes_on or event.type == "engine" else None
             children, last = yield claims_in(event.event, kept, goes_on, event.guards)
             if event.type in KINDS and not _is_wrapper(event, children):
@@ -135,9 +135,9 @@ def _tree(events: Sequence[Event], known: _Known) -> tuple[Claim, ...]:
 
 
 def _reading(event: Event, sets: Event | None, *, guards: bool) -> Event:
-    """The event with the thread-local sets that were read last before it, if it was called from Python.
+    """Returns the event with the last thread-local sets before it, if Python called it.
 
-    `guards`: the function that called it names a guard that no reading tells of.
+    `guards`: the function that called it names a guard, whose effect no reading shows.
     """
     if sets is None or event.tls_include is not None or sets.thread != event.thread:
         return event
@@ -151,7 +151,7 @@ def _reading(event: Event, sets: Event | None, *, guards: bool) -> Event:
 
 
 def _is_wrapper(event: Event, children: tuple[Claim, ...]) -> bool:
-    """Whether an event is the engine's around one node: it says nothing that the node's own event does not."""
+    """Whether an engine event only wraps one node: the node's event has the same information."""
     name = event.name or ""
     return event.type == "engine" and any(c.hop.kind == "node" and name.endswith(c.hop.name) for c in children)
 
@@ -160,7 +160,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
     kind = KINDS[event.type]
     name = event.name or event.function or event.qualname or "?"
     if event.type == "op" and "::" not in name:
-        kind = "native"  # a RECORD_FUNCTION inside a hand-written kernel, not a dispatcher call
+        kind = "native"  # a RECORD_FUNCTION inside a hand-written kernel, not a call of the dispatcher
     seen = event.observation
     evidence = (seen, known.agreed[seen]) if seen in known.agreed else (seen,)
     module = event.module
@@ -187,7 +187,7 @@ def _claim(event: Event, children: tuple[Claim, ...], known: _Known) -> Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Ran:
-    """A top-level claim, the positions of the operators that it holds, and the call's part that led to it, if told."""
+    """A top-level claim, the positions of its operators, and the part of your call that led to it, if known."""
 
     claim: Claim
     span: frozenset[int]
@@ -195,7 +195,7 @@ class _Ran:
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Annotate the top-level claims with your calls, and wrap operators that operator syntax led to."""
+    """Add your calls to the top-level claims, and wrap the operators that operator syntax led to."""
     if not context.calls or context.dispatched is None:
         return claims
     inside, begins = _operators_inside(context, context.dispatched), _begins(context)
@@ -207,10 +207,10 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     )
     attached: list[Claim] = []
     raised = next(iter(records(context.session.observations, "raised", RaisedError)), None)
-    earlier: Part | None = None  # what was called last
+    earlier: Part | None = None  # the part of the last call
     while left:
         ran = left.popleft()
-        before = min(ran.span, default=len(context.dispatched))  # so many operators
+        before = min(ran.span, default=len(context.dispatched))  # the number of operators before this claim
         while pending and _is_skipped(*pending[0], ran) and begins.get(pending[0][0].call, 0) <= before:
             attached += _alone(pending.popleft()[0], raised)
         if not pending or not _belongs(*pending[0], ran):
@@ -232,7 +232,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int, set[int]]:
-    """For each call the positions of the operators that it ran."""
+    """Returns for each call the positions of the operators that it ran."""
     by_number = {event.event: event for event in context.events(DISPATCH)}
     inside: dict[int, set[int]] = {}
     for position, operator in enumerate(dispatched):
@@ -245,9 +245,9 @@ def _operators_inside(context: Context, dispatched: Sequence[Event]) -> dict[int
 
 
 def _begins(context: Context) -> dict[int, int]:
-    """How many operators were called before each call began.
+    """Returns how many operators were called before each call began.
 
-    What `or`, `if` and `not` ask a tensor is in no call, and may stand between two.
+    `or`, `if` and `not` may ask a tensor between two calls; these operators are in no call.
     """
     begins: dict[int, int] = {}
     seen = 0
@@ -259,7 +259,7 @@ def _begins(context: Context) -> dict[int, int]:
 
 
 def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
-    """For each top-level claim the positions, in the whole sequence, of the operators that it holds."""
+    """Yields for each top-level claim the positions of its operators in the whole sequence."""
     start = 0
     for claim in claims:
         held = sum(c.event.is_operator for c in claim.walk())
@@ -268,17 +268,17 @@ def _spans(claims: tuple[Claim, ...]) -> Iterator[frozenset[int]]:
 
 
 def _belongs(call: UserCall, numbers: frozenset[int], ran: _Ran) -> bool:
-    """Whether a claim ran inside a call that ran the operators of these numbers."""
+    """Whether a claim ran inside a call; `numbers` are the positions of the operators that the call ran."""
     if ran.span:
         return ran.span <= numbers
     return _is_led_to(call, ran) or (not numbers and _is_of(call.callable, ran.claim))
 
 
 def _goes_on(call: UserCall, to_come: frozenset[int], ran: _Ran, *, repeats: bool) -> bool:
-    """Whether a claim ran inside a call of which operators `to_come` were not met yet.
+    """Whether a claim ran inside a call whose operators `to_come` have not appeared yet.
 
-    The expression's calls follow each other: what stands before an operator of the call that has begun is inside of it.
-    With `repeats` the same part of the expression is called next, and where the one ends is not known otherwise.
+    The calls of the expression follow each other, so everything before an operator of the current call is inside it.
+    With `repeats`, the same part of the expression is called next, and nothing else shows where this call ends.
     """
     if ran.span:
         return ran.span <= to_come
@@ -286,23 +286,26 @@ def _goes_on(call: UserCall, to_come: frozenset[int], ran: _Ran, *, repeats: boo
 
 
 def _doubted(group: Sequence[Claim]) -> list[Claim]:
-    """What a call ran, where the call before, of the same part, may have run what comes before the first operator."""
+    """Returns the claims of a call, where the claims before its first operator may belong to the previous call.
+
+    The previous call is of the same part of the expression.
+    """
     before = list(takewhile(lambda claim: not any(inner.event.is_operator for inner in claim.walk()), group))
     return [*(claim.but(claim.hop, WhichCall()) for claim in before), *group[len(before) :]]
 
 
 def _is_skipped(call: UserCall, numbers: frozenset[int], ran: _Ran) -> bool:
-    """Whether a call ran no operator and left no event of its own (an attribute, a Python helper).
+    """Whether a call ran no operator and has no event of its own (an attribute, a Python helper).
 
-    That of a generator leaves none: what runs its function, which calls operators then, is a later call.
+    The call of a generator function has no event either: a later call runs the function, and then its operators.
     """
     return not numbers and not _belongs(call, numbers, ran)
 
 
 def _is_led_to(call: UserCall, ran: _Ran) -> bool:
-    """Whether a call of C, which a profile function is not told of, led to a function of Python.
+    """Whether a call of a C function, for which Python calls no profile function, led to a Python function.
 
-    An attribute's is not known: what stands behind it has no name by which a stepped run would know it.
+    Not known for an attribute: the function behind it has no name by which a stepped run could recognise it.
     """
     by_c = call.callable.file is None and call.callable.kind not in ("builtin", "attribute")
     return by_c and call.at is not None and call.at == ran.part
@@ -317,9 +320,9 @@ def _is_of(target: CallTarget, claim: Claim) -> bool:
 def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
     first = group[0]
     by_type = call.syntax != "call" and call.callable.kind in ("slot", "method") and call.callable.table is not None
-    # What operator syntax leads to is C++, which a profile function is not told of; that may call Python in turn. The
-    # function behind an attribute has no name of its own, by which a stepped run would be known to have called it.
-    by_c = call.callable.kind in ("other", "class") and call.callable.file is None  # it may call Python in turn
+    # Operator syntax leads to C++, for which Python calls no profile function, and which may call Python. The function
+    # behind an attribute has no name by which a stepped run could recognise it.
+    by_c = call.callable.kind in ("other", "class") and call.callable.file is None  # it may call Python
     if first.hop.kind == "binding" or (first.hop.kind == "python" and not by_type and not by_c):
         called = first.but(replace(first.hop, evidence=(*first.hop.evidence, call.observation)))
         return [replace(called, call=call), *group[1:]]
@@ -328,7 +331,7 @@ def _join(call: UserCall, group: list[Claim]) -> list[Claim]:
 
 
 def _foreign(call: UserCall, children: tuple[Claim, ...], *, is_entered: bool = True) -> Claim:
-    """A call of something that is not torch's and called what is inside in turn: Python's own sum, a class of yours."""
+    """Returns the claim for a call of something outside of torch that called torch: Python's sum, a class of yours."""
     is_called = call.callable.kind != "uncallable"
     why: Reason = FunctionUnseen(bool(children)) if is_entered else BodyNotEntered()
     hop = Hop(
@@ -344,7 +347,7 @@ def _foreign(call: UserCall, children: tuple[Claim, ...], *, is_entered: bool = 
 
 
 def _alone(call: UserCall, raised: RaisedError | None) -> list[Claim]:
-    """A call into torch that ran no operator is still worth a line; a call elsewhere is not, unless it `raised`."""
+    """Returns the claim for a call without operators: always for a call into torch, else only if the call `raised`."""
     if call.callable.kind in TENSOR_SYNTAX and call.callable.table:
         return [_binding(call, ())]
     if raised is None or raised.calls[-1:] != (call.call,) or call.syntax != "call":
@@ -353,9 +356,9 @@ def _alone(call: UserCall, raised: RaisedError | None) -> list[Claim]:
 
 
 def _is_not_entered(call: UserCall, raised: RaisedError) -> bool:
-    """Whether the call of a function of Python failed before its body began, as where an argument is missing.
+    """Whether the call of a Python function failed before its body began, for example for a missing argument.
 
-    Python has made no frame of it then: the innermost function that the error left is the one that calls it.
+    Then Python has made no frame for it: the innermost function that the error left is the caller.
     """
     caller = raised.frames[-1] if raised.frames else None
     is_caller = caller is not None and caller.file == EXPRESSION and caller.function != call.callable.qualname
@@ -363,13 +366,16 @@ def _is_not_entered(call: UserCall, raised: RaisedError) -> bool:
 
 
 def innermost_left(observations: Iterable[Observation]) -> int | None:
-    """The number of the expression's innermost call that its error left; None if it raised none, or left no call."""
+    """Returns the number of the expression's innermost call that the error left.
+
+    Returns None if nothing was raised, or if the error left no call.
+    """
     left = next((error.calls for error in records(observations, "raised", RaisedError) if error.calls), ())
     return left[-1] if left else None
 
 
 def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
-    """The binding that operator syntax leads to: Python calls a type's slot without any event of its own."""
+    """Returns the binding behind operator syntax: Python calls a type's slot without an event."""
     target = call.callable
     name = (target.qualname or target.method or "").rpartition(".")[2]
     why: Reason = OperatorSyntax(call.source, call.syntax, name)
@@ -391,7 +397,10 @@ def _binding(call: UserCall, children: tuple[Claim, ...]) -> Claim:
 
 
 def _called_by_c(claim: Claim) -> Claim:
-    """The claim without the sets that Python read last: the binding was called with them, not what it calls."""
+    """Returns the claim without the last thread-local sets.
+
+    They are the sets at the binding; the operators inside it may run with others.
+    """
     if claim.hop.kind != "op" or claim.event.tls_include is None:
         return claim
     return replace(claim, event=structs.replace(claim.event, tls_include=None, tls_exclude=None, transforms=()))

@@ -1,7 +1,7 @@
-"""What a failed check compared: the values that its message has, and the arguments that they are of.
+"""The values in the message of a failed check, and the arguments that have them.
 
-A value is said to be an argument's only where exactly that argument has it, by the rule of the check. The messages
-stand in `facts/compared.py`.
+A value is assigned to an argument only if exactly one argument has it, by the rule of the check. The patterns of the
+messages are in `facts/compared.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ptexplore.model.reasons import (
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import ComparedValue
 
-Given = Sequence[tuple[str, RecordedTensor]]  # the tensors of an operator call by argument, a list's one by one
+Given = Sequence[tuple[str, RecordedTensor]]  # the tensors of an operator call, by argument; lists one by one
 Holds = Callable[[RecordedTensor, str], bool]  # whether a tensor has a value
 
 
@@ -40,7 +40,7 @@ def _shape(tensor: RecordedTensor, value: str) -> bool:
 
 
 def _sizes(text: str) -> list[int]:
-    """A shape as messages write it: [3, 4] or 3x4."""
+    """Returns the sizes in a message's shape: [3, 4] or 3x4."""
     return [int(number) for number in re.findall(r"\d+", text)]
 
 
@@ -85,10 +85,10 @@ KINDS: Mapping[str, tuple[Reason, Holds]] = {
 def compared(
     message: str, given: Given, written: Sequence[str] = (), *, indexed: bool = False
 ) -> tuple[ComparedValue, ...]:
-    """The values that a message tells of, in its order; () for a message that no rule knows.
+    """Returns the values in a message, in its order; () if no rule matches the message.
 
-    `given` are the tensors of the operator call that was left, `written` the arguments that it writes to; it is
-    `indexed` if it takes a list of tensors that index self.
+    `given` are the tensors of the failed operator call, `written` the arguments that it writes to. `indexed`: it takes
+    a list of tensors that index self.
     """
     for rule in COMPARED:
         told = rule.pattern.search(message)
@@ -103,7 +103,7 @@ def compared(
 
 
 def _value(name: str, text: str, given: Given, written: Sequence[str]) -> ComparedValue:
-    """The value of a rule's group, with the argument that has it, where exactly one does."""
+    """Returns the value of a rule's group, with its argument if exactly one argument has it."""
     kind, _, whose = name.partition("_")
     if kind in ("asked", "result"):
         return _told(text, ValueAsked(whose) if kind == "asked" else ValueResult(whose))
@@ -112,7 +112,7 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
         [argument for argument in given if argument[0].partition("[")[0] in written] if whose == "written" else given
     )
     named = [argument for argument in given if argument[0] == whose]
-    if whose == "mat1" and not named:  # mm's own first argument
+    if whose == "mat1" and not named:  # the first argument of mm
         named = [argument for argument in given if argument[0] == "self"]
     fitting = [argument for argument, tensor in named or among if holds(tensor, text)]
     return _told(text, of, fitting[0] if len(fitting) == 1 else None)
@@ -123,9 +123,9 @@ def _told(text: str, of: Reason, argument: str | None = None) -> ComparedValue:
 
 
 def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    """Operands are broadcast one after the other; the message is of the first that does not fit what came before.
+    """Operands are broadcast one after the other. The message names the first that does not fit the result so far.
 
-    An operator may hand two of them on the other way round, as masked_fill does.
+    Some operators, such as masked_fill, pass two operands on in reverse order.
     """
     first, second, dimension = told[1], told[2], int(told[3])
     turned = [given[::-1]] if len(given) == 2 else []
@@ -155,7 +155,10 @@ def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
 
 
 def _fitted(shape: list[int], sizes: list[int]) -> tuple[list[int], int | None]:
-    """Two shapes broadcast, the first's own sizes where they do not fit; and the last dimension that does not fit."""
+    """Returns the broadcast shape of two shapes, and the last dimension that does not fit, if there is one.
+
+    At that dimension, the result has the size of the first shape.
+    """
     pairs = list(zip_longest(reversed(shape), reversed(sizes), fillvalue=1))
     wrong = next((n for n, (a, b) in enumerate(pairs) if a != b and 1 not in (a, b)), None)
     merged = [a if wrong == n or a != 1 else b for n, (a, b) in enumerate(pairs)][::-1]
@@ -176,9 +179,9 @@ def _expand(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
 
 
 def _wrapped(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    """The range is that of a number of dimensions: a tensor's own, or that of a result which has more (unsqueeze).
+    """The range depends on a number of dimensions: of a tensor, or of a result with more dimensions (unsqueeze).
 
-    A tensor without any has one here, as the check itself has it.
+    A tensor without dimensions counts as one with one dimension, as in the check.
     """
     yield _told(told[2], ValueAsked("dimension"))
     whose = [name for name, tensor in given if _dimensions(tensor, told[1])]
@@ -193,10 +196,10 @@ def _bounds(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
 
 
 def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
-    """Indexing by tensors counts these, and calls the number a dimension: x[:, i] has one, which is 0.
+    """Indexing counts the index tensors, and the message calls this number a dimension: x[:, i] has one, number 0.
 
-    A mask becomes a tensor for each of its dimensions before they are counted.
-    Source: Indexer::get of aten/src/ATen/native/cpu/IndexKernelUtils.h, expandTensors of .../native/IndexingUtils.h.
+    A mask becomes one tensor for each of its dimensions before the tensors are counted. Source: Indexer::get of
+    aten/src/ATen/native/cpu/IndexKernelUtils.h, expandTensors of .../native/IndexingUtils.h.
     """
     yield _told(told[1], ValueAsked("index"))
     number = int(told[2])
@@ -204,7 +207,10 @@ def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
 
 
 def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    """The list's first tensor that is no empty vector is compared with a further one, in each other dimension."""
+    """The first tensor of the list that is not an empty vector is compared with a later tensor.
+
+    All dimensions except the concatenated one must be equal.
+    """
     lists = [(name, tensor) for name, tensor in given if "[" in name and list(tensor.sizes) != [0]]
     if not lists:
         return

@@ -1,4 +1,4 @@
-"""Find the source of Python frames and of the C functions behind Python names."""
+"""The source places of Python frames, and of the C functions behind Python names."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ptexplore.resolve.claims import Claim, Context, rewrite
 from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, unknown
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
-# C functions behind Python's type slots of torch.Tensor. Source: THPVariable_as_mapping in
-# torch/csrc/autograd/python_variable.cpp, which no wheel holds.
-GIVEN = "<--setup"  # how the files of what is given by --setup are named
-EXPRESSION = "<expression>"  # the file of what is asked for, which has one line
+GIVEN = "<--setup"  # prefix of the file names for code from --setup
+EXPRESSION = "<expression>"  # the file name for the expression, which has one line
 VARIABLE, PROPERTIES = "torch/csrc/autograd/python_variable.cpp", "PyGetSetDef THPVariable_properties[]"
+# C functions behind the type slots of torch.Tensor. Source: THPVariable_as_mapping in
+# torch/csrc/autograd/python_variable.cpp, which no wheel contains.
 SLOTS = {"__getitem__": "THPVariable_getitem", "__setitem__": "THPVariable_setitem", "__len__": "THPVariable_length"}
 
-# The hand-written PyMethodDef arrays behind a Python type or module, as their own files name them.
+# The hand-written PyMethodDef arrays behind a Python type or module, by their names in C++.
 TABLES = {
     "torch": ("torch_functions_manual",),
     "Tensor": ("extra_methods", "variable_methods"),
@@ -40,7 +40,7 @@ TABLES = {
 
 
 def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Each Python frame's `def` line, in the wheel's own file."""
+    """Give each Python frame the line of its `def`, in the file of the wheel."""
 
     def change(claim: Claim) -> Claim:
         event = claim.event
@@ -57,7 +57,7 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def function_place(context: Context, file: str, first: int, function: str) -> SourceRef:
-    """The `def` line of a function, by what its code object says: the file, the first line, the name."""
+    """Returns the `def` line of a function from its code object: file, first line, name."""
     path = installed_path(file, InstalledFolders(context.session.torch.torch_dir))
     if path is None:
         return outside(file, first) if file.startswith("<") else of_yours(file, first)
@@ -65,9 +65,9 @@ def function_place(context: Context, file: str, first: int, function: str) -> So
 
 
 def of_paths(context: Context, paths: Iterable[CallPath]) -> Iterator[CallPath]:
-    """The paths of a recorded program, each with the `def` line of the function or module at its end.
+    """Yields the paths of a recorded program, each with the `def` line of its last function or module.
 
-    Of a function of yours that is the line which Python itself tells; its file is named as Python has it.
+    For a function of yours, the line and the file name are those that Python reports.
     """
     known: dict[tuple[str, int, str], SourceRef] = {}
     for path in paths:
@@ -83,9 +83,9 @@ def of_paths(context: Context, paths: Iterable[CallPath]) -> Iterator[CallPath]:
 
 
 def is_torchs_or_yours(context: Context, file: str, first: int) -> bool:
-    """Whether a Python function, by its file and first line, is shown: torch's own, and what is yours.
+    """Whether a Python function is shown, given its file and first line: functions of torch and yours.
 
-    Yours is what you gave by --setup, and of your own files what was recorded.
+    Yours are the functions from --setup, and the recorded functions in your files.
     """
     if file.startswith(GIVEN) or (file, first) in context.python_functions:
         return True
@@ -93,14 +93,14 @@ def is_torchs_or_yours(context: Context, file: str, first: int) -> bool:
 
 
 def _def_line(context: Context, path: str, first: int, function: str) -> int:
-    """The line of the `def`: Python's own first line of a decorated function is its decorator's."""
+    """Returns the line of the `def`. For a decorated function, Python's first line is the line of the decorator."""
     wanted = re.compile(rf"\s*(?:async\s+)?def\s+{re.escape(function)}\b")
     lines = context.tree.lines(path)[first - 1 : first + 59]
     return next((line for line, text in enumerate(lines, first) if wanted.match(text)), first)
 
 
 def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The C function that each builtin names: the right one of function and method, from its PyMethodDef row."""
+    """Give each builtin its C function, from the PyMethodDef row that matches function and method."""
 
     def change(claim: Claim) -> Claim:
         if claim.hop.kind != "binding":
@@ -120,7 +120,7 @@ def bindings(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Claim:
-    """A builtin of a PyMethodDef table that no generated file holds."""
+    """Returns the claim for a builtin in a PyMethodDef table that is not in a generated file."""
     row = context.lookup.method(method, TABLES.get(table, ())) if method else None
     if row is None and table == "Tensor" and claim.call is not None and claim.call.callable.kind == "attribute":
         row = _getter(context, method)
@@ -132,9 +132,9 @@ def _handwritten(context: Context, claim: Claim, table: str, method: str) -> Cla
 
 
 def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | None:
-    """The C function behind an attribute of a tensor, its row of the table of attributes, and its definition.
+    """Returns the C function behind a tensor attribute, its row in the table of attributes, and its definition.
 
-    None where no source has the table. The function may be a member of a template that the row's class derives from
+    Returns None if no source has the table. The function may be a member of the template base of the row's class
     (GetterBase).
     """
     for source in context.lookup.sources:
@@ -159,7 +159,10 @@ def _getter(context: Context, name: str) -> tuple[str, SourceRef, SourceRef] | N
 
 
 def _others(table: str) -> Reason | None:
-    """Why a builtin of this class has no place in PyTorch: it is Python's, or another package's; None for torch's."""
+    """Returns why a builtin of this class has no place in PyTorch: it belongs to Python or to another package.
+
+    Returns None if it belongs to torch.
+    """
     package = table.partition(".")[0] if "." in table else ""
     if hasattr(builtins, table) or package in sys.stdlib_module_names:
         return OfBuiltinClass(table)
@@ -167,12 +170,15 @@ def _others(table: str) -> Reason | None:
 
 
 FUNCTIONAL = "torch/nn/functional.py"
-# How users write that module, where many names are builtins that its file assigns.
+# The ways to write this module. Many of its names are builtins, which its file assigns.
 _MODULE = ("F", "nn.functional", "torch.nn.functional")
 
 
 def _assigned(context: Context, claim: Claim, binding: BindingRef) -> BindingRef:
-    """Add where torch/nn/functional.py assigns the builtin that the user called by its name there, if it does once."""
+    """Add the line of torch/nn/functional.py that assigns the builtin, if you called it by its name there.
+
+    There must be exactly one assignment.
+    """
     called = _called_functional(claim.call.source) if claim.call else None
     if called is None:
         return binding
@@ -186,10 +192,13 @@ def _assigned(context: Context, claim: Claim, binding: BindingRef) -> BindingRef
 
 
 def _called_functional(source: str) -> str | None:
-    """The name in torch.nn.functional of what a call's text calls; None for any other: F.relu(x).neg() calls neg."""
+    """Returns the name in torch.nn.functional that a call's text calls, or None.
+
+    In F.relu(x).neg(), the call is neg, so the result is None.
+    """
     try:
         tree = ast.parse(source, mode="eval").body
-    except SyntaxError:  # cut where it is long
+    except SyntaxError:  # a long text is cut
         return None
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
         return None
@@ -197,7 +206,7 @@ def _called_functional(source: str) -> str | None:
 
 
 def _generated(context: Context, claim: Claim, row: Binding) -> Claim:
-    """A builtin of a PyMethodDef table in a generated file."""
+    """Returns the claim for a builtin in a PyMethodDef table of a generated file."""
     source = in_runtime(context.tree, row.path, row.line, row.end_line)
     reason = RowOfTable(row.table, row.name, f"{row.path}:{row.entry_line}", row.c_function)
     entry = SourceRef(row.path, row.entry_line, source.layer, source.precision)

@@ -1,7 +1,8 @@
-"""Say where what the expression raised was thrown, which step it left, and why the dispatcher found no kernel.
+"""Concludes where an error was thrown, the innermost hop that it left, and why the dispatcher found no kernel.
 
-Source of the knowledge: c10/util/Exception.h keeps the line that throws in each error; OperatorEntry::reportError of
-aten/src/ATen/core/dispatch/OperatorEntry.cpp writes the message of a missing kernel.
+An error leaves a function, a call or a claim if it propagates out of it. Sources: c10/util/Exception.h keeps the
+throwing line in each error. OperatorEntry::reportError of aten/src/ATen/core/dispatch/OperatorEntry.cpp writes the
+message of a missing kernel.
 """
 
 from __future__ import annotations
@@ -100,18 +101,18 @@ from ptexplore.source.canonical import InstalledFolders, installed_path
 
 BOXED_NAME = re.compile(rf"\b(?:{'|'.join(BOXED)})\b")
 ENTRY = re.compile(r"at::_ops::\w+::(?:call|redispatch)")
-OF_LAYOUTS = ("Sparse", "Mkldnn")  # how the keys begin that a layout alone makes
-NESTED = "NestedTensor"  # in the keys of nested tensors
-KEPT = 16_000  # characters of a message that every recorder keeps (probe/raising.py)
-RUN_BY_ENGINE = ("engine", "node")  # the types of events of what the engine runs
+OF_LAYOUTS = ("Sparse", "Mkldnn")  # prefixes of keys that depend only on the layout
+NESTED = "NestedTensor"  # part of the keys of nested tensors
+KEPT = 16_000  # every recorder keeps this many characters of a message (probe/raising.py)
+RUN_BY_ENGINE = ("engine", "node")  # types of the events that the engine runs
 
 
-# Of a call, by its event's number: how many of its keys were come to, and which functions of the last one's kernel.
+# By the event number of a call: how many of its keys were reached, and the functions that ran in the last key's kernel.
 Plan = Mapping[int, tuple[int, frozenset[str] | None]]
 
 
 def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, int]) -> Ending | None:
-    """What the expression raised; None where it raised nothing. `numbered` are the hops' numbers, by claim."""
+    """Returns the error that the expression raised, or None. `numbered` has the hops' numbers, by claim."""
     seen = records(context.session.observations, "raised", RaisedError)
     if not seen:
         return None
@@ -169,7 +170,7 @@ def _before(context: Context, error: ErrorBefore) -> EarlierError:
 
 
 def _cause(raised: RaisedError) -> Cause | None:
-    """What a usual message means; of a signal, what the function means that it came in."""
+    """Returns the meaning of a common message. For a signal, the function in which it came replaces the message."""
     if raised.unused is not None:
         return cause_of_unused(raised.unused)
     if raised.getter is not None:
@@ -179,7 +180,7 @@ def _cause(raised: RaisedError) -> Cause | None:
 
 
 def _handed(context: Context, message: str) -> HandedError | None:
-    """The error that another process or thread raised, with the Python functions that it left there."""
+    """Returns an error that another process or thread raised first, with the Python functions that it left there."""
     told = handed_on(message)
     if told is None:
         return None
@@ -189,7 +190,7 @@ def _handed(context: Context, message: str) -> HandedError | None:
 
 
 def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
-    """Whether C++'s stack had the entry point of one of these operator calls when the error was thrown."""
+    """Whether the C++ stack contained the entry point of one of these operator calls when the error was thrown."""
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
     calls = [claim for claim in walk(claims) if claim.hop.kind == "op"]
@@ -197,7 +198,7 @@ def is_on_stack(context: Context, claims: Sequence[Claim]) -> bool:
 
 
 def _entries(context: Context, call: Claim) -> frozenset[str]:
-    """The entry points that a call of an operator may have gone by, where its overload is not known."""
+    """Returns the possible entry points of an operator call whose overload is not known."""
     known, fitting = overloads_of(context, call)
     return frozenset(f"at::_ops::{operator.cpp_name}::call" for operator in fitting or known if operator.cpp_name)
 
@@ -208,12 +209,12 @@ def innermost(
     frames: Sequence[LeftFrame],
     entries: Callable[[Claim], frozenset[str]] | None = None,
 ) -> Claim | None:
-    """The innermost claim that an error left; None where none is known to be. `entries` as `_is_of` takes it.
+    """Returns the innermost claim that the error left, or None. `entries` is passed to `_is_of`.
 
-    From outside in, each function that was left is the last call of it that what is found so far made, or the one that
-    a recorder saw the error leave: what raised is followed by what a `finally` or the end of a `with` runs. First
-    Python's functions, then those of C++ that the last of them called, of which the innermost threw. A function that
-    left no claim is passed over.
+    The search goes from outside in: first the Python functions, then the C++ functions that the last Python function
+    called; the innermost of these threw. Each function is matched to a claim inside the claim found so far: to one that
+    a recorder saw the error leave, else to the last one. The last call need not be the failing call, since a `finally`
+    or the end of a `with` may run afterwards. A function without a claim is skipped.
     """
     left: Claim | None = None
     for frame in frames:
@@ -225,21 +226,21 @@ def innermost(
         named = _last(left, claims, partial(is_of, function.name))
         is_node = named is left and outer is not None and outer.name.startswith(RUNS_NODE.begins)
         left = _last(left, claims, _is_running) if is_node else named
-    # What a kernel's text calls holds no operator, though it runs some: so it is looked for at the end.
+    # Functions known from a kernel's text contain no operator claims, although they run operators: search them last.
     for function in reversed(stack):
         inside = (left,) if left is not None and left.hop.kind in ("kernel", "impl", "node") else ()
         left = _last(None, inside, partial(_is_target, function.name)) or left
-    # Where C++'s stack is not told whole, what Python called last there and an exception left.
+    # If the C++ stack is incomplete: the last builtin that Python called there and that an exception left.
     if (left is None or left.hop.kind == "python") and frames and not frames[-1].raises:
         left = _last(left, claims, lambda claim: claim.event.type == "builtin" and claim.event.left)
     return left
 
 
 def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Claim | None:
-    """The last claim that is wanted inside of `around`, or among all; `around` where there is none.
+    """Returns the last wanted claim inside `around`, or in all claims without it. Returns `around` if there is none.
 
-    Several functions may have one name and line, as lambdas do, and a function may have called itself: what tells them
-    apart is that nothing of Python's is between a function and its caller.
+    Several functions may have the same name and line, as lambdas do, and a function may call itself. So a match must
+    not be inside another Python function.
     """
     held = list(_without_python(around.children if around is not None else claims, wanted))
     seen = [claim for claim in held if claim.event.left]
@@ -247,9 +248,9 @@ def _last(around: Claim | None, claims: Sequence[Claim], wanted: Callable[[Claim
 
 
 def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) -> Iterator[Claim]:
-    """The claims that are wanted, in order: of those inside of one another the outermost, and none that Python called.
+    """Yields the outermost wanted claims in order, without those inside a Python function.
 
-    What a function of Python's called is no call of what is around that function.
+    A call from a Python function is not a call of the claim around that function.
     """
     pending = list(reversed(claims))
     while pending:
@@ -261,21 +262,21 @@ def _without_python(claims: Sequence[Claim], wanted: Callable[[Claim], bool]) ->
 
 
 def _of_last_call(stack: Sequence[CppFunction]) -> Sequence[CppFunction]:
-    """The functions of C++ on a stack, innermost first, without those around the innermost function of Python."""
+    """Returns the C++ functions of a stack, innermost first, without those outside the innermost Python function."""
     inner = next((n + 1 for n, function in enumerate(stack) if function.entered), len(stack))
     return stack[:inner]
 
 
 def _is_frame(frame: LeftFrame, claim: Claim) -> bool:
-    """Whether a claim is a call of this function of Python's."""
+    """Whether a claim is a call of this Python function."""
     event = claim.event
     return (event.file, event.line, event.function) == (frame.file, frame.first, frame.function)
 
 
 def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] | None = None) -> bool:
-    """Whether a claim is a call of the function of C++ that has this demangled name.
+    """Whether a claim is a call of the C++ function with this demangled name.
 
-    `entries` tells the entry points of an operator call whose overload is not known.
+    `entries` returns the entry points of an operator call whose overload is not known.
     """
     hop = claim.hop
     if hop.native is not None and hop.native.symbol:
@@ -285,32 +286,32 @@ def _is_of(name: str, claim: Claim, entries: Callable[[Claim], frozenset[str]] |
         return entry is not None and entries is not None and entry[0] in entries(claim)
     if hop.kind == "op":
         return entry is not None and hop.operator is not None and hop.operator.entry == entry[0]
-    # The node of a torch.autograd.Function has its name alone.
+    # The node of a torch.autograd.Function has an unqualified name.
     if hop.kind == "node" and name.startswith(PY_NODE.begins):
         return hop.name.count("::") == 1
     return hop.kind in ("binding", "kernel", "node") and hop.name in _functions_in(name)
 
 
 def _is_called_boxed(name: str, claim: Claim) -> bool:
-    """Whether a claim is of an operator that may have been called boxed, by this function, which names none."""
+    """Whether this function may have called the claim's operator boxed. A boxed call does not name its operator."""
     native = claim.hop.native
     return claim.hop.kind == "op" and (native is None or native.symbol in ("", name))
 
 
 def _is_running(claim: Claim) -> bool:
-    """Whether a claim is of a node that ran. Its function may have the name of a base class, which defines it."""
+    """Whether a claim is a node that ran. The function may have the name of the base class that defines it."""
     return claim.hop.kind == "node" and claim.event.type == "node"
 
 
 def _is_target(name: str, claim: Claim) -> bool:
-    """Whether a claim is a function that a kernel's text calls, and has this demangled name."""
+    """Whether a claim is a function that a kernel's text calls and that has this demangled name."""
     return claim.hop.kind == "impl" and claim.hop.name in _functions_in(name)
 
 
 def _functions_in(name: str) -> tuple[str, ...]:
-    """The functions that a frame of C++'s stack is of: the one whose it is, and the kernel that its type names.
+    """Returns the functions of a C++ stack frame: its own function, and the kernel in the function's type.
 
-    A kernel may be compiled into the functor that calls it, and then has no frame of its own.
+    A kernel may be inlined into the functor that calls it, and then has no frame.
     """
     read = parse(name)
     kernel = landmark(read).kernel
@@ -320,33 +321,34 @@ def _functions_in(name: str) -> tuple[str, ...]:
 def _left_last(
     context: Context, claims: Sequence[Claim], raised: RaisedError, thrown: ThrownError | None
 ) -> Claim | None:
-    """The innermost claim that an error left; None if that is not known."""
+    """Returns the innermost claim that the error left, or None if it is not known."""
     step = innermost(claims, thrown.stack if thrown else (), raised.frames, partial(_entries, context))
     return step if thrown is not None or step is None or _is_known(raised.frames[-1], step) else None
 
 
 def _is_known(frame: LeftFrame, step: Claim) -> bool:
-    """Whether a step is the innermost one that an error left, of which C++ keeps nothing.
+    """Whether a claim is the innermost one that an error without a C++ stack left.
 
-    The traceback tells that it left `frame`, the innermost function of Python: it may have no claim, and what it called
-    is not known then. A builtin that it left in there may hold an operator or node that it left first.
+    According to the traceback, the error left `frame`, the innermost Python function. If this function has no claim,
+    its callees are not known. A builtin that the error left there may contain an operator or a node that it left
+    before.
     """
     is_builtin = step.event.type == "builtin" and step.event.left
     return _is_frame(frame, step) or (is_builtin and all(child.event.type == "frame" for child in step.children))
 
 
 def _is_bare(claims: Sequence[Claim], step: Claim) -> bool:
-    """Whether a step stands in nothing but functions of C and C++ that Python called, as of an extension's."""
+    """Whether a claim is only inside C and C++ functions that Python called, for example those of an extension."""
     return all(claim.hop.kind in ("native", "closed") for claim in _path_to(claims, step))
 
 
 def _operators_left(claims: Sequence[Claim], step: Claim | None) -> list[Claim]:
-    """The operator calls that hold a claim, or are it, outermost first."""
+    """Returns the operator calls around a claim, or the claim itself, outermost first."""
     return [claim for claim in _path_to(claims, step) if claim.hop.kind == "op"] if step is not None else []
 
 
 def _path_to(claims: Sequence[Claim], step: Claim) -> list[Claim]:
-    """The claims around a step, outermost first, and the step itself; [] if it is in none of them."""
+    """Returns the claims around a claim, outermost first, and the claim itself; [] if it is in none of them."""
     callers = {child.identity: claim for claim in walk(claims) for child in claim.children}
     path = [step]
     while path[-1].identity in callers:
@@ -354,17 +356,19 @@ def _path_to(claims: Sequence[Claim], step: Claim) -> list[Claim]:
     return path[::-1] if any(claim is path[-1] for claim in claims) else []
 
 
-# --- what was not come to ---
+# --- claims that were not reached ---
 
 
 def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Take out the steps that follow from table and text and that the error kept from being come to.
+    """Remove the claims that follow from tables and text, and that did not run because of the error.
 
-    An operator call that was left has called on once for each at::_ops::NAME::redispatch on C++'s stack, and has come
-    to every kernel that is on it: a redispatch may be compiled into the kernel that makes it. Of what its last kernel
-    calls by its text, what is on the stack ran, and the meta function before it. Where a call goes on boxed, nothing is
-    taken out unless its last kernel is on the stack. Where no run asked for the stack (--once), what is certain of the
-    last calls ends at their first key; so it does in a builtin that an exception left which was caught.
+    For each operator call that the error left, these keys and kernels were reached: one more key for each
+    at::_ops::NAME::redispatch on the C++ stack, and every kernel on the stack. (A redispatch may be inlined into its
+    kernel.) Of the functions in the text of the last kernel, those on the stack ran, and the meta function before them.
+
+    If a call goes on boxed, nothing is removed unless the last kernel is on the stack. If no run recorded the stack
+    (--once), the last calls are certain only up to their first key. The same applies in a builtin that an exception
+    left which was caught.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
@@ -394,10 +398,11 @@ def cut(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _certain(claims: Sequence[Claim]) -> Plan:
-    """What of the last operator call, and of those around it, is certain: what does not follow from their first key.
+    """Returns the certain part of the last operator call and of the calls around it: up to their first key.
 
-    Of one behind which the engine went on to a node all is: an error makes it go on to none
-    (Engine::thread_main of torch/csrc/autograd/engine.cpp). What is around that node may have been left then.
+    If the engine went on to another node after a call, the whole call is certain, because after an error the engine
+    runs no further node (Engine::thread_main of torch/csrc/autograd/engine.cpp). An exception may have left the calls
+    around that node.
     """
     begun = (claim for claim in walk(claims) if claim.hop.kind == "op" or claim.event.type in RUN_BY_ENGINE)
     last = next(reversed(list(begun)), None)
@@ -406,9 +411,10 @@ def _certain(claims: Sequence[Claim]) -> Plan:
 
 
 def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | None) -> tuple[Claim, ...]:
-    """The claims, of each step with an error that was caught, with what is certain; `step` is what the last error left.
+    """Returns the claims; those with a caught error keep only what is certain. `step`: left by the last error.
 
-    Such a step is a builtin that an exception left, or an operator that made one. A stepped run tells what ran.
+    Such a claim is a builtin that an exception left, or an operator that created an error. A stepped run shows what
+    ran, so nothing is removed then.
     """
     is_stepped = any(c.part != "operator" for c in records(context.session.observations, "calls", SteppedCalls))
     last = _around(claims, step)
@@ -433,14 +439,14 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
 
 
 def _around(claims: Sequence[Claim], step: Claim | None) -> frozenset[int]:
-    """A step and the claims that it is in, by identity; of no step none."""
+    """Returns the identities of a claim and of the claims around it; empty without a claim."""
     return frozenset(claim.identity for claim in _path_to(claims, step)) if step is not None else frozenset()
 
 
 def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Mark the bindings that were stepped and handed an error to Python, but for those that the last error left.
+    """Mark the stepped bindings that passed an error to Python, except those that the last error left.
 
-    Where it is not known which these are none is marked.
+    If these are not known, no binding is marked.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     step = _left_last(context, claims, raised[0], _thrown(context, raised[0])) if raised else None
@@ -459,7 +465,10 @@ def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...
 
 
 def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
-    """Of each operator call that was left: its entry point, and the functions of C++ between it and the next one's."""
+    """Yields each operator call that the error left, its entry point, and the C++ functions inside it.
+
+    These are the functions up to the entry point of the next operator call.
+    """
     stack = thrown.stack[::-1]
     starts: list[tuple[Claim, str, int]] = []
     for claim in left:
@@ -471,7 +480,7 @@ def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Clai
         if start is not None:
             starts.append((claim, str(entry), start))
     ends = [*(start for _, _, start in starts[1:]), len(stack)]
-    for (claim, entry, start), end in zip(starts, ends, strict=False):  # where none was found there is an end too many
+    for (claim, entry, start), end in zip(starts, ends, strict=False):  # without any start there is one end too many
         yield claim, entry, stack[start + 1 : end]
 
 
@@ -480,7 +489,7 @@ def _is_boxed_call(name: str) -> bool:
 
 
 def _chain(call: Claim) -> Iterator[Claim]:
-    """The keys and kernels of an operator call, outermost first."""
+    """Yields the keys and kernels of an operator call, outermost first."""
     step = next((child for child in call.children if child.hop.kind == "key"), None)
     while step is not None:
         yield step
@@ -488,14 +497,14 @@ def _chain(call: Claim) -> Iterator[Claim]:
         step = next((child for child in step.children if child.hop.kind in kinds), None)
 
 
-# --- what only C++'s stack tells of ---
+# --- functions that only the C++ stack shows ---
 
 
 def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Put what C++'s stack held into the innermost operator call that was left, below what is known of it.
+    """Add the functions of the C++ stack to the innermost operator call that was left, below its known claims.
 
-    It tells of kernels that nothing else does: the key of an operator call may not be known. Where the native pass
-    tells every function, nothing is put.
+    The stack shows kernels that are not known otherwise, for example if the key of an operator call is not known. If
+    the native pass recorded all functions, nothing is added.
     """
     raised = records(context.session.observations, "raised", RaisedError)
     thrown = _thrown(context, raised[0]) if raised else None
@@ -514,12 +523,12 @@ def reach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _below_known(call: Claim, segment: Sequence[CppFunction]) -> tuple[Claim, Sequence[CppFunction]]:
-    """The innermost claim of an operator call that C++'s stack held, and what the stack held inside of that."""
+    """Returns the innermost claim of an operator call on the C++ stack, and the part of the stack inside it."""
     inside, rest = call, segment
     for number, function in enumerate(segment):
         for kind in (_is_of, _is_target):
             inner = _last(None, inside.children, partial(kind, function.name)) if function.name else None
-            # A kernel may be on the stack twice: in the type of the functor that calls it, and by itself.
+            # A kernel may be on the stack twice: in the type of the functor that calls it, and as a function.
             inner = inside if inner is None and inside.hop.kind == "kernel" and kind(function.name, inside) else inner
             if inner is not None:
                 inside, rest = inner, segment[number + 1 :]
@@ -527,9 +536,9 @@ def _below_known(call: Claim, segment: Sequence[CppFunction]) -> tuple[Claim, Se
 
 
 def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFrame]) -> Sequence[CppFunction]:
-    """What was on C++'s stack inside of the innermost step that an error left, outermost first.
+    """Returns the C++ stack inside the innermost claim that the error left, outermost first.
 
-    Of the innermost function of Python that is what Python called last.
+    If this claim is the innermost Python function, returns the stack of its last call.
     """
     inner: int | None = None
     if step.hop.kind in ("node", "binding"):
@@ -542,7 +551,7 @@ def _inside(step: Claim, stack: Sequence[CppFunction], frames: Sequence[LeftFram
 def _with_stack(
     context: Context, claims: tuple[Claim, ...], inside: Claim, functions: Sequence[CppFunction], thrown: ThrownError
 ) -> tuple[Claim, ...]:
-    """The claims, with functions that C++'s stack held, outermost first, behind all else that is inside of one."""
+    """Returns the claims; `inside` gets the functions of the C++ stack, outermost first, after its children."""
     sites = Sites(context.lookup)
     made: tuple[Claim, ...] = ()
     for function in reversed(functions):
@@ -553,10 +562,10 @@ def _with_stack(
 
 
 def _holding(inside: Claim, made: tuple[Claim, ...], after: str = "") -> Unrolling[Claim]:
-    """A claim with what C++'s stack held inside of it, where none of the keys behind is known to be on the stack.
+    """Returns a claim with the functions of the C++ stack inside; none of its later keys is known to be on the stack.
 
-    What runs in an operator call runs in its first kernel, which may have left no frame. The key that this one goes on
-    to is not known then: it may have been come to by what the stack held, or not at all. `after`: the key before it.
+    Code in an operator call runs in its first kernel, which may have no frame. Then the next key of this kernel is not
+    known: it may have been reached by the functions on the stack, or not at all. `after`: the key before it.
     """
     key = next((number for number, child in enumerate(inside.children) if child.hop.kind == "key"), None)
     if key is None:
@@ -571,13 +580,13 @@ def _holding(inside: Claim, made: tuple[Claim, ...], after: str = "") -> Unrolli
 
 
 def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim | None) -> tuple[Claim, ...]:
-    """The claims, where those that lead to a step, which the error left, are observed if C++'s stack held them."""
+    """Returns the claims; those that lead to `step` become observed if the C++ stack contains their functions."""
     names = frozenset(name for function in thrown.stack if function.name for name in _functions_in(function.name))
 
     leading = {claim.identity for claim in _path_to(claims, step)} if step is not None else set()
 
     def seen(claim: Claim, around: Claim | None = None) -> Unrolling[Claim]:
-        # What a kernel's text calls stands beside the operators that it calls, and holds none of them yet.
+        # A function known from a kernel's text is beside the operators that it calls, and does not contain them yet.
         is_called = around is not None and around.hop.kind == "kernel" and claim.hop.kind == "impl"
         if not is_called and claim.identity not in leading:
             return claim
@@ -592,13 +601,13 @@ def _seen_on_stack(claims: tuple[Claim, ...], thrown: ThrownError, step: Claim |
 
 
 def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sites) -> Claim | None:
-    """The claim of a function on C++'s stack; None for what only leads from an operator to its kernel."""
+    """Returns the claim for a function on the C++ stack; None for functions that only lead from operator to kernel."""
     read = parse(function.name)
     seen = landmark(read)
     if not read.plain or (seen.kind != "other" and seen.kernel is None) or read.plain.startswith(LEADS_ON):
         return None
     is_torchs = function.library.startswith(TORCHS)
-    # The error's text has the name alone, without a symbol.
+    # The error's text has only the name, no symbol.
     called = Function(
         function.library,
         "",
@@ -609,7 +618,7 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
         jumpers=function.jumpers,
     )
     alike = sites.alike(called)
-    kernel = seen.kernel if not alike else None  # of several functions none is known to be the one that names a kernel
+    kernel = seen.kernel if not alike else None  # with several functions, the kernel is not known
     named = kernel or read
     linkage = UNLINKED if kernel else Linkage("", function.unit, False, function.library)
     if not is_torchs:
@@ -623,12 +632,15 @@ def _on_stack(function: CppFunction, observation: int, inside: Claim, sites: Sit
 
 
 def _with(claims: tuple[Claim, ...], old: Claim, new: Claim) -> tuple[Claim, ...]:
-    """The claims with one put in the place of another."""
+    """Returns the claims with one claim replaced by another."""
     return replaced(claims, lambda claim: (new,) if claim is old else None)
 
 
 def _before_formulas(claims: tuple[Claim, ...], node: Claim) -> tuple[Claim, ...]:
-    """The claims, where this node raised as it unpacked what it had saved: it does so before any of its formulas."""
+    """Returns the claims for a node that raised while it unpacked its saved tensors.
+
+    A node unpacks its saved tensors before any of its formulas, so none of these ran.
+    """
     unpredicted = tuple(child for child in node.children if child.hop.status != "predicted")
     return _with(claims, node, replace(node, children=unpredicted))
 
@@ -644,7 +656,7 @@ def _cut(claim: Claim, plan: Plan) -> Unrolling[Claim]:
 
 
 def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The children of an operator call; where a key was taken out, the kernel before it says that one may follow."""
+    """Returns the children of an operator call. If a key was removed, the kernel before it says that one may follow."""
     known, kept = list(_chain(call)), list(_chain(replace(call, children=children)))
     if not kept or len(kept) == len(known):
         return children
@@ -659,9 +671,10 @@ def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Unrolling[tuple[Claim, ...]]:
-    """What of an operator's or a kernel's claims was come to, if so many more steps were.
+    """Returns the claims of an operator or a kernel that were reached, if `steps` further keys were reached.
 
-    `names` are the functions on C++'s stack inside of the operator that was left last; None for one around it.
+    `names` are the functions on the C++ stack inside the innermost operator that the error left; None for the operators
+    around it.
     """
     last = steps == 0 and names is not None
     entered: list[Claim] = []
@@ -683,12 +696,12 @@ def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) ->
 
 
 def _seen(claim: Claim) -> Iterator[Claim]:
-    """What a recorder saw inside of a claim, without that itself."""
+    """Returns the claims inside a claim that a recorder saw."""
     return outermost(claim.children, lambda child: child.hop.kind in ("op", "python", "node", "binding"))
 
 
 def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
-    """The tensors that an operator call was given, by argument; those of a list one by one: "tensors[1]"."""
+    """Yields the tensors of an operator call, by argument. The tensors of a list come one by one: "tensors[1]"."""
     if operator.hop.operator is None:
         return
     named = schema.arguments(operator.hop.operator.schema)
@@ -700,7 +713,7 @@ def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
 
 
 def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
-    """Each argument that the profiler tells of, with what it was: "float32[3, 3] cpu"."""
+    """Returns each recorded argument with its description: "float32[3, 3] cpu"."""
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
         told.setdefault(name.partition("[")[0], []).append(_described(tensor))
@@ -712,7 +725,7 @@ def _compared(message: str, given: Given, operator: Claim) -> tuple[ComparedValu
 
 
 def _written(operator: Claim) -> tuple[str, ...]:
-    """The arguments that an operator writes to, by its schema."""
+    """Returns the arguments that an operator writes to, by its schema."""
     return schema.written(operator.hop.operator.schema) if operator.hop.operator is not None else ()
 
 
@@ -721,11 +734,11 @@ def _described(tensor: RecordedTensor) -> str:
     return f"{tensor.dtype}{list(tensor.sizes)} {tensor.device}{layout}"
 
 
-# --- where it was thrown ---
+# --- the place of the throw ---
 
 
 def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
-    """The line that threw in C++; of an error that keeps none, the line or the function that its words stand in."""
+    """Returns the C++ line that threw. If the error has no line, the line or function that contains its message."""
     if thrown.line is not None:
         return _made_at(context, thrown.file, thrown.line)
     raiser = thrown.raiser
@@ -736,13 +749,13 @@ def _raised_at(context: Context, thrown: ThrownError) -> SourceRef:
 
 
 def _made_at(context: Context, file: str, line: int) -> SourceRef:
-    """A line of C++ that made an error, by the file's name as it was compiled."""
+    """Returns the C++ line that created an error; `file` is the name as it was compiled."""
     source = thrown_at(context.lookup, context.session.torch.version, file, line)
-    return source if source.path is not None else of_yours(file, line)  # of an extension
+    return source if source.path is not None else of_yours(file, line)  # from an extension
 
 
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
-    """The line of Python that was at work in the innermost function that the error left."""
+    """Returns the Python line that was running in the innermost function that the error left."""
     if raised.frames and raised.frames[-1].file != EXPRESSION and _is_told(context, raised.frames[-1]):
         return python[0].source
     if raised.frames and not raised.frames[-1].file.startswith("<"):
@@ -758,7 +771,7 @@ def _is_told(context: Context, frame: LeftFrame) -> bool:
     program = context.session.program
     yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
     if frame.file == EXPRESSION:
-        return frame.function != "<module>"  # a lambda of the expression, or a comprehension
+        return frame.function != "<module>"  # a lambda or a comprehension in the expression
     is_known = is_torchs_or_yours(context, frame.file, frame.first)
     return is_known or frame.file in (context.session.options.script, *yours)
 
@@ -771,9 +784,10 @@ def _left(context: Context, frame: LeftFrame) -> LeftFunction:
 
 
 def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
-    """Where C++ threw it, if the run that tells threw the same. Of a long message only the beginning is kept.
+    """Returns where C++ threw the error, if the run that looks for this threw the same error.
 
-    What Python raised itself may have the words of what C++ threw before in it, and is another error.
+    Only the beginning of a long message is kept. An error that Python raised itself is a different one, although it may
+    contain the message of an earlier C++ error.
     """
     if _is_pythons(raised):
         return None
@@ -782,12 +796,12 @@ def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
 
 
 def _is_pythons(raised: RaisedError) -> bool:
-    """Whether Python raised it first, and not for another process or thread, whose error it then hands on."""
+    """Whether Python raised the error first. An error passed on from another process or thread does not count."""
     return raised.by_raise and handed_on(raised.message) is None
 
 
 def _is_same(thrown: str, raised: str) -> bool:
-    """Whether two messages are of one error. TorchScript's has the words of what was thrown in it, and then behind it.
+    """Whether two messages belong to one error. TorchScript's message may be followed by the message thrown inside.
 
     Source: InterpreterStateImpl::handleError of torch/csrc/jit/runtime/interpreter.cpp.
     """
@@ -796,7 +810,7 @@ def _is_same(thrown: str, raised: str) -> bool:
 
 
 def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> Reason:
-    """What the place is concluded from."""
+    """Returns the reason for the place."""
     if raised.by != "error":
         return ReadAtEnd()
     if thrown is not None and thrown.by:
@@ -813,7 +827,7 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> R
 
 
 def _how(thrown: ThrownError) -> Reason | None:
-    """How a function raised an error that torch keeps no line with; None for any other."""
+    """Returns how a function raised an error for which torch keeps no line; None for other errors."""
     return ByThrowing(thrown.type) if thrown.type else ByCalling(thrown.by) if thrown.by else None
 
 
@@ -821,7 +835,7 @@ def _how(thrown: ThrownError) -> Reason | None:
 
 
 def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
-    """The tensor with who saved it and who wrote to it: by the run that watched it, else by the expression's calls."""
+    """Returns the tensor with its saver and its writers: from the run that watched it, else from the calls."""
     seen = [
         saved
         for saved in records(context.session.observations, "saved", SavedTensorWrites)
@@ -830,7 +844,7 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
     ]
     if not seen:
         return with_writes(modified, context.calls)
-    saved = seen[-1]  # errors before it were caught
+    saved = seen[-1]  # earlier errors were caught
     writers = tuple(
         InPlaceWriter(
             write.at.text if write.at is not None else "",
@@ -852,12 +866,12 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
 
 
 def _sizes(tensor: str) -> str:
-    """The sizes in a tensor's short description; C++ may have another name for its type than Python."""
+    """Returns the sizes in a tensor's short description. The type's name may differ between C++ and Python."""
     return tensor.partition(" [")[2]
 
 
 def _placed(context: Context, at: PythonPlace | None) -> SourceRef:
-    """The line of a place in Python."""
+    """Returns the line of a place in Python."""
     if at is None:
         return unknown(NoLineOfYours())
     return _left(context, LeftFrame(at.file, at.first, at.function, at.line)).source
@@ -879,7 +893,7 @@ def _missing(
 
 
 def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | None) -> Iterator[str]:
-    """The arguments whose sets hold the key: of the operator call, else of your own call."""
+    """Yields the arguments whose key sets contain the key: of the operator call, else of your own call."""
     chosen = next((claim.hop.dispatch for claim in asked.walk() if claim.hop.kind == "key"), None) if asked else None
     read = chosen.arguments if chosen is not None and chosen.arguments is not None else {}
     brought = [name for name, keys in read.items() if key in keys.split(", ")]
@@ -889,7 +903,7 @@ def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | 
     held = [a.name.partition("[")[0] for a in call.arguments if key in context.keys.names(a.raw)] if call else []
     own, skipped = tuple(dict.fromkeys(held)), _skipped(asked) if asked is not None else ()
     if NESTED in key and skipped and len(own) in (0, len(skipped)):
-        yield from skipped  # of an operator's tensors the profiler passes over those that are nested
+        yield from skipped  # the profiler skips the nested tensors of an operator
     elif own or asked is None:
         yield from (f"{f'argument {int(name) + 1}' if name.isdigit() else name} of your call" for name in own)
     else:
@@ -897,7 +911,10 @@ def _bringing(context: Context, key: str, asked: Claim | None, call: UserCall | 
 
 
 def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str]:
-    """What an operator takes a key of that none of its tensors has: its kernel under BackendSelect asks these."""
+    """Yields the options from which an operator takes a key that none of its tensors has.
+
+    The operator's kernel for BackendSelect reads these options.
+    """
     wanted = schema.arguments(operator.hop.operator.schema) if operator.hop.operator is not None else ()
     is_read = all(argument.name in read for argument in wanted if "Tensor" in argument.type)
     if is_read and "device" in [argument.name for argument in wanted]:
@@ -905,9 +922,9 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
 
 
 def _untold(operator: Claim, tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[UntoldArgument, ...]:
-    """The tensors, and lists of some, that an operator call was given and the profiler tells nothing of, with why.
+    """Returns the tensors, and lists of tensors, of an operator call that the profiler does not record, with reasons.
 
-    `tensors` are those that it tells of.
+    `tensors` are those that it records.
     """
     because: dict[str, Reason] = dict.fromkeys(_skipped(operator), TensorUntold())
     because |= dict.fromkeys(_optional_lists(operator), ListUntold())
@@ -916,7 +933,7 @@ def _untold(operator: Claim, tensors: Sequence[tuple[str, RecordedTensor]]) -> t
 
 
 def _optional_lists(operator: Claim) -> tuple[str, ...]:
-    """The lists of optional tensors that an operator call was given, by argument: the indices of index."""
+    """Returns the arguments of an operator call that are lists of optional tensors: the indices of index."""
     if operator.hop.operator is None:
         return ()
     text = operator.hop.operator.schema
@@ -924,7 +941,7 @@ def _optional_lists(operator: Claim) -> tuple[str, ...]:
 
 
 def _skipped(operator: Claim) -> tuple[str, ...]:
-    """The tensors that an operator call was given and the profiler tells nothing of, by argument."""
+    """Returns the tensor arguments of an operator call that the profiler does not record."""
     if operator.hop.operator is None:
         return ()
     text = operator.hop.operator.schema

@@ -1,7 +1,7 @@
-"""Lay the times of a run elsewhere over a recorded program: which of its calls each operator of a profiler's trace is.
+"""Transfers the times of another run to a recorded program: it matches the operators of a profiler's trace to calls.
 
-Both are sequences of outermost operator calls, each with what ran in it. Runs of calls that are alike are looked for,
-the longest first at each place. Where several places of the program fit equally well, nothing is claimed.
+Both runs are sequences of outermost operator calls with their inner calls. The matching looks for equal sequences of
+calls, the longest one at each position. If several places of the program match equally well, nothing is matched.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.program import NODES, OperatorKind, Program, TimesElsewhere
 from ptexplore.model.program_order import units
 
-RUN = 4  # calls that must be alike in a row, for a place to be looked at
-ALIKE = 8  # places with the same rows in a row that are looked at
-SHOWN = 8  # names told of what was not matched
-Signature = tuple[str, ...]  # the names of a call and of all that ran in it, in order
+RUN = 4  # a place is a candidate if this many calls in a row are equal
+ALIKE = 8  # limit on places with the same rows in a row
+SHOWN = 8  # limit on the unmatched names that are kept
+Signature = tuple[str, ...]  # the names of a call and of all calls inside it, in order
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """An outermost call of the program: the names in it, which of them have a row of their own, and are nodes."""
+    """An outermost call of the program: its names, and which of them have a row or are nodes."""
 
     names: Signature
-    rows: tuple[tuple[int, int], ...]  # the place among the names, and the row
-    nodes: frozenset[int]  # places among the names
+    rows: tuple[tuple[int, int], ...]  # position among the names, and row
+    nodes: frozenset[int]  # positions among the names
 
 
 @dataclass
 class _Laid:
-    """What was laid over the program so far."""
+    """The times that were transferred so far."""
 
     time: Counter[int] = field(default_factory=Counter)  # by row
     python: Counter[int] = field(default_factory=Counter)  # by row
     inside: Counter[int] = field(default_factory=Counter)  # by path
-    row_of: dict[int, int] = field(default_factory=dict)  # by the sequence number of a call that has one
-    unlike: int = 0  # nodes that another call recorded
+    row_of: dict[int, int] = field(default_factory=dict)  # by sequence number
+    unlike: int = 0  # nodes that were recorded by another call
 
 
 def with_times(program: Program, trace: TimedTrace) -> Program:
-    """The program with the times of another run of it.
+    """Returns the program with the times of another run.
 
-    Raises PtexploreError (usage) where nothing of the trace is a call of this program.
+    Raises PtexploreError (usage) if no operator of the trace is a call of this program.
     """
     try:
         places = _Places(map(_unit, units(program)))
@@ -83,11 +83,14 @@ def _unit(calls: Sequence[tuple[int | None, OperatorKind]]) -> _Unit:
     )
 
 
-# --- which call each is ---
+# --- matching ---
 
 
 class _Places:
-    """Where in the program runs of calls are. Of places with the same rows in a row, the first few stand for all."""
+    """The places of equal sequences of calls in the program. Of equal places, only the first few are kept.
+
+    Places are equal if they also have the same rows.
+    """
 
     def __init__(self, own: Iterable[_Unit]) -> None:
         self._signatures: dict[Signature, int] = {}
@@ -106,7 +109,7 @@ class _Places:
                 starts.append(start)
 
     def matched(self, thread: Sequence[TimedOperator]) -> Iterator[tuple[TimedOperator, _Unit | None]]:
-        """Each outermost operator of a thread with the call that it is; None where that is not known."""
+        """Yields each outermost operator of a thread with its call in the program; None if it is not known."""
         names = [self._signatures.get(tuple(inner.name for inner in outer.walk()), -1) for outer in thread]
         at = 0
         while at < len(thread):
@@ -117,7 +120,7 @@ class _Places:
             at += max(length, 1)
 
     def _longest(self, names: Sequence[int], at: int) -> tuple[int, list[int]]:
-        """How many calls from `at` on are alike a run of the program's, at most, and where such runs begin."""
+        """Returns the length of the longest equal sequence of calls from `at` on, and the places where it begins."""
         runs = self._runs.get(tuple(names[at : at + self._least]), {})
         lengths = {start: self._length(names, at, start) for starts in runs.values() for start in starts}
         most = max(lengths.values(), default=0)
@@ -128,11 +131,11 @@ class _Places:
         return next((n for n in range(most) if names[at + n] != self._named[start + n]), most)
 
 
-# --- what follows from it ---
+# --- transfer ---
 
 
 def _lay(program: Program, laid: _Laid, operator: TimedOperator, unit: _Unit) -> None:
-    """Count the time of a call, and of the calls in it that Python made."""
+    """Add the time of a call, and of the calls that Python made inside it."""
     rows = dict(unit.rows)
     around: list[tuple[TimedOperator, int]] = []
     for place, inner in enumerate(operator.walk()):
@@ -140,7 +143,7 @@ def _lay(program: Program, laid: _Laid, operator: TimedOperator, unit: _Unit) ->
             around.pop()
         row = rows.get(place)
         if inner.sequence is not None and place not in unit.nodes:
-            # A call that records no node has the number of the next one that does.
+            # A call that records no node has the sequence number of the next call that does.
             laid.row_of[inner.sequence] = around[-1][1] if row is None else row
         if row is None:
             continue
@@ -154,7 +157,7 @@ def _lay(program: Program, laid: _Laid, operator: TimedOperator, unit: _Unit) ->
 
 
 def _ran_python(program: Program, laid: _Laid, outer: int, row: int, time: int) -> None:
-    """A call that Python made inside of another: the time is that of the path that leads from the one to the other."""
+    """Add the time of a call that Python made inside another call to the path between the two calls."""
     start, path = program.calls[outer].path, program.calls[row].path
     while program.paths[path].parent not in (None, start):
         path = program.paths[path].parent or 0
@@ -164,7 +167,7 @@ def _ran_python(program: Program, laid: _Laid, outer: int, row: int, time: int) 
 
 
 def _timed(program: Program, laid: _Laid, told: TimesElsewhere) -> Program:
-    """The program with these times: of a path those of its operators, and of the paths that go on from it."""
+    """Returns the program with these times. The time of a path is that of its operators and of the paths after it."""
     calls = tuple(
         structs.replace(row, time=laid.time[number], python=laid.python[number])
         for number, row in enumerate(program.calls)
@@ -173,7 +176,7 @@ def _timed(program: Program, laid: _Laid, told: TimesElsewhere) -> Program:
     for row in calls:
         spans[row.path] += row.time
     for number in range(len(program.paths) - 1, 0, -1):
-        if program.paths[number].kind != "thread":  # it ran beside the others
+        if program.paths[number].kind != "thread":  # it ran in parallel
             spans[program.paths[number].parent or 0] += spans[number] - laid.inside[number]
     paths = tuple(
         structs.replace(path, time=spans[number], inside=laid.inside[number])

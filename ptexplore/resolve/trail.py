@@ -1,4 +1,4 @@
-"""From a session to its Trail: the list of passes in order, and what the recorders say of their own limits."""
+"""Makes a trace from a session: the list of passes in order, and the findings about the recorders' limits."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.canonical import InstalledFolders, generator_of, is_made, recorded_path
 
-# Source of both: AccumulateGrad's accumulateGrad (torch/csrc/autograd/functions/accumulate_grad.h) counts who holds the
-# gradient; the profiler's input recording (torch/csrc/profiler/collection.cpp) is such a holder.
+# accumulateGrad (torch/csrc/autograd/functions/accumulate_grad.h) calls one of these if anything else holds the
+# gradient. The profiler's recording of inputs (torch/csrc/profiler/collection.cpp) holds it.
 COPIES = ("aten::new_empty_strided", "aten::clone")
 
 
 def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Add a finding for each recorder's own report (cuts, differences, new registrations); claims stay as they are."""
+    """Add a finding for each remark of a recorder (cuts, differences, new registrations). Claims stay the same."""
     for observation in context.session.observations:
         match observation.data:
             case Remark(told=told):
@@ -69,7 +69,7 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def copied(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Add a finding: where one run alone tells all, that AccumulateGrad copied may be the recorder's doing."""
+    """Add a finding if AccumulateGrad copied a gradient in the only run: the recorder may be the cause."""
     is_single = context.session.options.once or context.session.program is not None
     twice = [second.equal for second in records(context.session.observations, "twice", SecondRun)]
     if is_single and not any(twice) and any(_copies(claim) for claim in walk(claims)):
@@ -78,14 +78,14 @@ def copied(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _copies(claim: Claim) -> bool:
-    """Whether a claim is a node that accumulates a gradient, and copies it."""
+    """Whether a claim is a node that accumulates a gradient and copies it."""
     if claim.hop.kind != "node" or "AccumulateGrad" not in claim.hop.name:
         return False
     return any(inner.hop.kind == "op" and inner.event.name in COPIES for inner in claim.walk())
 
 
 def stepped(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Add a finding: of which kinds of a program's calls one was stepped, and of which none was."""
+    """Add a finding: for how many kinds of a program's calls a call was stepped."""
     program = context.session.program
     if program is not None and program.stepping is not None and any(r.represented is not None for r in program.routes):
         context.tell("stepped", _stepped(program, program.stepping, context.session.options))
@@ -111,16 +111,16 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
 
 @dataclass(frozen=True)
 class Step:
-    """A pass with what it needs of the passes before it and of what was observed, and what it gives to the claims."""
+    """A pass: its requirements from earlier passes and from observations, and its contribution to the claims."""
 
     run: Pass
     needs: str
     gives: str
-    whole: bool = True  # else it is for an expression alone: the claims of a program are none that an error left
+    whole: bool = True  # False: only for an expression; in a program, no error left the claims
 
 
-# The way from observations to hops. Each pass sees all claims and gives better ones; the order is the one in which they
-# need each other.
+# The way from observations to hops. Each pass gets all claims and returns better ones. A pass comes after the passes
+# that it needs.
 PASSES: tuple[Step, ...] = (
     Step(merge.build,
          "the events of the passes `frames` and `ops`",
@@ -174,7 +174,7 @@ PASSES: tuple[Step, ...] = (
 
 
 def resolve(session: Session, lookup: Lookup) -> Trail:
-    """Conclude what ran from what was seen. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
+    """Returns the trace for a session. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
     store = lookup.store
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
     context = Context(session, store, lookup.tree, keys, lookup, Stubs(lookup), changed=_changed(session))
@@ -207,14 +207,15 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
 
 
 def _findings(context: Context, numbered: Mapping[int, int]) -> tuple[Finding, ...]:
-    """What the passes told, each once, with the number of the hop it is about; none where that hop is gone."""
+    """Returns the findings of the passes, each once, with the number of its hop; None if this hop is gone."""
     told = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.findings)
     return tuple(dict.fromkeys(told))
 
 
 def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The claims of the call that raised: the program's last one, if a builtin raised that made it, or C++'s stack has
-    its operator; () where neither is known.
+    """Returns the claims of the program's last call if it raised, else ().
+
+    It raised if the builtin that made it raised, or if the C++ stack contains its operator.
     """
     last = last_calls(program)
     if last is None:
@@ -226,18 +227,18 @@ def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]
 
 
 def _route_finder(program: Program) -> Callable[[int], int]:
-    """Tells which route an observation is of: those of a route begin with its first one."""
+    """Returns a function from an observation to its route. A route's observations begin with its first one."""
     first = [route.observation or 0 for route in program.routes]
     return lambda observation: bisect_right(first, observation) - 1
 
 
 def _first_observation(claim: Claim) -> int:
-    """The observation that a claim is concluded from, or one inside of it."""
+    """Returns the observation behind a claim, or behind the first claim inside it that has one."""
     return next((inner.event.observation for inner in claim.walk() if inner.event.observation), 0)
 
 
 def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Program:
-    """The program whose routes know the hops that were concluded from their observations, and its paths their place."""
+    """Returns the program; its routes have the hops from their observations, and its paths have their places."""
     route_of = _route_finder(program)
     shown: dict[int, list[int]] = {}
     for hop in hops:
@@ -249,7 +250,7 @@ def _concluded(context: Context, program: Program, hops: Sequence[Hop]) -> Progr
 
 
 def _generators(hops: Iterable[Hop]) -> dict[str, str]:
-    """What writes each generated file that a hop names, in the order in which they are first named."""
+    """Returns the generator of each generated file in the hops, in the order of their first mention."""
     named = (ref for hop in walk(hops) for ref in (hop.source, hop.registration, hop.declaration) if ref is not None)
     paths = dict.fromkeys(ref.path for ref in named if ref.path is not None and is_made(ref.path))
     known = ((path, generator_of(path)) for path in paths)
@@ -257,7 +258,7 @@ def _generators(hops: Iterable[Hop]) -> dict[str, str]:
 
 
 def _changed(session: Session) -> dict[str, list[TableEntry]]:
-    """Tables of operators whose registrations the traced process changed, as it had them."""
+    """Returns the dispatch tables of operators whose registrations the traced process changed."""
     where = InstalledFolders(session.torch.torch_dir)
     changed = records(session.observations, "table", ChangedTable)
     return {table.op: parse_table(table.op, table.table, lambda file: recorded_path(file, where)) for table in changed}

@@ -1,1 +1,1 @@
-"""The dispatcher's own reasoning: key sets, thread-local state, tables, kernels, stubs."""
+"""The dispatcher's decisions: key sets, thread-local state, dispatch tables, kernels, stubs."""

@@ -1,4 +1,4 @@
-"""What a dispatch table entry runs: the registration it was made from and the function behind that, with its body."""
+"""The function that an entry of the dispatch table runs: its registration, and the function's body."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 FALLBACK = "backend fallback"
 NAMELESS = "a kernel of no known name"
 REGISTERED_AT = "a kernel registered at "
-# How torch.library.custom_op registers for all backends, and what the table says of such an entry
+# The key with which torch.library.custom_op registers for all backends, and the table's reason for such an entry
 # (aten/src/ATen/core/dispatch/OperatorEntry.cpp).
 EVERY_BACKEND, OF_EVERY_BACKEND = "CompositeExplicitAutograd", "default backend kernel"
-_FACTORY = re.compile(r"((?:\w+::)*\w+)\(\)")  # a hand-written function that makes a boxed kernel
+_FACTORY = re.compile(r"((?:\w+::)*\w+)\(\)")  # a hand-written function that creates a boxed kernel
 
 
 def registration_of(store: Store, op: str, key: str, entry: TableEntry) -> Registration | None:
-    """The operator's registration that the entry was made from; None for a fallback, or if no single registration fits.
+    """Returns the operator's registration behind an entry; None for a fallback, or if several registrations fit.
 
-    The table names only the line of the macro: the registration is one of those at that line.
+    The table has only the line of the macro, so the registration is one of those at this line.
     """
     if FALLBACK in entry.reason:
         return None
     active = [r for r in store.registrations(op) if not r.inactive]
     at_line = [r for r in active if r.key and (r.path, r.macro_line) == (entry.path, entry.line)]
     chosen = [r for r in at_line if r.key == key] or at_line
-    if entry.path is None:  # 2.6 records no file for what Python registers
+    if entry.path is None:  # 2.6 records no file for registrations from Python
         chosen = [r for r in active if r.key == key and r.origin == "python"]
     return chosen[0] if len(chosen) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class EntryBody:
-    """The function that an entry runs: its name, where its body stands, and what else is known of the registration."""
+    """The function that an entry runs: its name, the place of its body, and facts about the registration."""
 
     name: str
     source: SourceRef
@@ -55,9 +55,9 @@ class EntryBody:
 def kernel_body(
     lookup: Lookup, registration: Registration | None, entry: TableEntry, key: str, given: Sequence[GivenKernel] = ()
 ) -> EntryBody:
-    """What an entry runs, as far as tables and text tell.
+    """Returns the function that an entry runs, as far as tables and text show it.
 
-    `given` are the functions of Python that `torch.library.custom_op` was given for the operator.
+    `given` are the Python functions that `torch.library.custom_op` was given for the operator.
     """
     if registration is None and FALLBACK in entry.reason:
         return _registered(lookup, lookup.fallback(entry, key), f"{key} backend fallback", KernelRef())
@@ -77,22 +77,22 @@ def kernel_body(
 
 
 def is_from_python(entry: TableEntry) -> bool:
-    """Whether Python registered what an entry runs, by the file that the dispatcher names."""
+    """Whether Python registered the kernel of an entry, judged by the file that the dispatcher names."""
     return FALLBACK not in entry.reason and origin(location(entry.raw)[0], entry.path) == "python"
 
 
 def is_of_others(entry: TableEntry) -> bool:
-    """Whether C++ outside torch registered what an entry runs, by the file that the dispatcher names."""
+    """Whether C++ outside of torch registered the kernel of an entry, judged by the file that the dispatcher names."""
     return entry.path is None and FALLBACK not in entry.reason and not is_from_python(entry)
 
 
 def is_nameless(name: str) -> bool:
-    """Whether a kernel has no name of its own here: what ran tells it."""
+    """Whether a kernel has no known name, so that only the functions that ran can show it."""
     return name.startswith((NAMELESS, REGISTERED_AT))
 
 
 def _given(entry: TableEntry, key: str, given: Sequence[GivenKernel]) -> EntryBody | None:
-    """The function that torch.library.custom_op was given for a key, or for every backend; None if neither."""
+    """Returns the function that torch.library.custom_op was given for a key, or for every backend; else None."""
     every = [kernel for kernel in given if kernel.key == EVERY_BACKEND and entry.reason == OF_EVERY_BACKEND]
     fitting = [kernel for kernel in given if kernel.key == key] or every
     if len(fitting) != 1 or not is_from_python(entry):
@@ -101,7 +101,7 @@ def _given(entry: TableEntry, key: str, given: Sequence[GivenKernel]) -> EntryBo
 
 
 def _at_its_registration(entry: TableEntry) -> EntryBody:
-    """A kernel of which only the place of its registration is known."""
+    """Returns a kernel for which only the place of the registration is known."""
     file, line = location(entry.raw)
     if file is None or entry.path is not None or file == NO_FILE:
         return EntryBody(NAMELESS, unknown(place_reasons.RegistrationUnknown()), None)
@@ -114,9 +114,9 @@ def _unless_empty(kernel: KernelRef) -> KernelRef | None:
 
 
 def _registered(lookup: Lookup, registered: Registered | None, name: str, known: KernelRef) -> EntryBody:
-    """The function of a hand-written registration, where a source shows what that registers.
+    """Returns the function of a hand-written registration, if a source shows it.
 
-    `known` is what the catalogue says of the registration.
+    `known` is what the catalogue knows about the registration.
     """
     if registered is None:
         return EntryBody(name, unknown(lookup.no_text), _unless_empty(known))
@@ -143,7 +143,7 @@ def _body(lookup: Lookup, registration: Registration) -> SourceRef:
 
 
 def _python_kernel(store: Store, registration: Registration) -> PythonKernel | None:
-    """The Python callable behind a registration made from Python; its own code object has the line."""
+    """Returns the Python callable behind a registration from Python. The callable's code object has the line."""
     callables = [k for k in store.python_kernels(registration.op) if k.key in (registration.key, None) and k.line]
     if registration.key == "Meta":
         callables = [k for k in callables if k.role in ("meta", "kernel", "custom", "decomposition")]
@@ -151,7 +151,7 @@ def _python_kernel(store: Store, registration: Registration) -> PythonKernel | N
 
 
 def caller(registration: Registration) -> tuple[str, int] | None:
-    """The place of the wrapper. Its parameters tell overloads of the function that it calls apart."""
+    """Returns the place of the wrapper. Its parameters tell the overloads of the called function apart."""
     if registration.body_path is None or registration.body_line is None:
         return None
     return registration.body_path, registration.body_line

@@ -1,4 +1,4 @@
-"""The hops of a kernel behind a dispatch table entry: the body that runs, what that calls, the dispatch stubs in it."""
+"""The hops of a kernel behind an entry of the dispatch table: its body, the functions in it, the dispatch stubs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PER_CAPABILITY = "compiled once for each CPU capability; the running machine's o
 def kernel_claim(
     context: Context, call: Claim, registration: Registration | None, entry: TableEntry, key: str, status: Status
 ) -> Claim:
-    """The kernel hop of one key, with the hand-written functions that its body calls inside it."""
+    """Returns the kernel hop of one key; inside it are the hand-written functions that its body calls."""
     body = kernel_body(context.lookup, registration, entry, key, context.given(call.hop.op or ""))
     hop = Hop(
         id=0,
@@ -41,7 +41,7 @@ def kernel_claim(
 
 
 def _targets(context: Context, kernel: Hop, registration: Registration) -> Iterator[Claim]:
-    """The hand-written functions a generated wrapper calls: a structured kernel's meta and impl, or one function."""
+    """Yields the hand-written functions that a generated wrapper calls: meta and impl, or one function."""
     for symbol in filter(None, (registration.target_meta, registration.target)):
         source = context.lookup.definition(symbol, caller(registration))
         hop = Hop(
@@ -62,9 +62,10 @@ def _targets(context: Context, kernel: Hop, registration: Registration) -> Itera
 
 
 def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...]:
-    """A hop for every stub that `body`, the definition of `hop`, calls. Each holds the kernels of the device.
+    """Returns a claim for every stub that `body` calls; `body` is the definition of `hop`.
 
-    A stub that nothing registers a kernel of the device for cannot be called: it is none of them.
+    Each claim contains the kernels for the device. A stub without a registered kernel for the device cannot be called,
+    so it has no claim.
     """
     device = device_of(context, hop.key)
     if device is None:
@@ -74,7 +75,7 @@ def stub_claims(context: Context, hop: Hop, body: SourceRef) -> tuple[Claim, ...
 
 
 def device_of(context: Context, key: str | None) -> str | None:
-    """The backend that a kernel of this key works for. If the key names none: the backend of all tensors seen."""
+    """Returns the backend of a kernel with this key. If the key names none: the only backend of all tensors seen."""
     named = backend_of(key) if key is not None else None
     devices = context.devices or {"cpu"}
     return named or (BACKENDS.get(next(iter(devices))) if len(devices) == 1 else None)
@@ -132,5 +133,5 @@ def _stub_kernel(parent: Hop, stub: Stub, kernel: Kernel, device: str, condition
 
 
 def _in_body(body: SourceRef, path: str, line: int) -> SourceRef:
-    """A line inside a body, as precise as the body's own."""
+    """Returns a line inside a body, with the precision of the body."""
     return SourceRef(path, line, body.layer, body.precision, tree=body.tree)

@@ -1,8 +1,8 @@
-"""Say which overload each operator event is, and where its entry point stands.
+"""Determines the overload of each operator event, and the place of its entry point.
 
-Where neither the profiler nor the inputs tell, the kernels' text does: a composite kernel's body names the operators it
-calls, and those that the profiler saw inside the call say which overload it cannot have been. Only text of the running
-version counts.
+If neither the profiler nor the inputs show the overload, the text of the kernels may. The body of a composite kernel
+names the operators that it calls. The operators that the profiler saw inside the call rule out some overloads. Only
+text of the running version counts.
 """
 
 from __future__ import annotations
@@ -47,30 +47,33 @@ from ptexplore.resolve.dispatch.schema import arguments, fits, own_inputs
 from ptexplore.resolve.places.precision import in_runtime, unknown
 
 BOXED_CALL = "c10::Dispatcher::callBoxed"
-MATH = "math kernel"  # the table's word for a composite kernel
-NAMES = ("Dimname", "str[")  # a list of names in native_functions.yaml, and in the schema that the dispatcher has
+MATH = "math kernel"  # the dispatch table's word for a composite kernel
+NAMES = ("Dimname", "str[")  # lists of names, in native_functions.yaml and in the dispatcher's schemas
 _CALLED = re.compile(r"\b(\w+)\s*\(")
 _QUALIFIED = re.compile(r"\bat::(\w+?)(?:_symint)?\s*\(")
 _BRANCH = re.compile(r"\b(?:if|for|while|switch|catch)\b|\?")
 
 
 def name(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Name each operator in full ("aten::add.Tensor"); an overload that cannot be told stays unnamed."""
+    """Give each operator its full name ("aten::add.Tensor"). An overload that is not known stays unnamed."""
     return unrolled(each(_named_below(context, claim, _Around()) for claim in claims))
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is around a claim: the operator call, the Python frame or TorchScript function that calls it, transforms."""
+    """The surroundings of a claim: the operator call, the calling Python frame or TorchScript function, transforms."""
 
     operator: Claim | None = None
     frame: Claim | None = None
-    layered: bool = False  # whether a transform's layer is on
+    layered: bool = False  # whether a layer of a transform is on
     scripted: bool = False  # whether TorchScript's interpreter calls it
 
 
 def _named_below(context: Context, claim: Claim, around: _Around) -> Unrolling[Claim]:
-    """The claim and all operators below it named, callers first: a layer's fallback calls what it was called for."""
+    """Returns the claim with all operators in it named, callers first.
+
+    Callers come first because the fallback of a layer calls the operator that it was called for.
+    """
     if claim.hop.kind == "op":
         claim = _named(context, claim, around)
         claim = _interpreted(claim) if around.scripted else claim
@@ -98,7 +101,7 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
     if boxed is not None and not matching:
         of_stack = known(context, claim, boxed.name, FitsStack(base))
         return _called(context, of_stack, by_python)
-    if len(overloads) == 1:  # what the profiler did not read of its inputs decides nothing
+    if len(overloads) == 1:  # then inputs that were not recorded do not matter
         return _called(context, known(context, claim, overloads[0].name, OnlyOverload(base)), by_python)
     matching = [*matching, boxed] if boxed is not None else matching
     if len(matching) == 1:
@@ -109,7 +112,7 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
         named = TakesNames(tuple(o.name for o in matching if o != nameless[0]))
         return _called(context, known(context, claim, nameless[0].name, named), by_python)
     is_whole = context.may_be_left is None or all(inner.event is not context.may_be_left for inner in claim.walk())
-    is_told = context.lookup.sources and boxed is None and is_whole  # what an error left called less than its text
+    is_told = context.lookup.sources and boxed is None and is_whole  # a failed call has fewer calls than its text
     told = by_calls(context, claim, matching) if is_told else matching
     if len(told) == 1:
         others = WouldCallOthers(tuple(o.name for o in matching if o != told[0]))
@@ -133,7 +136,7 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
 
 
 def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[Operator]]:
-    """All overloads of an operator event's name, and those that take its inputs."""
+    """Returns all overloads with the name of an operator event, and those that accept its inputs."""
     namespace, _, base = claim.hop.name.partition("::")
     operators = [*context.store.operators_named(base), *_added(context)]
     overloads = [o for o in operators if (o.namespace, o.base) == (namespace, base)]
@@ -141,11 +144,11 @@ def overloads_of(context: Context, claim: Claim) -> tuple[list[Operator], list[O
 
 
 def _nameless(context: Context, claim: Claim, around: _Around, matching: Sequence[Operator]) -> Sequence[Operator]:
-    """Those of several overloads that take no names of dimensions, where no tensor has any.
+    """Returns the overloads that take no dimension names, if no tensor has names.
 
-    A call that takes names of a tensor without any raises before it calls anything.
-    An empty list of names needs no tensor with names. The profiler tells it from no other list. Only torch.ops and
-    TorchScript can give one, and the overload with names then calls the operator anew, by positions.
+    A call with names for a tensor without any raises before it calls anything. An empty list of names is possible
+    without such a tensor, and the profiler records it like any empty list. Only torch.ops and TorchScript can pass one;
+    then the overload with names calls the operator again, with positions.
     """
     left = [o for o in matching if not _takes_names(o)]
     inside = [called for called in _operators(claim) if called.event.name == claim.event.name]
@@ -156,18 +159,18 @@ def _nameless(context: Context, claim: Claim, around: _Around, matching: Sequenc
 
 
 def _takes_names(operator: Operator) -> bool:
-    """Whether an overload takes names of dimensions: a list of them, or the one that aten::squeeze.dimname takes."""
+    """Whether an overload takes dimension names: a list, or a single name as in aten::squeeze.dimname."""
     return "dimname" in operator.name.lower() or any(a.type.startswith(NAMES) for a in arguments(operator.schema))
 
 
 def _called_boxed(
     claim: Claim, around: _Around, overloads: Sequence[Operator], matching: Sequence[Operator]
 ) -> Operator | None:
-    """The overload that the event may be of if it was called boxed; None where that is not in question.
+    """Returns the overload of the event if it may have been called boxed, or None.
 
-    Of a boxed call the profiler keeps the whole stack, of which the call's own inputs are the end. A layer's fallback
-    calls the operator that it was called for (any, if that is not known), with what it unwrapped behind what it was
-    given; elsewhere only an event whose inputs no overload takes is one.
+    For a boxed call the profiler records the whole stack, and the inputs of the call are its last values. The fallback
+    of a layer calls the operator that it was called for (any operator, if that is not known), with the unwrapped inputs
+    after its own inputs. Elsewhere, an event can only be boxed if no overload accepts its inputs.
     """
     own = [o for o in overloads if len(claim.event.inputs) > len(arguments(o.schema))]
     own = [o for o in own if fits(o.schema, own_inputs(o.schema, claim.event.inputs))]
@@ -179,7 +182,7 @@ def _called_boxed(
 
 
 def _is_ops_call(frame: Claim) -> bool:
-    """Whether a Python frame calls an operator of `torch.ops`, which goes by the interpreter's boxed operator.
+    """Whether a Python frame calls an operator of `torch.ops`, which uses the interpreter's boxed operator.
 
     Source: createOperatorFromC10 of torch/csrc/jit/runtime/register_c10_ops.cpp.
     """
@@ -187,7 +190,7 @@ def _is_ops_call(frame: Claim) -> bool:
 
 
 def _called(context: Context, claim: Claim, by_python: bool) -> Claim:
-    """An operator's claim with the boxed entry point, where that is known to be the way it was called."""
+    """Returns an operator's claim, with the boxed entry point if the call is known to be boxed."""
     operator = claim.hop.operator
     if operator is None:
         return claim
@@ -206,7 +209,10 @@ def _called(context: Context, claim: Claim, by_python: bool) -> Claim:
 
 
 def _interpreted(claim: Claim) -> Claim:
-    """An operator that TorchScript's interpreter calls: boxed, unless one of the interpreter's own calls it."""
+    """Returns the claim of an operator that TorchScript's interpreter calls.
+
+    The call is boxed, unless one of the interpreter's own operators makes it.
+    """
     operator = claim.hop.operator
     if operator is None or operator.entry == BOXED_CALL:
         return claim
@@ -215,7 +221,7 @@ def _interpreted(claim: Claim) -> Claim:
 
 
 def _added(context: Context) -> list[Operator]:
-    """The operators that the traced code both registered and called."""
+    """Returns the operators that the traced code both registered and called."""
     changed = records(context.session.observations, "table", ChangedTable)
     return [
         Operator(table.op, table.schema or "", (), ()) for table in changed if context.store.operator(table.op) is None
@@ -223,7 +229,10 @@ def _added(context: Context) -> list[Operator]:
 
 
 def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
-    """An operator's claim with its full name, its entry point and what the catalogue has of it; `reason` tells why."""
+    """Returns an operator's claim with its full name, its entry point and the facts in the catalogue.
+
+    `reason` says how the full name is known.
+    """
     operator = context.store.operator(full)
     if operator is None:
         source = unknown(RegisteredLater(full))
@@ -240,20 +249,20 @@ def known(context: Context, claim: Claim, full: str, reason: Reason) -> Claim:
 
 
 def _entry(context: Context, operator: Operator) -> SourceRef:
-    """`at::_ops::X::call`, which C++ and the Python binding call; boxed callers go past it."""
+    """Returns the place of `at::_ops::X::call`, which C++ and Python bindings call. Boxed calls go past it."""
     if operator.call_path is None or operator.call_line is None:
         return unknown(NoOpsFunction())
     return in_runtime(context.tree, operator.call_path, operator.call_line)
 
 
-# --- told by what kernels call ---
+# --- the overload, from the calls in kernels ---
 
 
 def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> list[Operator]:
-    """The one candidate whose kernel's text fits what ran inside `claim`; all candidates if several fit, or none.
+    """Returns the only candidate whose kernel's text fits the operators inside `claim`; else all candidates.
 
-    A candidate is ruled out if its kernel has no branches and calls an operator that did not run. If all candidates
-    are composite, those whose text names no operator that ran are ruled out too.
+    A candidate is ruled out if its kernel has no branches and calls an operator that did not run. If all candidates are
+    composite, those whose text names no operator that ran are ruled out, too.
     """
     inside = {(called.event.name or called.hop.name).partition("::")[2] for called in _operators(claim)}
     bodies = {candidate.name: _composite_body(context, candidate) for candidate in candidates}
@@ -264,12 +273,12 @@ def by_calls(context: Context, claim: Claim, candidates: Sequence[Operator]) -> 
 
 
 def _operators(claim: Claim) -> Iterator[Claim]:
-    """The operators called directly inside a claim."""
+    """Returns the operators that a claim calls directly."""
     return outermost(claim.children, lambda child: child.hop.kind == "op")
 
 
 def _calls(body: str) -> set[str]:
-    """What a body calls, by the names that operators have."""
+    """Returns the names of the functions that a body calls, in the form of operator names."""
     return {name.removesuffix("_symint") for name in _CALLED.findall(body)}
 
 
@@ -281,7 +290,7 @@ def _missing(context: Context, body: str | None, inside: set[str]) -> bool:
 
 
 def _composite_body(context: Context, operator: Operator) -> str | None:
-    """The text of a composite operator's kernel, if the device gets that kernel and a tree of this version has it."""
+    """Returns the body of a composite operator's kernel, if the device uses it and a tree of this version has it."""
     device = device_of(context, None)
     entry = context.effective(operator.name, device) if device is not None else None
     if device is None or entry is None or MATH not in entry.reason:

@@ -1,7 +1,7 @@
-"""Reason as the dispatcher does: from key sets and thread-local state to the kernel of each key on the way.
+"""Follows the dispatcher's rules: from key sets and thread-local state to each key of a call and its kernel.
 
-Source of the rule: aten/src/ATen/core/dispatch/DispatchKeyExtractor.h (arguments | include) - exclude, masked by
-fallthroughs; OperatorEntry.cpp for the table; the kernels' own text for what they redispatch with.
+Sources: aten/src/ATen/core/dispatch/DispatchKeyExtractor.h for the rule (arguments | include) - exclude, masked by
+fallthroughs; OperatorEntry.cpp for the table; the text of the kernels for their redispatches.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ from ptexplore.resolve.dispatch.starting_sets import (
 from ptexplore.resolve.keyset import union
 from ptexplore.resolve.places.precision import of_yours
 
-REDISPATCH = ("torch/_ops.py", "redispatch")  # file and name of OpOverload's method by which Python redispatches
-# Included where a tensor may be a wrapper: below a transform of torch.func, or in the older vmap that
-# torch.autograd.functional has for vectorize=True (torch/_vmap_internals.py): its wrappers have Batched, and no CPU.
+REDISPATCH = ("torch/_ops.py", "redispatch")  # the method of OpOverload with which Python redispatches
+# If one of these is included, a tensor may be a wrapper: below a transform of torch.func, or in the older vmap of
+# torch.autograd.functional for vectorize=True (torch/_vmap_internals.py). Its wrappers have Batched, but not CPU.
 MAPPED = (LAYERS[0], "VmapMode")
-STEPS = 16  # no real call passes more keys than there are functionalities on the way
-KernelPlace = tuple[int, bool]  # the number of a step, and whether what is placed there ran after the next step
+STEPS = 16  # limit: no real call passes more keys than there are functionalities
+KernelPlace = tuple[int, bool]  # the number of a step, and whether the call came after the next step
 
 
 @dataclass(frozen=True, slots=True)
 class TableLookup:
-    """One lookup in the dispatch table: the set asked with, the key found, the kernel and where that sends the call."""
+    """One lookup in the dispatch table: the key set, the key found, the kernel, and how it passes the call on."""
 
     set: int
     key: str
@@ -90,7 +90,7 @@ class TableLookup:
 
 
 def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Put the key chain and its kernels under every operator call."""
+    """Add the keys and kernels below every operator call."""
     tensors, state = KnownTensors.of(context), first_state(context)
     elsewhere = replace(state, observed=False, certain=False, known=False, why=InAnotherThread(), transforms=())
     return unrolled(
@@ -104,7 +104,10 @@ def reason(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 def _descend(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = False
 ) -> Unrolling[Claim]:
-    """The claim with the keys of every operator call in it; `by_python` if Python, or a generated binding, makes it."""
+    """Returns the claim with the keys of all operator calls in it.
+
+    `by_python`: Python makes the call, or a generated binding.
+    """
     state = state_at(context, claim, state)
     if claim.hop.kind in ("binding", "python"):
         return (yield from _below_python(context, tensors, claim, state))
@@ -119,31 +122,31 @@ def _descend(
 
 
 def _below_python(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> Unrolling[Claim]:
-    """A Python frame, or a binding, with the keys of what it calls; `state`: the sets where it begins."""
+    """Returns a Python frame or a binding with the keys of its calls. `state`: the sets where it begins."""
     children = []
     order = CalledInOrder.by(claim)
     for child in claim.children:
         before = state_at(context, child, state) if claim.hop.kind == "python" else state
         called, around = child, inside_caller(context, claim, child, state, order)
-        if lifted(claim, child, order):  # C++ between Python and the call changed what Python read
+        if lifted(claim, child, order):  # C++ between Python and the call changed the sets
             unread = structs.replace(child.event, tls_include=None, tls_exclude=None)
             called, around = replace(child, event=unread), inside_caller(context, claim, child, before, order)
         direct = claim.hop.kind == "python" or claim.hop.source.layer == "generated"
         children.append((yield _descend(context, tensors, called, around, by_python=direct)))
-        state = before  # what the frame did before it read them holds for its next call as well
+        state = before  # earlier changes by the frame also apply to its next call
     return replace(claim, children=tuple(children))
 
 
 def _below_operator(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool
 ) -> Unrolling[Claim]:
-    """An operator call with its key chain, and each thing that it called under the kernel that called it."""
+    """Returns an operator call with its keys; each inner call is below the kernel that made it."""
     call = _call(context, tensors, claim, state, by_python=by_python)
-    passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it sends the call to the next key
+    passing = _frame_inside(claim, *REDISPATCH) if len(call.steps) > 1 else None  # it passes the call to the next key
     if passing is not None:
         return replace(claim, children=((yield _through_python(context, tensors, call, claim.children, passing)),))
     innermost = _inside_steps(context, call.state, call.steps, call.steps[-1].key if call.steps else None)
-    if not call.steps and innermost.known:  # any of its kernels may hold a guard
+    if not call.steps and innermost.known:  # each of its kernels may hold a guard
         why = KernelsNotKnown(claim.hop.op or "")
         innermost = replace(innermost, observed=False, certain=False, known=False, why=why)
     inner: dict[KernelPlace, list[Claim]] = {}
@@ -151,7 +154,7 @@ def _below_operator(
         place, around = _caller(context, call, child, innermost)
         last = inner.get((len(call.steps) - 1, False), ())
         if child.hop.kind == "python" and any(earlier.hop.kind == "op" for earlier in last):
-            place = (place[0], place[0] < len(call.steps) - 1)  # the kernel below had run by then
+            place = (place[0], place[0] < len(call.steps) - 1)  # the kernel below had run before this
         inner.setdefault(place, []).append((yield _descend(context, tensors, child, around)))
     if not call.steps:
         return replace(claim, children=tuple(inner.get((0, False), ()))).but(claim.hop, *call.unsaid)
@@ -159,7 +162,7 @@ def _below_operator(
 
 
 def _frame_inside(call: Claim, file: str, function: str) -> Claim | None:
-    """A function's Python frame in a kernel of an operator call, one that Python runs; None where there is none."""
+    """Returns the Python frame of a function in a Python kernel of an operator call, or None."""
     pending = list(call.children[::-1])
     while pending:
         claim = pending.pop()
@@ -178,13 +181,13 @@ def _through_python(
     passing: Claim,
     number: int = 0,
 ) -> Unrolling[Claim]:
-    """The key of this number, with the kernel that Python runs; the next key is in the frame that sends the call on.
+    """Returns the key with this number and its Python kernel. The next key is inside the frame that passes the call on.
 
-    `children` are what the kernel called, `passing` is that frame, in one of them.
+    `children` are the calls of the kernel; `passing` is that frame, inside one of them.
     """
     outer = _inside_steps(context, call.state, call.steps[: number + 1], call.steps[number].key)
     gap = Claim(Hop(0, "key", "", "observed", NOT_YET))
-    first = tuple(takewhile(lambda child: child.event.is_getter, passing.children))  # it reads the operator's handle
+    first = tuple(takewhile(lambda child: child.event.is_getter, passing.children))  # these read the operator's handle
     sending = replace(passing, children=(*first, gap))
     emptied = tuple(_swapped(child, passing, sending) for child in children)
     held = yield each(_descend(context, tensors, child, outer) for child in emptied)
@@ -200,12 +203,12 @@ def _through_python(
 
 
 def _swapped(claim: Claim, old: Claim, new: Claim) -> Claim:
-    """The claim with `new` in the place of `old`."""
+    """Returns the claim with `old` replaced by `new`."""
     return rewrite((claim,), lambda part: new if part.hop is old.hop else part)[0]
 
 
 def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool) -> OperatorCall:
-    """What an operator call's keys follow from, and its steps as far as they can be told."""
+    """Returns the facts that determine the keys of an operator call, and its steps as far as they are known."""
     op = claim.hop.op or ""
     arguments = _arguments(context, tensors, claim, state, by_python=by_python)
     keys = context.keys.difference(arguments.raw | state.include, state.exclude)
@@ -226,7 +229,7 @@ def _call(context: Context, tensors: KnownTensors, claim: Claim, state: LocalSta
 def _arguments(
     context: Context, tensors: KnownTensors, claim: Claim, state: LocalState, *, by_python: bool = True
 ) -> Arguments:
-    """What is known of an operator call's tensors where these are the thread-local sets."""
+    """Returns what is known about the tensors of an operator call with these thread-local sets."""
     mapped = state.include & ~state.exclude & union(map(context.keys.functionality, MAPPED))
     transformed = bool(mapped or state.transforms)
     inference = not state.include & context.keys.functionality("ADInplaceOrView")
@@ -236,14 +239,14 @@ def _arguments(
 def _inside_steps(
     context: Context, state: LocalState, steps: Sequence[TableLookup], innermost: str | None = None
 ) -> LocalState:
-    """The thread-local sets inside the kernels of these steps; `innermost` is the last one's key."""
+    """Returns the thread-local sets inside the kernels of these steps; `innermost` is the key of the last step."""
     guards = [step.onward.guard if step.onward else guard_of(context, step.key) for step in steps]
     inside = inside_kernel(context, state, guards, innermost)
     if any(step.registration is None and is_of_others(step.entry) for step in steps):
         return changed_by_others(inside)
     if not steps or steps[-1].onward is not None:
         return inside
-    # Of a program no tensor was read: none is said to have names, and what Named would decide is in doubt anyway.
+    # In a program no tensor was read, so no tensor is known to have names. A key that Named decides is doubtful anyway.
     named = context.may_have_names and context.session.program is None
     return changed_by_hand(inside, steps[-1].key, named)
 
@@ -251,9 +254,9 @@ def _inside_steps(
 def _caller(
     context: Context, call: OperatorCall, child: Claim, innermost: LocalState
 ) -> tuple[KernelPlace, LocalState]:
-    """The place of the kernel that called something, and the thread-local sets then.
+    """Returns the place of the kernel that made a call, and the thread-local sets then.
 
-    It is the last step, whose sets are `innermost`, unless an outer kernel may have called it.
+    It is the last step, with the sets `innermost`, unless an outer kernel may have made the call.
     """
     for number, step in enumerate(call.steps[:-1]):
         caller = _saver(context, call, number, child, innermost)
@@ -267,18 +270,19 @@ def _caller(
 
 
 def _by_hand(step: TableLookup) -> bool:
-    """Whether a step's kernel is one of VariableTypeManual.cpp."""
+    """Whether the kernel of a step is in VariableTypeManual.cpp."""
     return step.registration is not None and step.registration.path == MANUAL.file
 
 
 def _saver(
     context: Context, call: OperatorCall, number: int, child: Claim, innermost: LocalState
 ) -> tuple[KernelPlace, LocalState] | None:
-    """An autograd kernel that called something to save a tensor for backward; None where it did not.
+    """Returns the autograd kernel that made a call in order to save a tensor for backward, or None.
 
-    Python functions that a generated kernel runs are hooks on what it saves: those of SavedVariable, which is outside
-    of the guard (torch/csrc/autograd/saved_variable.cpp); unless the kernel below is one of Python's, which they are
-    then. A sparse tensor is copied for it, from empty ones (tensor_data() of one: SparseTensorImpl of aten/src/ATen).
+    Two kinds of calls are recognised. Python functions in a generated kernel are hooks on saved tensors, which
+    SavedVariable runs outside of the guard (torch/csrc/autograd/saved_variable.cpp); if the kernel below is a Python
+    kernel, they belong to that kernel instead. A sparse tensor is copied when it is saved, and the copy begins with
+    empty tensors (tensor_data() in SparseTensorImpl of aten/src/ATen).
     """
     step = call.steps[number]
     if not step.key.startswith("Autograd") or step.registration is None or step.registration.guard is None:
@@ -300,9 +304,10 @@ def _saver(
 def _unguarded_caller(
     context: Context, step: TableLookup, number: int, child: Claim, innermost: LocalState
 ) -> tuple[KernelPlace, LocalState] | None:
-    """An outer kernel whose own text calls the operator without its guard; None where that calls no such thing.
+    """Returns an outer kernel whose text calls the operator without its guard, or None.
 
-    It does so before the kernel below, or after it for a forward gradient. Either kernel may then have called it.
+    It makes this call before the kernel below runs, or afterwards for a forward gradient. So either kernel may have
+    made the observed call.
     """
     why: Reason
     if child.hop.op is not None and calls_unguarded(context.tree, step.registration, child.hop.op):
@@ -315,13 +320,16 @@ def _unguarded_caller(
 
 
 def _is_sparse(call: Claim) -> bool:
-    """Whether an operator may be given, or give, a sparse tensor."""
+    """Whether an operator may have a sparse input or result."""
     tensors = (value for value in call.event.inputs if isinstance(value, RecordedTensor))
     return "sparse" in (call.hop.op or "") or any("sparse" in tensor.layout for tensor in tensors)
 
 
 def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: LocalState) -> LocalState:
-    """The sets inside an operator whose overload is not known: known only if every possible overload gives the same."""
+    """Returns the sets inside an operator whose overload is not known.
+
+    They are known only if all possible overloads give the same sets.
+    """
     state = replace(state, observed=False, certain=False, why=OverloadNotKnown())
     keys = context.keys.difference(_arguments(context, tensors, claim, state).raw | state.include, state.exclude)
     states = set()
@@ -333,9 +341,9 @@ def _inside_any(context: Context, tensors: KnownTensors, claim: Claim, state: Lo
 
 
 def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]:
-    """The set without the keys whose table entry is a fallthrough, and those keys.
+    """Returns the set without the keys whose entry is a fallthrough, and these keys.
 
-    DispatchKeyExtractor masks them out once, when it makes the set: a redispatch never meets them.
+    DispatchKeyExtractor masks them once, when it computes the set, so a redispatch never meets them.
     """
     entries = [(name, context.effective(op, name)) for name in context.keys.names(keys)]
     masked = tuple(name for name, entry in entries if entry is not None and entry.fallthrough)
@@ -345,9 +353,10 @@ def _masked(context: Context, op: str, keys: int) -> tuple[int, tuple[str, ...]]
 
 
 def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterator[TableLookup]:
-    """Follow table and redispatch until a kernel ends the call or where it goes on is not known.
+    """Yields the lookups of a call.
 
-    `doubt` are keys that may also be in the set. The walk ends where they would decide the next key.
+    Follows table and redispatches until a kernel ends the call, or until the next key is not known. `doubt` are keys
+    that may also be in the set. The walk ends if they would decide the next key.
     """
     op = claim.hop.op or ""
     schema = claim.hop.operator.schema if claim.hop.operator is not None else ""
@@ -366,15 +375,15 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
         if then is not None and custom and kernel is CUSTOM_WRITES:
             then = replace(then, guard=guard_of_writes(context.tree))
         if then and not then.certain and any(c.hop.kind == "op" and c.hop.op == op for c in claim.children):
-            then = None  # the same operator was called anew inside: this kernel did not redispatch
+            then = None  # the same operator was called inside, so this kernel did not redispatch
         if then is not None and then.computed and context.session.program is None:
-            then = replace(then, why=BodyComputesTyped())  # the text of a program is not looked at
+            then = replace(then, why=BodyComputesTyped())  # the text of a program is not read
         yield TableLookup(current, key, entry, registration, then)
         if then is None:
             return
         if then.computed:
             if context.may_make_elsewhere or "sparse" in op or "quantized" in op:
-                return  # which device, layout and dtype the options name is not recorded
+                return  # the options device, layout and dtype are not recorded
             current = context.keys.raw(("CPU",))
         elif then.after is not None:
             current &= context.keys.after(then.after)
@@ -382,14 +391,14 @@ def _walk(context: Context, claim: Claim, start: int, doubt: int = 0) -> Iterato
 
 
 def _decides(context: Context, doubt: int, keys: int) -> bool:
-    """Whether the highest key changes if the doubtful keys are in the set too."""
+    """Whether the doubtful keys change the highest key of the set."""
     return context.keys.highest(keys | doubt) != context.keys.highest(keys)
 
 
 def _unsaid(
     context: Context, arguments: Arguments, start: int, doubt: int, steps: list[TableLookup]
 ) -> tuple[Reason, ...]:
-    """Why no key is named after these steps: an argument may carry another key. Empty if that is not the reason."""
+    """Returns why no key follows these steps: an argument may have another key. Empty if that is not the reason."""
     left = start
     if steps:
         last = steps[-1].onward
@@ -406,7 +415,7 @@ def _unsaid(
 
 @dataclass(frozen=True, slots=True)
 class OperatorCall:
-    """One operator call, what its reasoning starts from, and its steps; `unsaid` tells why the steps end early."""
+    """An operator call, the facts that determine its keys, and its steps. `unsaid`: why the steps end early."""
 
     claim: Claim
     arguments: Arguments
@@ -416,7 +425,10 @@ class OperatorCall:
     unsaid: tuple[Reason, ...]
 
     def status(self, number: int) -> Status:
-        """Derived if all it follows from was seen; predicted if an argument's set was assumed or a kernel hidden."""
+        """Returns "derived" if everything behind this step was seen.
+
+        Returns "predicted" if the set of an argument was assumed, or a kernel's text is not available.
+        """
         shown = all(s.onward is not None and s.onward.certain and not s.onward.computed for s in self.steps[:number])
         return "derived" if self.arguments.observed and self.state.certain and shown else "predicted"
 
@@ -424,14 +436,14 @@ class OperatorCall:
 def _chain(
     context: Context, call: OperatorCall, inner: Mapping[tuple[int, bool], Sequence[Claim]], number: int = 0
 ) -> Claim:
-    """Nest the steps from this number on: a kernel holds what `inner` has of its number, around the next key."""
+    """Returns the steps from this number on, nested. A kernel contains its calls from `inner`, around the next key."""
     step = call.steps[number]
     kernel = kernel_claim(context, call.claim, step.registration, step.entry, step.key, call.status(number))
     held = tuple(inner.get((number, False), ()))
     kernel = _of_python(kernel, step, held)
     if number < len(call.steps) - 1:
         further = _chain(context, call, inner, number + 1)
-        if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range lasts until the kernel returns
+        if held and held[-1].hop.kind == "native" and _by_hand(step):  # the range ends when the kernel returns
             held = (*held[:-1], replace(held[-1], children=(*held[-1].children, further)))
         else:
             held = (*held, further)
@@ -442,9 +454,9 @@ def _chain(
 
 
 def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim:
-    """A kernel that Python registered, by the function that ran first in it: the dispatcher calls that one.
+    """Returns a kernel that Python registered, named by its first Python function: the dispatcher calls this one.
 
-    Source: PythonKernelHolder of torch/csrc/utils/python_dispatch.cpp. What it calls on its way there is C++.
+    Source: PythonKernelHolder of torch/csrc/utils/python_dispatch.cpp. Everything before that function is C++.
     """
     if step.registration is not None or not is_nameless(kernel.hop.name) or not is_from_python(step.entry):
         return kernel
@@ -458,7 +470,7 @@ def _of_python(kernel: Claim, step: TableLookup, held: Sequence[Claim]) -> Claim
 
 
 def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Claim:
-    """The hop that says why this key: the sets at a call's first key, the redispatch at each further one."""
+    """Returns the hop of a key with its reason: the sets at the first key of a call, the redispatch at later keys."""
     step = call.steps[number]
     dispatch = Dispatch(context.keys.show(step.set), hex(step.set), step.entry.reason, ())
     why: tuple[Reason, ...]
@@ -488,13 +500,13 @@ def _key(context: Context, call: OperatorCall, number: int, kernel: Claim) -> Cl
 
 
 def why_unread(arguments: Arguments) -> Reason | None:
-    """Why the sets of some arguments are not known: one reason for all, or whose each one is."""
+    """Returns why the sets of some arguments are not known: one reason for all, or a reason for each."""
     reasons = _by_reason({**arguments.doubtful, **dict.fromkeys(arguments.unread, MayBeWrapped())})
     return _for_each(reasons) if len(reasons) > 1 else next(iter(reasons), None)
 
 
 def _by_reason(given: Mapping[str, Reason]) -> dict[Reason, list[str]]:
-    """The names of arguments by the reason why their sets are not known."""
+    """Returns the names of arguments by the reason why their sets are not known."""
     reasons: dict[Reason, list[str]] = {}
     for name, why in given.items():
         reasons.setdefault(why, []).append(name)
@@ -506,7 +518,7 @@ def _for_each(reasons: Mapping[Reason, Sequence[str]]) -> Reason:
 
 
 def _start(context: Context, call: OperatorCall, dispatch: Dispatch) -> Dispatch:
-    """A call's first lookup, with the sets that it begins from."""
+    """Returns the first lookup of a call, with the sets that it starts from."""
     return replace(
         dispatch,
         skipped=call.masked,

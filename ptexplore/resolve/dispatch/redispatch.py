@@ -1,4 +1,4 @@
-"""What a kernel's own text says of where it sends the call next, and which keys it turns off meanwhile."""
+"""What the text of a kernel says about the next key of the call, and about the keys that it disables meanwhile."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ _SAVES = re.compile(r"\bSavedVariable\(|\bmake_saved_variable_list\(")
 
 @dataclass(frozen=True, slots=True)
 class Onward:
-    """`after` names the key whose FULL_AFTER set masks the call's set; `certain` when the kernel's text shows it.
+    """How a kernel passes the call on. `after`: the call's set is masked with the FULL_AFTER set of this key.
 
-    `computed` marks BackendSelect's way: the next set is made from the call's options instead.
+    `certain`: the kernel's text shows it. `computed`: the kernel, one of BackendSelect, computes the next set from the
+    call's options instead.
     """
 
     after: str | None
     certain: bool
     why: Reason
     computed: bool = False
-    guard: str | None = None  # the TLS guard held meanwhile, as the kernel's text names it
+    guard: str | None = None  # the TLS guard held meanwhile, as written in the kernel
 
 
 def onward(
     registration: Registration | None, entry: TableEntry, key: str, schema: str = "", *, by_custom_op: bool = False
 ) -> Onward | None:
-    """Where the kernel of a table's entry sends the call, None when it ends there (or calls operators anew).
+    """Returns how the kernel of a table's entry passes the call on; None if it ends there, or calls operators anew.
 
-    `schema` is the operator's; `by_custom_op` says that torch.library.custom_op registered the operator.
+    `schema` is the operator's schema; `by_custom_op`: torch.library.custom_op registered the operator.
     """
     if by_custom_op and key.startswith("Autograd"):
         why = ByCustomOp(CUSTOM_OP, CUSTOM_AUTOGRAD.file)
@@ -79,14 +80,17 @@ def onward(
 
 
 def _not_implemented(schema: str) -> Onward:
-    """Where the fallback for operators without a derivative goes on: the alias annotations of the schema decide."""
+    """Returns how the fallback for operators without a derivative passes the call on.
+
+    The alias annotations of the schema decide.
+    """
     if not schema or is_aliasing(schema):
         return Onward("AutogradOther", False, NotImplementedBelowAutograd(NOT_IMPLEMENTED), guard=BELOW_AUTOGRAD)
     return Onward("ADInplaceOrView", False, NotImplementedBelowViews(NOT_IMPLEMENTED), guard=BELOW)
 
 
 def guard_of_writes(tree: SourceTree) -> str | None:
-    """The guard that a custom operator's kernel under ADInplaceOrView holds, as this torch's own text has it."""
+    """Returns the guard that the ADInplaceOrView kernel of a custom operator holds, from the text of this torch."""
     lines = tree.lines(CUSTOM_OP)
     first = next((number for number, line in enumerate(lines) if f"def {CUSTOM_WRITES.function}(" in line), len(lines))
     body = takewhile(lambda line: ".impl(" not in line, lines[first:])
@@ -114,10 +118,10 @@ def _after(expression: str) -> str | None:
 
 
 def computes_tangent(tree: SourceTree, registration: Registration | None) -> bool:
-    """Whether a kernel's own text, beside its guard, computes the forward gradient of what it returns.
+    """Whether the kernel's text, next to its guard, computes the forward gradient of the result.
 
-    So do generated autograd kernels where the operator has a formula for it, and some of the hand-written ones, whose
-    text is not here.
+    Generated autograd kernels do if the operator has a formula for it. Some hand-written ones do too; their text is not
+    available here, so all of them count.
     """
     if registration is None or registration.path == MANUAL.file:
         return registration is not None
@@ -128,9 +132,9 @@ def computes_tangent(tree: SourceTree, registration: Registration | None) -> boo
 
 
 def saves_results(tree: SourceTree, registration: Registration | None) -> bool | None:
-    """Whether a kernel saves tensors for backward only after its redispatch: its results. None where it saves both.
+    """Whether a kernel saves only results for backward, after its redispatch.
 
-    False for one that saves inputs alone, before its guard (tools/autograd/gen_variable_type.py).
+    False if it saves only inputs, before its guard; None if it saves both (tools/autograd/gen_variable_type.py).
     """
     if registration is None or registration.guard is None or registration.body_path is None:
         return None
@@ -145,9 +149,9 @@ def saves_results(tree: SourceTree, registration: Registration | None) -> bool |
 
 
 def calls_unguarded(tree: SourceTree, registration: Registration | None, op: str) -> bool:
-    """Whether a kernel's own text calls an operator, as a method, before it holds its guard.
+    """Whether the kernel's text calls an operator, as a method, before it holds its guard.
 
-    The autograd kernels of in-place operators call clone() in this way, to save what they overwrite
+    The autograd kernels of in-place operators call clone() in this way, to save the values that they overwrite
     (tools/autograd/gen_variable_type.py).
     """
     if registration is None or registration.guard is None or registration.body_path is None:

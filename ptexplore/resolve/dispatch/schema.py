@@ -1,4 +1,4 @@
-"""Read an operator's schema string: its arguments' names and types, and whether recorded inputs fit them.
+"""Reads an operator's schema string: names and types of the arguments, and whether recorded inputs fit them.
 
 Source of the grammar: aten/src/ATen/native/README.md and torch/csrc/jit/frontend/function_schema_parser.cpp.
 """
@@ -19,14 +19,14 @@ _ALIAS = re.compile(r"\([a-z*|! >-]+\)")
 _SCALARS = {
     "Scalar", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat", "Device", "QScheme", "complex",
 }  # fmt: skip
-_NOT_FINITE = ("inf", "-inf", "nan")  # as the probe writes numbers that JSON has no word for
-# What the profiler always keeps the value of; a Scalar may be complex, which it does not keep.
+_NOT_FINITE = ("inf", "-inf", "nan")  # how the probe writes numbers that JSON cannot express
+# Types whose values the profiler always records. Not Scalar: the profiler does not record complex values.
 _ALWAYS_RECORDED = {"Tensor", "int", "SymInt", "float", "bool", "ScalarType", "Layout", "MemoryFormat"}
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: its type without alias annotation ("Tensor?[]"), and its name."""
+    """One argument: its type without the alias annotation ("Tensor?[]"), and its name."""
 
     type: str
     name: str
@@ -34,7 +34,7 @@ class Argument:
 
 @lru_cache(maxsize=4096)
 def arguments(schema: str) -> tuple[Argument, ...]:
-    """The arguments of "ns::op.overload(Tensor self, *, int dim=0) -> Tensor", in order."""
+    """Returns the arguments of "ns::op.overload(Tensor self, *, int dim=0) -> Tensor", in order."""
     text = Text("", schema)
     opening = text.bare.find("(")
     closing = text.brackets.closing(opening) if opening >= 0 else -1
@@ -46,15 +46,16 @@ def arguments(schema: str) -> tuple[Argument, ...]:
 
 
 def written(schema: str) -> tuple[str, ...]:
-    """The names of the arguments that a call writes to: those of "Tensor(a!) self"."""
+    """Returns the names of the arguments that a call writes to, which have an annotation as in "Tensor(a!) self"."""
     given = schema.rpartition("->")[0]
     return tuple(re.findall(r"\w+\(\w+!(?: -> [^)]*)?\)\S* (\w+)", given))
 
 
 def only_asks(schema: str) -> bool:
-    """Whether an operator tells a number or a truth value of one tensor, and makes none.
+    """Whether an operator returns a number or a bool about one tensor, and creates no tensor.
 
-    So do _nnz, sparse_dim and is_coalesced. What gives a Scalar is none of these: _local_scalar_dense reads an element.
+    Examples: _nnz, sparse_dim, is_coalesced. An operator that returns a Scalar does not count: _local_scalar_dense
+    reads an element.
     """
     result = schema.rpartition("->")[2].strip().removesuffix("[]")
     tensors = [argument for argument in arguments(schema) if argument.type.startswith("Tensor")]
@@ -62,7 +63,7 @@ def only_asks(schema: str) -> bool:
 
 
 def is_aliasing(schema: str) -> bool:
-    """Whether an argument lends its memory to a result ("Tensor(a)"), or a result is one written to ("Tensor(a!)")."""
+    """Whether a result shares memory with an argument ("Tensor(a)"), or is an argument written to ("Tensor(a!)")."""
     given, _, results = schema.rpartition("->")
     return any("!" not in alias for alias in _ALIAS.findall(given)) or any(
         "!" in alias for alias in _ALIAS.findall(results)
@@ -70,28 +71,29 @@ def is_aliasing(schema: str) -> bool:
 
 
 def fits(schema: str, inputs: Sequence[RecordedInput]) -> bool:
-    """Whether the profiler's recorded inputs can be those of a call with this schema.
+    """Whether the recorded inputs can belong to a call with this schema.
 
-    The profiler records every argument of the schema; what it cannot keep (strings, integer lists) is None.
+    The profiler records every argument of the schema. Values that it cannot record (strings, integer lists) are None.
     """
     wanted = arguments(schema)
     return len(wanted) == len(inputs) and all(_fits(a, v) for a, v in zip(wanted, inputs, strict=True))
 
 
 def own_inputs(schema: str, inputs: Sequence[GivenT]) -> Sequence[GivenT]:
-    """The inputs of a call of this schema, or what was told of each, among those recorded.
+    """Returns the inputs of a call with this schema, from the recorded inputs or a list beside them.
 
-    Of a boxed call the profiler records the whole stack (Dispatcher::callBoxed of Dispatcher.h): they are its end.
+    For a boxed call, the profiler records the whole stack (Dispatcher::callBoxed of Dispatcher.h), and the inputs of
+    the call are the last values.
     """
     return inputs[-len(arguments(schema)) :] if len(inputs) > len(arguments(schema)) > 0 else inputs
 
 
 def unrecorded(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
-    """The names of tensors that a call was given and the profiler tells nothing of.
+    """Returns the names of tensor arguments that the profiler does not record.
 
-    These are undefined, nested or of symbolic sizes; of a list that holds such a tensor nothing at all is told. Of an
-    optional tensor that is None nothing is missing.
-    Source: InputOutputEncoder (push, getIValueGenerator) of torch/csrc/profiler/collection.cpp.
+    These are undefined, nested, or of symbolic sizes. A list that contains such a tensor is not recorded at all. An
+    optional tensor that is None counts as recorded. Source: InputOutputEncoder (push, getIValueGenerator) of
+    torch/csrc/profiler/collection.cpp.
     """
     return tuple(
         argument.name
@@ -102,7 +104,7 @@ def unrecorded(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> t
 
 
 def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
-    """The names of optional tensors of which a call was given none, or none that is defined."""
+    """Returns the names of optional tensor arguments that are None or undefined."""
     return tuple(
         argument.name
         for argument, value in zip(wanted, inputs, strict=False)
@@ -111,9 +113,9 @@ def missing(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tupl
 
 
 def optional_lists(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
-    """The names of lists of optional tensors (the indices of index): the profiler tells nothing of what they hold.
+    """Returns the names of lists of optional tensors (the indices of index), whose content is not recorded.
 
-    It records a list only if each element is a tensor by its type (InputOutputEncoder::push of
+    The profiler records a list only if each element has the type of a tensor (InputOutputEncoder::push of
     torch/csrc/profiler/collection.cpp).
     """
     pairs = zip(wanted, inputs, strict=False)
@@ -121,7 +123,7 @@ def optional_lists(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) 
 
 
 def generators(wanted: Sequence[Argument], inputs: Sequence[RecordedInput]) -> tuple[str, ...]:
-    """The names of arguments that may have been given a Generator, which the profiler records as it does None."""
+    """Returns the names of arguments that may be a Generator, which the profiler records like None."""
     pairs = zip(wanted, inputs, strict=False)
     return tuple(argument.name for argument, value in pairs if argument.type.startswith("Generator") and value is None)
 

@@ -1,17 +1,19 @@
-"""The key sets that a call is dispatched with: its arguments', and the thread-local include and exclude sets.
+"""The key sets at the start of a call: those of its arguments, and the thread-local include and exclude sets.
 
-Arguments: read before your call where the same tensor comes again, else derived. Source of the rule for a fresh
-tensor: TensorImpl's constructor in c10/core/TensorImpl.cpp, which adds ADInplaceOrView, the backend's autograd key and
-its autocast key to the backend's own key. Source of what is doubted: _conj and _neg_view of
-aten/src/ATen/native/UnaryOps.cpp turn a key of an alias over, which views of that keep; ZeroTensorFallback.cpp for the
-tensors of _efficientzerotensor; c10/core/InferenceMode.h and the same constructor for tensors made in inference mode;
-UndefinedTensorImpl of c10/core for what a kernel hands on where an optional tensor is missing;
-MultiDispatchKeySet of aten/src/ATen/core/dispatch/DispatchKeyExtractor.h for a Generator's.
+Arguments: a set is read before your call if the same tensor appears again; otherwise it is derived. The rule for a
+fresh tensor is in TensorImpl's constructor in c10/core/TensorImpl.cpp: it adds ADInplaceOrView, the backend's autograd
+key and its autocast key to the backend's own key.
 
-Thread-local sets: read at calls from Python, then changed by guards. Source of the knowledge:
+A derived set may be incomplete. Sources for these doubts: _conj and _neg_view of aten/src/ATen/native/UnaryOps.cpp flip
+the key of an alias, which views of the result keep; ZeroTensorFallback.cpp for the tensors of _efficientzerotensor;
+c10/core/InferenceMode.h and the same constructor for tensors made in inference mode; UndefinedTensorImpl of c10/core
+for what a kernel passes on instead of a missing optional tensor; MultiDispatchKeySet of
+aten/src/ATen/core/dispatch/DispatchKeyExtractor.h for the key of a Generator.
+
+Thread-local sets: they are read at calls from Python, then changed by guards. Sources:
 aten/src/ATen/core/LegacyTypeDispatch.h for the guards; the generated bindings and
-torch/csrc/autograd/generated/variable_factories.h for factories, which hold one around the operator call;
-torch/csrc/utils/tensor_new.cpp for tensors of Python's values (internal_new_from_data: to(), then lift_fresh()) and
+torch/csrc/autograd/generated/variable_factories.h for factories, which hold a guard around the operator call;
+torch/csrc/utils/tensor_new.cpp for tensors from Python values (internal_new_from_data: to(), then lift_fresh());
 torch/csrc/autograd/python_variable_indexing.cpp for a number that is assigned (valueToTensor: lift_fresh()).
 """
 
@@ -110,12 +112,12 @@ _WRAPPERS = frozenset(row.method for row in SUBCLASS_MAKERS if row.dispatches)
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Key sets by argument name, whether each was read from the tensor itself, and the observations that say so.
+    """Key sets by argument name, whether each set was read from the tensor, and the observations behind them.
 
-    `assumed` are the arguments that were not read: a tensor made during the call has the keys of its device and layout.
-    `doubt` are further bits that some of them may carry; nothing tells whether they do. `doubtful` has the reason for
-    each of those. `unread` are the arguments of which no set is known, `unrecorded` those of which the profiler tells
-    nothing. `layers` are, by argument, what was read of a tensor and of what it wraps.
+    `assumed` are the arguments that were not read: their sets follow from device and layout, as for a new tensor.
+    `doubt` has further bits that some of them may have; it is not known whether they do. `doubtful` has the reason, by
+    argument. `unread` are the arguments without a known set, `unrecorded` those that the profiler does not record.
+    `layers` has, by argument, what was read about a tensor and the tensors that it wraps.
     """
 
     sets: Mapping[str, int]
@@ -137,7 +139,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True)
 class Layered:
-    """A tensor as it was read at one moment: since which operator's position, in which observation, what it wraps."""
+    """A reading of a tensor: the operator position at that moment, the observation, and the tensors that it wraps."""
 
     since: int
     observation: int
@@ -146,7 +148,7 @@ class Layered:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The tensor whose method Python called: its address, and its key set as it was read before the call."""
+    """The tensor whose method Python called: its address, and its key set as read before the call."""
 
     impl: int
     raw: int
@@ -155,7 +157,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class ReadSet:
-    """The key set of a tensor as a recorder read it, the observation that says so, and what the tensor wraps."""
+    """The key set of a tensor as a recorder read it, the observation, and the tensors that it wraps."""
 
     raw: int
     observation: int
@@ -164,7 +166,7 @@ class ReadSet:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Further bits that an argument may carry, and why nothing tells whether it does."""
+    """Further bits that an argument may have, and why it is not known whether it does."""
 
     keys: int
     reason: Reason
@@ -172,38 +174,38 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an event is inside of: operators, which hold the tensors that they were given."""
+    """The operators around an event. They keep the tensors alive that they were given."""
 
-    since: int  # the position of the outermost
-    held: frozenset[int]  # addresses of what they, and functions called inside of them, were given
+    since: int  # the position of the outermost operator
+    held: frozenset[int]  # addresses of the tensors given to them, and to functions inside them
 
 
 @dataclass(frozen=True)
 class KnownTensors:
     """Key sets that the dispatch pass read, by TensorImpl address, and its inputs by operator position.
 
-    An address counts from the call that recorded it. Before that call another tensor may have been there; after it the
-    recorder keeps the tensor alive.
+    An address is valid from the call that recorded it: before, it may have belonged to another tensor; from then on,
+    the recorder keeps the tensor alive.
     """
 
     keys: KeySets
-    by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position it counts for, observation
-    inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass whose addresses by_impl has
+    by_impl: Mapping[int, tuple[int, int, int]]  # address -> raw key set, first position where it is valid, observation
+    inputs: Sequence[Sequence[RecordedInput]]  # by position, of the pass that by_impl's addresses are from
     position: Mapping[int, int]  # the base tree's event -> its operator's position in the sequence
-    made: Mapping[str, int]  # a key that views keep -> from which position on a tensor nobody read may carry it
+    made: Mapping[str, int]  # by key that views inherit: from this position on, an unread tensor may have it
     layered: Mapping[int, Sequence[Layered]]  # of the base tree, by address, in order
-    inside: Mapping[int, Surroundings]  # of the base tree's events that operators called
-    generators: bool = False  # whether an operator may have been given one
-    inference: int | None = None  # the position from which on a tensor may have been made in inference mode
+    inside: Mapping[int, Surroundings]  # for events of the base tree inside operators
+    generators: bool = False  # whether an operator may have been given a Generator
+    inference: int | None = None  # from this position on, a tensor may have been made in inference mode
     owners: Mapping[int, Sequence[Owner]] = field(default_factory=dict)  # by event of the base tree, innermost first
-    held_around: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by event: what those around hold
-    nothing_read: bool = False  # whether no tensor was read at all
-    kept: frozenset[int] = frozenset()  # the positions of what runs over the graph that torch.func.vjp kept
-    mapped: bool = False  # whether a vmap was on anywhere: what such a graph holds may be batched, too
+    held_around: Mapping[int, frozenset[int]] = field(default_factory=dict)  # by event: tensors of the events around it
+    nothing_read: bool = False  # whether no tensor was read
+    kept: frozenset[int] = frozenset()  # the positions of operators that run over a graph kept by torch.func.vjp
+    mapped: bool = False  # whether a vmap was on anywhere: tensors in such a graph may also be batched
 
     @classmethod
     def of(cls, context: Context) -> KnownTensors:
-        """Read the dispatch pass. If it ran other operators than the base tree, no tensor is known."""
+        """Returns the tensors that the dispatch pass read. None are known if it ran other operators than the base."""
         position = {event.event: number for number, event in enumerate(operators(context.base))}
         by_impl: dict[int, tuple[int, int, int]] = {}
         dispatched = context.dispatched or ()
@@ -231,12 +233,12 @@ class KnownTensors:
     def arguments(
         self, claim: Claim, *, transformed: bool = False, inference: bool = False, by_python: bool = True
     ) -> Arguments:
-        """The sets of one operator call's tensor arguments, by schema name.
+        """Returns the sets of the tensor arguments of one operator call, by their names in the schema.
 
-        A tensor that nobody read counts as one without a wrapper, unless a function transform is on (`transformed`):
-        then it may be one, and its set is not known. In `inference` mode, or beside a tensor that was made in it, a
-        tensor may lack the keys of autograd. An optional tensor that is missing is None where Python makes the call
-        (`by_python`); a kernel may hand on an undefined tensor.
+        A tensor that was not read counts as a tensor without a wrapper. If a function transform is on (`transformed`),
+        it may be a wrapper, and its set is not known. In `inference` mode, or if some tensor was made in that mode, a
+        tensor may lack the autograd keys. A missing optional tensor is None if Python makes the call (`by_python`); a
+        kernel may pass on an undefined tensor instead.
         """
         position = self.position.get(claim.event.event, -1)
         named, inputs, base = self._inputs(claim, position)
@@ -304,7 +306,7 @@ class KnownTensors:
         *,
         by_python: bool,
     ) -> dict[str, Doubt]:
-        """The arguments of which the profiler tells nothing, each with what it may carry."""
+        """Returns the arguments that the profiler does not record, with the keys that they may have."""
         untold = (
             {} if by_python else dict.fromkeys(schema.missing(named, inputs), Doubt(self._undefined, UndefinedTensor()))
         )
@@ -316,10 +318,11 @@ class KnownTensors:
         return untold
 
     def _read(self, impl: int, of_base: RecordedTensor, event: int, position: int) -> ReadSet | None:
-        """The set of a tensor that a call is given, if some recorder read it: the base tree's latest reading counts.
+        """Returns the set of a tensor in a call, if a recorder read it. The latest reading in the base tree counts.
 
-        `impl` is its address in the pass whose addresses `by_impl` has. A tensor whose class dispatches in Python is
-        often gone at once, and a plain one at its address: that it was read counts where something holds it.
+        `impl` is its address in the pass whose addresses `by_impl` has. A tensor whose class dispatches in Python often
+        lives only shortly, and a plain tensor may follow at its address. So a reading of such a tensor counts only if
+        something keeps the tensor alive.
         """
         owner = next((owner for owner in self.owners.get(event, ()) if owner.impl == of_base.impl), None)
         last = self._last_reading(of_base.impl, event, position)
@@ -335,10 +338,10 @@ class KnownTensors:
         return ReadSet(owner.raw, owner.observation) if owner is not None else None
 
     def _last_reading(self, impl: int, event: int, position: int) -> Layered | None:
-        """What was read last at an address before an operator; what was read earlier may be another tensor.
+        """Returns the last reading at an address before an operator.
 
-        So is what was read before the operators around it began, if none of them was given it: they made a tensor, and
-        the memory of one that was gone was at hand.
+        Earlier readings may be of another tensor. A reading from before the operators around this one began does not
+        count unless they were given the tensor: they may have made a new tensor at the address of one that was gone.
         """
         readings = self.layered.get(impl, ())
         before = bisect_right(readings, position, key=lambda reading: reading.since)
@@ -349,9 +352,9 @@ class KnownTensors:
         return None
 
     def _may_be(self, raw: int, tensor: RecordedTensor) -> bool:
-        """Whether a set that was read at an address can be that of the tensor that is there now: its device's key.
+        """Whether a set that was read at an address can belong to the present tensor there, by its device's key.
 
-        A tensor that was read and nothing held may be gone, and another one at its address.
+        A tensor that was read and that nothing kept alive may be gone, with another tensor at its address.
         """
         backend = self.keys.keys.get(BACKENDS.get(tensor.device.split(":")[0], ""))
         low = (1 << self.keys.backends) - 1
@@ -360,7 +363,7 @@ class KnownTensors:
     def _inputs(
         self, claim: Claim, position: int
     ) -> tuple[tuple[schema.Argument, ...], Sequence[RecordedInput], Sequence[RecordedInput]]:
-        """The arguments of an operator call's schema, and its inputs by the dispatch pass and by the base."""
+        """Returns the arguments in an operator call's schema, and its inputs in the dispatch pass and the base."""
         base: Sequence[RecordedInput] = claim.event.inputs
         inputs = self.inputs[position] if 0 <= position < len(self.inputs) else base
         if claim.hop.operator is None:
@@ -370,11 +373,11 @@ class KnownTensors:
 
     @cached_property
     def _autograd(self) -> int:
-        """The bits that a tensor made in inference mode lacks."""
+        """The bits that a tensor made in inference mode does not have."""
         return union(self.keys.functionality(name) for name in (*AUTOGRAD, "ADInplaceOrView"))
 
     def _assumed(self, tensor: RecordedTensor, position: int, inference: bool) -> tuple[int, int, Reason | None]:
-        """The bits that a tensor which nobody read has for certain, those it may carry, and why it may."""
+        """Returns for a tensor that was not read: the certain bits, the possible bits, and the reason for these."""
         known, doubt = self.fresh(tensor), self._doubt(tensor, position)
         of: Reason = MayBeOfDispatchingClass() if doubt & self._python else AsItsBaseMay()
         of = KeptByVjp() if doubt & self._wrapper else of
@@ -393,17 +396,17 @@ class KnownTensors:
 
     @cached_property
     def _wrapper(self) -> int:
-        """The bits of a tensor that torch.func.grad, or vjp, wraps, around one of vmap's where a vmap was on."""
+        """The bits of a tensor that torch.func.grad or vjp wraps; if a vmap was on, also those of its wrapper."""
         wrappers = ("FuncTorchGradWrapper", *(("FuncTorchBatched",) if self.mapped else ()))
         return union(map(self.keys.functionality, wrappers))
 
     @cached_property
     def _undefined(self) -> int:
-        """The bits of an undefined tensor: its constructor adds those of no backend."""
+        """The bits of an undefined tensor: its constructor adds the keys without a backend."""
         return self.keys.raw(("AutogradOther", "ADInplaceOrView"))
 
     def _doubt(self, tensor: RecordedTensor, position: int) -> int:
-        """The keys that a tensor may have from a tensor that it is a view of."""
+        """Returns the keys that a tensor may have from the tensor that it is a view of."""
         is_complex = tensor.dtype.removeprefix("torch.").startswith("complex")
         doubt = self.keys.raw(
             key for key, since in self.made.items() if since < position and (is_complex or key != "Conjugate")
@@ -411,7 +414,7 @@ class KnownTensors:
         return doubt | self._wrapper if position in self.kept else doubt
 
     def fresh(self, tensor: RecordedTensor) -> int:
-        """The keys that TensorImpl gives a tensor of this device, layout and dtype."""
+        """Returns the keys that TensorImpl gives to a tensor of this device, layout and dtype."""
         backend = BACKENDS.get(tensor.device.split(":")[0], "")
         layout = tensor.layout.removeprefix("torch.")
         prefix = "SparseCsr" if layout in COMPRESSED else LAYOUTS.get(layout, "")
@@ -423,18 +426,18 @@ class KnownTensors:
 
 
 def _read_of_program(base: Sequence[Event]) -> frozenset[int]:
-    """All key sets that were read before calls of a program."""
+    """Returns all key sets that were read before calls of a program."""
     return frozenset(raw for event in base for raws in event.read for raw in raws)
 
 
 def _read_of_calls(names: Sequence[str], claim: Claim) -> dict[str, tuple[int, ...]]:
-    """The key sets that were read before calls of a program's, by the names of the schema's arguments."""
+    """Returns the key sets that were read before calls of a program, by argument name in the schema."""
     text = claim.hop.operator.schema if claim.hop.operator is not None else ""
     return {name: raws for name, raws in zip(names, schema.own_inputs(text, claim.event.read), strict=False) if raws}
 
 
 def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
-    """What was read while a transform was on or Python dispatched, by address, each since an operator's position."""
+    """Returns the readings while a transform was on or Python dispatched, by address, with their operator positions."""
     layered: dict[int, list[Layered]] = {}
     position = 0
     for event in base:
@@ -448,9 +451,9 @@ def _layered(base: Sequence[Event]) -> dict[int, list[Layered]]:
 
 
 def _inside(base: Sequence[Event]) -> dict[int, Surroundings]:
-    """The operators around each event that one called, with what they were given."""
+    """Returns the operators around each event inside an operator, with the tensors that they were given."""
     inside: dict[int, Surroundings] = {}
-    begun: dict[int, Surroundings] = {}  # by event: what those are inside of that it calls
+    begun: dict[int, Surroundings] = {}  # by event: the surroundings of what it calls
     position = 0
     for event in base:
         around = begun.get(event.parent) if event.parent is not None else None
@@ -466,7 +469,7 @@ def _inside(base: Sequence[Event]) -> dict[int, Surroundings]:
 
 
 def _owners(base: Sequence[Event]) -> dict[int, tuple[Owner, ...]]:
-    """The tensors whose methods each event is inside of, innermost first: a call holds its own until it ends."""
+    """Returns the tensors whose methods are running at each event, innermost first. A call keeps its tensor alive."""
     owners: dict[int, tuple[Owner, ...]] = {}
     for event in base:
         around = owners.get(event.parent, ()) if event.parent is not None else ()
@@ -477,7 +480,7 @@ def _owners(base: Sequence[Event]) -> dict[int, tuple[Owner, ...]]:
 
 
 def _held_around(base: Sequence[Event]) -> dict[int, frozenset[int]]:
-    """The addresses of the tensors that were read at the events around each event: a call holds them until it ends."""
+    """Returns the addresses of the tensors read at the events around each event. A call keeps them until it ends."""
     held: dict[int, frozenset[int]] = {}
     for event in base:
         around = held.get(event.parent) if event.parent is not None else None
@@ -488,15 +491,15 @@ def _held_around(base: Sequence[Event]) -> dict[int, frozenset[int]]:
 
 
 def _inference_since(context: Context) -> int | None:
-    """The position of the first operator that may be given a tensor made in inference mode; None if none was made.
+    """Returns the position of the first operator that may be given a tensor made in inference mode, or None.
 
-    Only such a tensor lacks ADInplaceOrView, and only in that mode does the thread-local include set.
+    Only such a tensor lacks ADInplaceOrView, and only in that mode does the thread-local include set lack it.
     """
     bit = context.keys.functionality("ADInplaceOrView")
     read = [argument.raw for call in context.calls for argument in call.arguments]
     read += [tensor.raw for held in context.held for tensor in held.tensors]
     read += [call.tls_include.raw for call in context.calls]
-    read += [sets.include for sets in _sets(context)]  # a program's calls are not told in their order
+    read += [sets.include for sets in _sets(context)]  # the order of a program's calls is not recorded here
     if any(not raw & bit for raw in (*read, *_read_of_program(context.base))):
         return -1
     position = 0
@@ -508,9 +511,10 @@ def _inference_since(context: Context) -> int | None:
 
 
 def _over_kept_graph(base: Sequence[Event]) -> set[int]:
-    """The events inside of the function by which torch.func differentiates.
+    """Returns the events inside the function with which torch.func differentiates.
 
-    vjp calls it when its level is over: the thread-local sets are then plain, and the tensors of the graph are not.
+    vjp calls it after its level has ended: the thread-local sets are plain then, but the tensors of the graph are
+    wrapped.
     """
     inside: set[int] = set()
     for event in base:
@@ -521,12 +525,12 @@ def _over_kept_graph(base: Sequence[Event]) -> set[int]:
 
 
 def _sets(context: Context) -> tuple[LocalSets, ...]:
-    """The thread-local sets of a recorded program."""
+    """Returns the thread-local sets of a recorded program."""
     return context.session.program.sets if context.session.program is not None else ()
 
 
 def _starts(events: Sequence[Event]) -> dict[int | None, int]:
-    """For each of your calls, the position of the first operator that ran after the call began."""
+    """Returns for each of your calls the position of the first operator after its beginning."""
     starts: dict[int | None, int] = {}
     position = 0
     for event in events:
@@ -537,7 +541,7 @@ def _starts(events: Sequence[Event]) -> dict[int | None, int]:
 
 
 def _made(context: Context) -> dict[str, int]:
-    """For each such key the position of the first operator that makes a tensor with it; -1 if your tensors have it."""
+    """Returns by key the position of the first operator that makes a tensor with it; -1 if your tensors have it."""
     names = [event.name for event in operators(context.base)]
     first = {key: names.index(maker) for maker, key in _MAKERS.items() if maker in names}
     for call in context.calls:
@@ -549,9 +553,9 @@ def _made(context: Context) -> dict[str, int]:
     for raw in _read_of_program(context.base):
         first |= {key: -1 for key in _MAKERS.values() if raw & context.keys.functionality(key)}
     program = context.session.program
-    if program is not None:  # its calls are not told in their order
+    if program is not None:  # the order of its calls is not recorded here
         first = dict.fromkeys(first, -1)
-        first |= {"Conjugate": -1} if program.is_block else {}  # what is complex may be a view made before the block
+        first |= {"Conjugate": -1} if program.is_block else {}  # a complex tensor may be a view from before the block
         first |= {"ZeroTensor": -1} if program.forward_level is not None else {}
     first |= {NAMED: -1} if context.may_have_names else {}
     dispatched = _dispatched_in_python(context)
@@ -559,10 +563,10 @@ def _made(context: Context) -> dict[str, int]:
 
 
 def _dispatched_in_python(context: Context) -> int | None:
-    """The position before the first operator that may be given a tensor whose class dispatches in Python.
+    """Returns the position before the first operator that may get a tensor whose class dispatches in Python.
 
-    A class of yours made one before, or one was read; where Python first dispatches inside of an operator, that was
-    given one. None if Python never dispatches, and no tensor was made that needs it to.
+    Such a tensor was made by your class or was read. If Python first dispatches inside an operator, this operator was
+    given one. Returns None if Python never dispatches, and no tensor was made that needs it.
     """
     python = context.keys.functionality(PYTHON[0])
     program = context.session.program
@@ -571,8 +575,8 @@ def _dispatched_in_python(context: Context) -> int | None:
         return -1
     if any(sets.include & python for sets in _sets(context)):
         return -1
-    position, made = 0, None  # the latter: where a subclass was made of which nothing tells whether it dispatches
-    within: dict[int, tuple[int | None, Event]] = {}  # the position of the outermost operator around what is inside
+    position, made = 0, None  # made: the position of a subclass that may dispatch
+    within: dict[int, tuple[int | None, Event]] = {}  # by event: the outermost operator's position
     for event in context.base:
         outermost, caller = within.get(event.parent, (None, None)) if event.parent is not None else (None, None)
         made = position if made is None and _makes_subclass(event, caller) else made
@@ -591,7 +595,7 @@ def _dispatched_in_python(context: Context) -> int | None:
 
 
 def _makes_subclass(event: Event, caller: Event | None) -> bool:
-    """Whether a builtin makes a tensor of a class that it is given, and that may dispatch: nn.Parameter does not."""
+    """Whether a builtin makes a tensor of a given class that may dispatch in Python. nn.Parameter does not."""
     is_parameter = caller is not None and (caller.file or "").endswith(PARAMETER.file)
     return event.type == "builtin" and event.method in _SUBCLASSES and not is_parameter
 
@@ -605,7 +609,7 @@ def _tensors(names: Sequence[str], inputs: Sequence[RecordedInput]) -> Iterator[
 
 
 def _of_device(inputs: Sequence[RecordedInput]) -> RecordedTensor:
-    """A strided tensor where the first tensor of these inputs is."""
+    """Returns a strided tensor on the device of the first tensor in these inputs."""
     device = next((value.device for value in inputs if isinstance(value, RecordedTensor)), RecordedTensor().device)
     return RecordedTensor(device=device)
 
@@ -613,16 +617,16 @@ def _of_device(inputs: Sequence[RecordedInput]) -> RecordedTensor:
 # --- the thread-local sets ---
 
 
-# In a binding: the comment that names the operator a branch calls, and the call of a factory.
+# In a binding: the comment with the operator of a branch, and the call of a factory.
 _BRANCH = re.compile(r"// (aten::[\w.]+)\(|\breturn torch::(\w+)\(")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalState:
-    """Thread-local include and exclude sets (raw); whether they were read, or follow from guards; the reason.
+    """Thread-local include and exclude sets (raw), whether they were read or follow from guards, and the reason.
 
     `certain` is False if code without known text may have changed them. `known` is False if two states are possible:
-    nothing can then be said of calls made with them. `transforms` are the function transforms that were on.
+    then nothing can be said about calls made with them. `transforms` are the active function transforms.
     """
 
     include: int
@@ -636,10 +640,10 @@ class LocalState:
 
 
 def first_state(context: Context) -> LocalState:
-    """The sets before anything of the expression ran.
+    """Returns the sets before any part of the expression ran.
 
-    Source of torch's defaults: default_included_set and default_excluded_set (every autocast key) of
-    c10/core/DispatchKeySet.h, which a thread's sets start from.
+    Source of torch's defaults: default_included_set and default_excluded_set (all autocast keys) of
+    c10/core/DispatchKeySet.h. Every thread starts with them.
     """
     if context.calls:
         first = context.calls[0]
@@ -650,9 +654,9 @@ def first_state(context: Context) -> LocalState:
 
 
 def state_at(context: Context, claim: Claim, state: LocalState) -> LocalState:
-    """The sets at a claim: as they were read at it, else `state`, the sets around it.
+    """Returns the sets at a claim: as read there, else `state`, the sets around it.
 
-    Behind the last Python frame that is told they are not known: what Python then did to them was not seen.
+    After the last recorded Python frame they are not known, because Python may have changed them unseen.
     """
     call, event = claim.call, claim.event
     if call is None and context.frames_end is not None and event.event > context.frames_end:
@@ -677,9 +681,9 @@ def _not_known(state: LocalState, why: Reason) -> LocalState:
 def inside_kernel(
     context: Context, state: LocalState, guards: Sequence[str | None], innermost: str | None = None
 ) -> LocalState:
-    """The sets inside a call's innermost kernel: the guards of the kernels around it exclude further keys.
+    """Returns the sets inside the innermost kernel of a call: the guards of the kernels around it exclude further keys.
 
-    `innermost` is that kernel's dispatch key.
+    `innermost` is the dispatch key of this kernel.
     """
     if innermost in LAYERS:
         return _not_known(state, SetByTransform())
@@ -692,10 +696,10 @@ def inside_kernel(
 
 
 def beside_names(context: Context, state: LocalState) -> LocalState:
-    """The sets inside a kernel or a node of a torch whose tensors may have names, of which Named is not told.
+    """Returns the sets inside a kernel or node if tensors may have names: whether Named is excluded is not known.
 
     Kernels and every node of backward may hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h, Node::operator() of
-    torch/csrc/autograd/function.h). It decides no key of tensors without names.
+    torch/csrc/autograd/function.h). For tensors without names, Named decides no key.
     """
     is_told = state.why is not None and MayHoldNoNamesGuard() in within(state.why)
     if not context.keys.functionality("Named") or not state.known or is_told:
@@ -704,16 +708,16 @@ def beside_names(context: Context, state: LocalState) -> LocalState:
 
 
 def guard_of(context: Context, key: str) -> str | None:
-    """The guard that a key's hand-written kernels hold, where a header of the wheel has their text."""
+    """Returns the guard that the hand-written kernels of a key hold, if a header in the wheel has their text."""
     if key.startswith("Autocast") and any(AUTOCAST.words in line for line in context.tree.lines(AUTOCAST.file)):
         return f"{AUTOCAST.words}{key})"
     return None
 
 
 def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalState:
-    """The sets inside a hand-written kernel of a key: not known where such kernels change them.
+    """Returns the sets inside a hand-written kernel of a key. They are not known if such kernels change them.
 
-    Where a tensor has names (`named`) many kernels hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h).
+    If a tensor has names (`named`), many kernels hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h).
     """
     if key not in _CHANGING and not named:
         return state
@@ -722,20 +726,21 @@ def changed_by_hand(state: LocalState, key: str, named: bool = False) -> LocalSt
 
 
 def changed_by_others(state: LocalState) -> LocalState:
-    """The sets inside a kernel of an extension: its C++ may hold any guard.
+    """Returns the sets inside a kernel of an extension, whose C++ may hold any guard.
 
-    So does every factory of torch::, as torch::empty_like (torch/csrc/autograd/generated/variable_factories.h).
+    Every factory of torch:: also holds one, for example torch::empty_like
+    (torch/csrc/autograd/generated/variable_factories.h).
     """
     return _not_known(state, InExtension())
 
 
 def cleared(keys: KeySets, guard: str | None) -> int:
-    """The bits that a kernel takes out of the thread-local include set."""
+    """Returns the bits that a kernel removes from the thread-local include set."""
     return union(keys.functionality(name) for row in GUARDS if guard and row.text in guard for name in row.clears)
 
 
 def excluded(keys: KeySets, guard: str | None) -> int:
-    """The bits that a kernel's guard adds to the thread-local exclude set."""
+    """Returns the bits that a kernel's guard adds to the thread-local exclude set."""
     held = [row.excludes for row in GUARDS if guard and re.search(rf"\b{re.escape(row.text)}(?!\w)", guard)]
     if guard is not None and guard.startswith(AUTOCAST.words):
         held.append((guard.removeprefix(AUTOCAST.words).rstrip(")"),))
@@ -744,15 +749,15 @@ def excluded(keys: KeySets, guard: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CalledInOrder:
-    """The operators that a claim calls itself, in order, read once for all of them: a loop calls thousands."""
+    """The operators that a claim calls directly, in order. Computed once per caller, since a loop calls thousands."""
 
-    numbers: Mapping[int, int]  # by the identity of each, which of them it is
-    pairs: Sequence[int]  # the numbers of those that a call of lift_fresh() follows
+    numbers: Mapping[int, int]  # by identity of a call: its number
+    pairs: Sequence[int]  # the numbers of calls that are followed by lift_fresh()
     empties: Sequence[int]  # the numbers of calls of empty()
 
     @staticmethod
     def by(caller: Claim) -> CalledInOrder:
-        """What this claim calls."""
+        """Returns the operators that this claim calls."""
         called = [claim for claim in caller.children if claim.hop.kind == "op"]
         lifts = (to.hop.op in LIFTED[0] and lift.hop.op == LIFTED[1] for to, lift in pairwise(called))
         return CalledInOrder(
@@ -762,7 +767,7 @@ class CalledInOrder:
         )
 
     def next_pair(self, number: int) -> int:
-        """The first of the pairs behind a call; -1 for none."""
+        """Returns the first pair after a call; -1 for none."""
         place = bisect_right(self.pairs, number)
         return self.pairs[place] if place < len(self.pairs) else -1
 
@@ -774,9 +779,9 @@ class CalledInOrder:
 def inside_caller(
     context: Context, binding: Claim, operator: Claim, state: LocalState, called: CalledInOrder | None = None
 ) -> LocalState:
-    """The sets where a binding or a Python frame calls an operator.
+    """Returns the sets when a binding or a Python frame calls an operator.
 
-    Factories hold a guard. What a hand-written body, or a frame between two readings, does to the sets is not known.
+    Factories hold a guard. What a hand-written body changes, or a frame between two readings, is not known.
     """
     maker = lifted(binding, operator, called)
     if maker is not None:
@@ -801,7 +806,7 @@ def inside_caller(
 
 
 def _inside_written(context: Context, binding: Claim, state: LocalState) -> LocalState:
-    """The sets inside a hand-written binding, as far as what it does to them is known."""
+    """Returns the sets inside a hand-written binding, as far as its changes are known."""
     if binding.event.table == "torch._C" and TRACED.words in (binding.event.method or ""):
         tracing = WhileTracing(binding.event.qualname or "", TRACER.file)
         include = state.include | context.keys.functionality("Tracer")
@@ -814,14 +819,14 @@ def _inside_written(context: Context, binding: Claim, state: LocalState) -> Loca
 
 
 def _together(first: Reason | None, second: Reason | None) -> Reason | None:
-    """Two reasons as one."""
+    """Returns two reasons as one."""
     reasons = tuple(reason for reason in (first, second) if reason is not None)
     return Together(reasons) if len(reasons) > 1 else next(iter(reasons), None)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorMaker:
-    """A function of C++ that makes a tensor of Python's values, and the keys that it excludes beside its guard."""
+    """A C++ function that makes a tensor from Python values, and the keys that it excludes beside its guard."""
 
     function: str
     file: str
@@ -830,19 +835,19 @@ class TensorMaker:
 
 
 def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) -> TensorMaker | None:
-    """What makes a tensor of Python's values, if an operator is one of those that it calls; None if it is not."""
+    """Returns the function that makes a tensor from Python values, if it calls this operator; else None."""
     called = called if called is not None else CalledInOrder.by(caller)
     at = called.numbers.get(operator.identity, -1)
     if called.is_pair(at):
         return TensorMaker(FROM_VALUES, VALUES.file, PLAIN, InMakerOfPlain)
-    before = called.next_pair(at)  # between empty() and to() it reads the tensors among the values
+    before = called.next_pair(at)  # between empty() and to(), it reads the tensors among the values
     place = bisect_right(called.empties, before)
     since = called.empties[place - 1] if place else before
     if since <= at < before and not 0 <= called.next_pair(since - 2) <= at - 1:
         return TensorMaker(FROM_VALUES, VALUES.file, (*PLAIN, *UNTRACED), InMakerOfPlain)
     if called.is_pair(at - 1):
         return TensorMaker(FROM_VALUES, VALUES.file, UNTRACED, InMakerAtLift)
-    # A slot leaves no builtin. What is made of a NumPy array is lifted by its own builtin, which holds no guard.
+    # A slot has no builtin event. A tensor from a NumPy array is lifted by a builtin of its own, which holds no guard.
     slot = caller.event.type == "frame" and not (caller.event.file or "").endswith("torch/_ops.py")
     assigned = slot or caller.event.method == "__setitem__"
     is_assigned = operator.hop.op == LIFTED[1] and assigned
@@ -850,14 +855,14 @@ def lifted(caller: Claim, operator: Claim, called: CalledInOrder | None = None) 
 
 
 def _factory(context: Context, binding: Claim, operator: Claim) -> str | None:
-    """The torch:: factory through which the binding's text calls this operator, if that factory holds the guard."""
+    """Returns the torch:: factory through which the binding calls this operator, if the factory holds the guard."""
     source = binding.hop.source
     if operator.hop.op is None or source.path is None or source.line is None or operator.hop.op.endswith("out"):
         return None
     base = operator.hop.op.partition("::")[2].partition(".")[0]
     body = "\n".join(context.tree.lines(source.path)[source.line - 1 : source.end_line])
     branches, named = _BRANCH.findall(body), ""
-    overloaded = any(op == operator.hop.op for op, _ in branches)  # else its overload is not told
+    overloaded = any(op == operator.hop.op for op, _ in branches)  # else the binding does not name the overload
     for op, name in branches:
         named = op or named
         if overloaded and named != operator.hop.op:

@@ -1,1 +1,1 @@
-"""Native frames: what ran, joined with what the text says."""
+"""Native frames: the functions that ran, joined with the claims that follow from text."""

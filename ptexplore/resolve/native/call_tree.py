@@ -1,9 +1,9 @@
-"""The calls of one stepped part as a tree, and what each function is on the way through the dispatcher.
+"""The calls of one stepped part as a tree, and the role of each function in the dispatcher.
 
-What a function is, and which register holds the DispatchKeySet, is told from the function's name alone. Sources of the
-names: aten/src/ATen/core/boxing/ and aten/src/ATen/core/dispatch/ of PyTorch; of the registers: the System V x86-64
-calling convention and the Itanium C++ ABI (a value that cannot be copied bit by bit is returned through a hidden first
-argument).
+The role of a function, and the register that holds the DispatchKeySet, follow from the function's name. Sources of the
+names: aten/src/ATen/core/boxing/ and aten/src/ATen/core/dispatch/ of PyTorch. Sources for the registers: the System V
+x86-64 calling convention and the Itanium C++ ABI (a value that cannot be copied bit by bit is returned through a hidden
+first argument).
 """
 
 from __future__ import annotations
@@ -22,56 +22,57 @@ from ptexplore.model.trace import walk
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """One function that ran: the library's file name, the function's names; of Python's own functions their code."""
+    """A function that ran: the file name of its library, its names, and its code object if it is a Python function."""
 
     library: str
     mangled: str
     demangled: str
-    closed: bool  # its library's source is not PyTorch's nor an extension's
-    unit: str = ""  # the source file, without folders, that a local symbol was compiled from, where that is known
-    is_global: bool = False  # its symbol is a global one: the function is neither inline nor made of a template
+    closed: bool  # it is inside a library without source: neither PyTorch's nor an extension's
+    unit: str = ""  # for a local symbol: its source file without folders, if known
+    is_global: bool = False  # its symbol is global: the function is neither inline nor from a template
     code: PythonCode | None = None
-    inlined: bool = False  # it left no frame: what it calls, and nothing else calls so, was seen in its caller's
-    shared: tuple[str, ...] = ()  # further names of its address, demangled
+    inlined: bool = False  # it has no frame: its typical callees were seen in its caller
+    shared: tuple[str, ...] = ()  # further names at its address, demangled
     jumpers: tuple[str, ...] = ()  # functions whose whole code is a jump to it, demangled
-    written: tuple[str, int] | None = None  # of an extension's: the file and line where it begins, if compiled with -g
+    written: tuple[str, int] | None = None  # in an extension compiled with -g: file and first line
 
     @cached_property
     def name(self) -> Name:
-        """Its name, taken apart."""
+        """The demangled name, parsed."""
         return parse(self.demangled)
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
-        """The other functions that have its address, by their names: the same code, kept once by compiler or linker.
+        """The names of other functions at its address: identical code, of which compiler or linker kept one copy.
 
-        A constructor and a destructor have two names each for the same function.
+        The two names of a constructor or destructor do not count, because they name the same function.
         """
         return tuple(name for name in self.shared if parse(name).qualified != self.name.qualified)
 
     @cached_property
     def landmark(self) -> Landmark:
-        """What it is on the way through the dispatcher."""
+        """The role of the function in the dispatcher."""
         if self.inlined:
             return Landmark("boxed-call")
         return landmark(self.name) if self.code is None else Landmark("other")
 
     @cached_property
     def is_interpreter(self) -> bool:
-        """Whether it is CPython's own, or of one of its extension modules."""
+        """Whether it belongs to CPython or to one of CPython's extension modules."""
         return self.closed and (self.library.startswith(INTERPRETER) or ".cpython-" in self.library)
 
     @property
     def shown(self) -> str:
-        """The name that a reader sees."""
+        """The name for display."""
         return self.name.qualified or f"a function of {self.library or 'no library'}"
 
 
 @dataclass(slots=True, eq=False)
 class NativeFrame:
-    """One call. `number` counts calls in the order of entry; the calls below it are numbers up to `last`.
+    """One call. `number` counts calls in order of entry; the calls inside it have the next numbers, up to `last`.
 
-    `builtin` is the name by which Python called a function of C, `stub` the symbol of the dispatch stub that asked.
+    `builtin` is the name by which Python called a C function. `stub` is the symbol of the dispatch stub that was
+    called.
     """
 
     number: int
@@ -94,16 +95,16 @@ class NativeFrame:
 
     @property
     def jumper(self) -> str | None:
-        """What jumped here instead of calling, by its name."""
+        """The name of the function that jumped here instead of calling."""
         return self.parent.function.demangled if self.tail and self.parent is not None else None
 
     @property
     def own(self) -> int:
-        """Instructions outside the calls it made; those that run a Python function are the interpreter's own."""
+        """Instructions outside of its calls. Instructions that run a Python function belong to the interpreter."""
         return self.instructions - sum(call.instructions for call in self._native_calls())
 
     def _native_calls(self) -> Iterator[NativeFrame]:
-        """The calls that the machine made in it, those of the Python functions that it ran among them."""
+        """Yields the machine calls in it, including those of the Python functions that it ran."""
         pending = list(self.children)
         while pending:
             frame = pending.pop()
@@ -113,24 +114,24 @@ class NativeFrame:
                 yield frame
 
     def holds(self, other: NativeFrame) -> bool:
-        """Whether `other` ran inside this call, or is it."""
+        """Whether `other` is this call, or ran inside it."""
         return self.number <= other.number <= self.last
 
     def descendants(self) -> Iterator[NativeFrame]:
-        """Every call inside this one, callers first."""
+        """Yields every call inside this one, callers first."""
         return walk(self.children)
 
 
 @dataclass(frozen=True, eq=False)
 class SteppedPart:
-    """One stepped part of a run: a whole phase, or one operator call. `frames` are its calls in the order of entry."""
+    """One stepped part of a run: a phase, or one operator call. `frames` are its calls in order of entry."""
 
     calls: SteppedCalls
     frames: list[NativeFrame]
 
 
 def part(calls: SteppedCalls) -> SteppedPart:
-    """The tree of these calls."""
+    """Returns the tree of these calls."""
     tails, global_ones = frozenset(calls.tail), frozenset(calls.globals)
     functions = [
         Function(
@@ -171,10 +172,10 @@ CALL_OF_OPERATOR, BOXED_CALL_OF_OPERATOR = "c10::Dispatcher::call", "c10::Dispat
 
 
 def _with_inlined_calls(frames: list[NativeFrame]) -> list[NativeFrame]:
-    """All frames in order of entry, numbered, with one more for each operator call that was compiled into its caller.
+    """Returns all frames in order of entry, numbered, with an additional frame for each inlined operator call.
 
-    `Dispatcher::call` and `callBoxed` are inline: they ask who listens to operator calls, and dispatch
-    (aten/src/ATen/core/dispatch/Dispatcher.h). A kernel that sends a call on asks nobody.
+    `Dispatcher::call` and `callBoxed` are inline: they ask for the callbacks of operator calls, and dispatch
+    (aten/src/ATen/core/dispatch/Dispatcher.h). A kernel that redispatches does not ask.
     """
     for frame in frames:
         if frame.function.name.plain == ASKS_FOR_CALLBACKS and frame.parent is not None:
@@ -194,7 +195,7 @@ def _with_inlined_calls(frames: list[NativeFrame]) -> list[NativeFrame]:
 
 
 def _enclose(asking: NativeFrame, caller: NativeFrame) -> None:
-    """Put the operator call that `asking` and the dispatch behind it belong to around both, if `caller` is not it."""
+    """Put a frame for the inlined operator call around `asking` and its dispatch, unless `caller` is that call."""
     first = caller.children.index(asking)
     marks = [(n, frame.function.landmark.kind) for n, frame in enumerate(caller.children) if n > first]
     last, kind = next(((n, kind) for n, kind in marks if kind not in ("other", "lookup")), (first, "other"))
@@ -233,12 +234,12 @@ _IN_MEMORY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Landmark:
-    """One function's part in dispatching.
+    """The role of a function in the dispatcher.
 
-    `name` is the operator's C++ name of an entry ("add_Tensor"), or the node's class. `kernel` is the function that a
-    boundary's template arguments name. `register` is the argument register (0 rdi, 1 rsi, 2 rdx) that holds the
-    DispatchKeySet, None where that is not among the three or not known; `operator` the one that holds the operator's
-    handle, which tells operators apart, not which one it is.
+    `name` is the C++ name of an entry's operator ("add_Tensor"), or the class of a node. `kernel` is the function in
+    the template arguments of a boundary. `register` is the argument register (0 rdi, 1 rsi, 2 rdx) with the
+    DispatchKeySet; it is None if the set is in another register or not known. `operator` is the register with the
+    operator's handle. A handle tells operators apart, but does not name them.
     """
 
     kind: Kind
@@ -249,7 +250,7 @@ class Landmark:
 
 
 def landmark(name: Name) -> Landmark:
-    """What the function of this name is."""
+    """Returns the role of the function with this name."""
     qualified = name.qualified
     entry = _ENTRY.fullmatch(qualified)
     if entry is not None:
@@ -261,10 +262,10 @@ def landmark(name: Name) -> Landmark:
 
 
 def _takes_gradients(name: Name) -> bool:
-    """Whether a function has the parameters of `Node::apply`, which every override of it has.
+    """Whether a function has the parameters of `Node::apply`, which all its overrides have.
 
-    `variable_list apply(variable_list&&)` of torch/csrc/autograd/function.h. Many classes have an `apply` of another
-    kind: torch::dynamo::LocalState applies itself to a set of dispatch keys.
+    The declaration is `variable_list apply(variable_list&&)` in torch/csrc/autograd/function.h. Many classes have a
+    different `apply`: torch::dynamo::LocalState applies itself to a set of dispatch keys.
     """
     given = name.parameters or ()
     return len(given) == 1 and _GRADIENTS.fullmatch(given[0]) is not None
@@ -284,10 +285,10 @@ def _of_c10(qualified: str, name: Name) -> Landmark:
 
 
 def _boxed(qualified: str, name: Name) -> Landmark:
-    """The boundaries of calls through boxed kernels."""
+    """Returns the role of functions that call boxed kernels."""
     if qualified == f"{_BOXING}::call":
         hidden = _hidden(arguments_of(name.text, _BOXING)[:1])
-        register = 2 if hidden == 0 else None  # with a hidden argument it is the fourth
+        register = 2 if hidden == 0 else None  # with a hidden argument, it is in the fourth register
         return Landmark("boundary", register=register, operator=None if hidden is None else 1 + hidden)
     if qualified == f"{_BOXED}::call":
         return Landmark("boundary", kernel=_functor(name.text), register=2, operator=1)
@@ -299,20 +300,20 @@ def _boxed(qualified: str, name: Name) -> Landmark:
 
 
 def _functor(text: str) -> Name | None:
-    """The kernel that a functor's type names: a function known when compiling."""
+    """Returns the kernel in a functor's type: a function that was known at compile time."""
     arguments = arguments_of(text, "c10::CompileTimeFunctionPointer")
     return pointed(arguments[1]) if len(arguments) > 1 else None
 
 
 def _called(name: Name) -> Name | None:
-    """The class whose call operator a function_ref's callback runs."""
+    """Returns the class whose call operator the callback of a function_ref runs."""
     given = split(name.parts[-1].arguments or "")
     inner = parse(given[0].rstrip("&* ").removesuffix(" const")) if len(given) == 1 else None
     return inner if inner is not None and inner.parts else None
 
 
 def _hidden(arguments: list[str]) -> int | None:
-    """1 where a function of the type that comes last returns through a hidden first argument, 0 where not."""
+    """Returns 1 if a function of the last type returns through a hidden first argument, 0 if not, None if not known."""
     returned = arguments[-1].partition(" (")[0].strip() if arguments else ""
     if _IN_REGISTERS.fullmatch(returned):
         return 0
@@ -320,9 +321,9 @@ def _hidden(arguments: list[str]) -> int | None:
 
 
 def kernel_below(call: NativeFrame) -> str | None:
-    """The kernel that the first boundary below a call names, in full: of those in front of a boxed fallback the next's.
+    """Returns the full name of the kernel at the first boundary below a call; after a boxed fallback, at the next one.
 
-    None where another call of an operator comes first.
+    Returns None if another operator call comes first.
     """
     for inner in call.descendants():
         seen = inner.function.landmark

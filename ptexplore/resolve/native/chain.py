@@ -1,4 +1,4 @@
-"""The keys that an operator call really went through: each boundary's DispatchKeySet, read from its register."""
+"""The keys that an operator call really used: the DispatchKeySet at each boundary, read from its register."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CALLS = ("entry", "boxed-call")
 
 @dataclass(slots=True, eq=False)
 class ChainStep:
-    """One dispatch inside an operator call: the boundary's frame, the set it was given, the kernel its type names.
+    """One dispatch inside an operator call: the frame of the boundary, its key set, and the kernel in its type.
 
-    `kernel_frame` is the kernel's own frame; None where the compiler put the kernel into the boundary's. `entry` is the
-    operator's C++ name where a redispatch named it. `children` are the dispatches that this kernel sent on.
+    `kernel_frame` is the kernel's own frame, or None if the kernel was inlined into the boundary. `entry` is the
+    operator's C++ name, if a redispatch named it. `children` are the dispatches that this kernel made.
     """
 
     frame: NativeFrame
@@ -32,7 +32,7 @@ class ChainStep:
 
 
 def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
-    """The dispatches of one operator call, nested; those of operators called inside are theirs, not its own."""
+    """Returns the dispatches of one operator call, nested, without the dispatches of operators called inside."""
     outermost: list[ChainStep] = []
     pending: list[tuple[NativeFrame, ChainStep | None, str | None]] = [
         (frame, None, None) for frame in call.children[::-1]
@@ -55,7 +55,10 @@ def steps(call: NativeFrame, keys: KeySets) -> list[ChainStep]:
 def _step(
     frame: NativeFrame, around: ChainStep | None, entry: str | None, keys: KeySets, outermost: list[ChainStep]
 ) -> ChainStep | None:
-    """The step that a boundary begins; the step around it if the boundary goes on with the same set."""
+    """Returns the step that begins at a boundary.
+
+    If the boundary has the same set as the step around it, returns that step.
+    """
     given, register = _set(frame)
     kernel = frame.function.landmark.kernel
     if given is None or (around is not None and around.set == given):
@@ -68,7 +71,10 @@ def _step(
 
 
 def _set(frame: NativeFrame) -> tuple[int | None, str]:
-    """The set that a boundary was given and where it was read; of the lookup just before it where none is in reach."""
+    """Returns the set that a boundary was given, and where it was read.
+
+    If the boundary's register is not known, returns the set of the lookup just before it.
+    """
     register = frame.function.landmark.register
     if register is not None and frame.registers is not None:
         return frame.registers[register], ("rdi", "rsi", "rdx")[register]
@@ -80,7 +86,10 @@ def _set(frame: NativeFrame) -> tuple[int | None, str]:
 
 
 def _kernel_frame(step: ChainStep) -> NativeFrame | None:
-    """The frame of the step's kernel: by name; of a kernel known when running, the only call its functor makes."""
+    """Returns the frame of the step's kernel, found by name.
+
+    A kernel that is only known at run time is the only call of its functor.
+    """
     further = [child.frame for child in step.children]
     pending = step.frame.children[::-1]
     while pending and step.kernel is not None:
@@ -96,26 +105,26 @@ def _kernel_frame(step: ChainStep) -> NativeFrame | None:
     return None
 
 
-# --- kernels that were given while running: no type names them ---
+# --- kernels that are only known at run time: no type names them ---
 
 _FUNCTOR = "c10::impl::detail::WrapFunctionIntoRuntimeFunctor_"  # of aten/src/ATen/core/boxing/impl
-_NO_KERNELS = ("c10::", "std::", "at::_ops::")  # what a functor is made of, and what calls operators
-# It calls what Python registered (torch/csrc/utils/python_dispatch.cpp).
+_NO_KERNELS = ("c10::", "std::", "at::_ops::")  # parts of functors, and functions that call operators
+# It calls the kernels that Python registered (torch/csrc/utils/python_dispatch.cpp).
 _PYTHON_HOLDER = "PythonKernelHolder::operator()"
 
 
 def given_lambda(step: ChainStep) -> Name | None:
-    """The lambda that a step's functor is made of; None for a pointer to a function, and where no functor is named."""
+    """Returns the lambda in a step's functor; None for a function pointer, or if no functor is named."""
     functor = arguments_of(step.frame.function.demangled, _FUNCTOR)
     name = parse(functor[0]) if functor and "{lambda" in functor[0] else None
     return name if name is not None and name.parts else None
 
 
 def given_frame(step: ChainStep) -> NativeFrame | None:
-    """The frame of the kernel where its functor holds a pointer or a lambda, as `m.impl("op", &f)` of an extension.
+    """Returns the frame of a kernel that its functor holds as a pointer or lambda, as for `m.impl("op", &f)`.
 
-    The functor's type has the parameters: the first function inside of the boundary that has just these is the kernel.
-    None of the functor's own parts is meant.
+    The functor's type has the parameters. The kernel is the first function inside the boundary with exactly these
+    parameters, apart from the functor's own parts.
     """
     functor = arguments_of(step.frame.function.demangled, _FUNCTOR)
     if len(functor) != 3:
@@ -126,7 +135,7 @@ def given_frame(step: ChainStep) -> NativeFrame | None:
 
 
 def python_frame(step: ChainStep) -> NativeFrame | None:
-    """The frame of the function of Python that a step's kernel is: the first that the holder of it runs."""
+    """Returns the frame of a step's Python kernel: the first function that the kernel's holder runs."""
     held = None
     for frame in _inside(step):
         held = frame if held is None and frame.function.name.qualified.endswith(_PYTHON_HOLDER) else held
@@ -136,7 +145,7 @@ def python_frame(step: ChainStep) -> NativeFrame | None:
 
 
 def _inside(step: ChainStep) -> Iterator[NativeFrame]:
-    """What ran in a step, callers first: nothing of the operators called in it, nor of the steps that it goes on to."""
+    """Yields the frames in a step, callers first, without inner operators and without the steps that it goes on to."""
     further = [child.frame for child in step.children]
     pending = step.frame.children[::-1]
     while pending:

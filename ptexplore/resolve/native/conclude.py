@@ -1,6 +1,7 @@
-"""Lay claims over frames: which hop each frame is, what of the prediction came true, where the rest belongs.
+"""Places claims on frames: the hop of each frame, the predictions that were right, and the places of the rest.
 
-The frames grow into a tree of branches. What left no frame is put around branches; at the end they become claims.
+The frames become a tree of branches. Claims without a frame are put around branches. At the end the branches become
+claims.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ from ptexplore.resolve.places.precision import of_yours
 from ptexplore.resolve.python_places import function_place
 
 PREDICTED = ("impl", "stub", "native")
-BETWEEN = ("python", "binding", "native")  # what may stand between an operator's kernel and the key that it goes on to
-ASSUMED = {FreshTensor(), NotReadTensor()}  # what is said of sets that were assumed
-DEEPEST = 15_000  # levels; a saved trace is read back to 20,000
+BETWEEN = ("python", "binding", "native")  # may be between an operator's kernel and the next key
+ASSUMED = {FreshTensor(), NotReadTensor()}  # reasons of sets that were assumed
+DEEPEST = 15_000  # levels; a saved trace can be read back to a depth of 20,000
 
 
-# --- the tree that the frames grow into ---
+# --- the tree of branches ---
 
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A hop to be. Without a claim the frame speaks for itself; without a frame the claim has left none."""
+    """A future hop. Without a claim it is only a frame; without a frame the claim has left none."""
 
     parent: Branch | None
     frame: NativeFrame | None = None
@@ -70,17 +71,17 @@ class Branch:
 
 @dataclass(frozen=True)
 class Growth:
-    """The branches of one part: `root` stands for nothing; `of` has the branch of each frame that got one."""
+    """The branches of one part. `root` stands for nothing; `of` has the branches of frames that got one."""
 
     root: Branch
     of: dict[NativeFrame, Branch]
-    cut: bool  # calls nested deeper than can be shown were left out
+    cut: bool  # calls were left out because they were nested too deeply to show
 
 
 def grow(part: SteppedPart, python: Set[NativeFrame] = frozenset()) -> Growth:
-    """A branch for every frame, but for the interpreter's that only wrap: their calls move up to what they are in.
+    """Returns a branch for every frame, except for interpreter frames that only wrap others: their calls move up.
 
-    So do those of Python functions that are not in `python`.
+    The calls of Python functions that are not in `python` also move up.
     """
     opens = _holding_open(part, python)
     root = Branch(None)
@@ -105,7 +106,7 @@ def _is_folded(frame: NativeFrame, python: Set[NativeFrame]) -> bool:
 
 
 def _holding_open(part: SteppedPart, python: Set[NativeFrame]) -> list[bool]:
-    """By frame whether a call inside it is of code whose source is open, or a Python function that gets a branch."""
+    """Returns, by frame, whether it has an inner call to a function with source or a Python function with a branch."""
     holding = [False] * len(part.frames)
     for frame in reversed(part.frames):
         if frame.parent is not None and (holding[frame.number] or not frame.function.closed or frame in python):
@@ -114,7 +115,7 @@ def _holding_open(part: SteppedPart, python: Set[NativeFrame]) -> list[bool]:
 
 
 def wrap(branches: Sequence[Branch], claim: Claim) -> Branch:
-    """Put a claim around neighbours: what holds them then holds it instead."""
+    """Put a claim around neighbouring branches, in their parent."""
     parent = branches[0].parent
     assert parent is not None
     made = Branch(parent, claim=claim, depth=branches[0].depth, children=list(branches))
@@ -126,7 +127,7 @@ def wrap(branches: Sequence[Branch], claim: Claim) -> Branch:
 
 
 def fill(branch: Branch, claim: Claim) -> Branch:
-    """Put a claim inside a branch, around all that it holds."""
+    """Put a claim inside a branch, around all its children."""
     made = Branch(branch, claim=claim, depth=branch.depth + 1, children=branch.children)
     for child in made.children:
         child.parent = made
@@ -135,9 +136,9 @@ def fill(branch: Branch, claim: Claim) -> Branch:
 
 
 def span(inside: Branch, anchors: Sequence[Branch]) -> list[Branch] | None:
-    """The neighbours, in the innermost branch that holds all anchors, from the first's to the last's.
+    """Returns the neighbours from the first anchor to the last, in the innermost branch that contains all anchors.
 
-    None where an anchor is not inside `inside`.
+    Returns None if an anchor is not inside `inside`.
     """
     paths = [_path(inside, anchor) for anchor in anchors]
     if any(len(path) < 2 for path in paths):
@@ -150,7 +151,7 @@ def span(inside: Branch, anchors: Sequence[Branch]) -> list[Branch] | None:
 
 
 def _path(inside: Branch, branch: Branch) -> list[Branch]:
-    """From `inside` down to a branch; empty if that is not inside of it."""
+    """Returns the branches from `inside` down to a branch; empty if the branch is not inside."""
     path = [branch]
     while path[-1] is not inside and path[-1].parent is not None:
         path.append(path[-1].parent)
@@ -158,16 +159,16 @@ def _path(inside: Branch, branch: Branch) -> list[Branch]:
 
 
 def entered(held: list[Branch], inside: Branch) -> list[Branch]:
-    """Neighbours that Python code can be put around: what calls them without the interpreter is inside of it too."""
+    """Returns neighbours for a Python function: functions that call them without the interpreter move inside, too."""
     while held[0].parent is not None and held[0].parent is not inside and not _by_interpreter(held[0]):
         held = [held[0].parent]
     return held
 
 
 def calling(held: list[Branch], inside: Branch) -> list[Branch]:
-    """Neighbours that a builtin can be put around: where it holds functions of Python's alone, what called these.
+    """Returns neighbours for a builtin. If they contain Python functions only, returns the functions that called these.
 
-    A builtin is no function of Python's. Python called it inside of `inside`: what is between is its own.
+    A builtin is not a Python function. Python called it inside `inside`, so the functions in between belong to it.
     """
     if any(branch.frame is None or branch.frame.function.code is None for branch in held):
         return held
@@ -177,7 +178,7 @@ def calling(held: list[Branch], inside: Branch) -> list[Branch]:
 
 
 def _by_interpreter(branch: Branch) -> bool:
-    """Whether the interpreter stands between a branch's frame and the one around it."""
+    """Whether the interpreter is between a branch's frame and the frame around it."""
     first: Branch | None = branch
     while first is not None and first.frame is None:
         first = first.children[0] if first.children else None
@@ -193,7 +194,7 @@ def _by_interpreter(branch: Branch) -> bool:
 
 
 def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
-    """A branch of its own for a claim without frames, behind `after` where that is beside it, else first."""
+    """Returns a new branch for a claim without frames: after `after` if that is beside it, else first."""
     made = Branch(parent, claim=claim, depth=parent.depth + 1)
     after = _child_holding(parent, after) if after is not None else None
     at = parent.children.index(after) + 1 if after is not None else 0
@@ -202,9 +203,10 @@ def insert(parent: Branch, claim: Claim, after: Branch | None) -> Branch:
 
 
 def later(parent: Branch, first: Branch | None, second: Branch) -> Branch:
-    """That one of two branches below a parent which stands, with what holds it, behind the other; else the second.
+    """Returns which of two branches below a parent comes later, with everything around it below the parent.
 
-    What has no frame stands in its place among its like, though what ran after it may lie in a frame before it.
+    If the order is not known, returns the second. A branch without a frame has the place of its claim, although later
+    calls may be in a frame before it.
     """
     if first is None:
         return second
@@ -214,7 +216,7 @@ def later(parent: Branch, first: Branch | None, second: Branch) -> Branch:
 
 
 def _child_holding(parent: Branch, branch: Branch) -> Branch | None:
-    """The child of a parent that is a branch, or holds it; None where that is not below the parent."""
+    """Returns the child of a parent that is the branch or contains it; None if the branch is not below the parent."""
     held: Branch | None = branch
     while held is not None and held.parent is not parent:
         held = held.parent
@@ -222,7 +224,7 @@ def _child_holding(parent: Branch, branch: Branch) -> Branch | None:
 
 
 def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Claim]) -> tuple[Claim, ...]:
-    """The claims of all branches below the root; not recursive, since stacks can be deep."""
+    """Returns the claims of all branches below the root. Not recursive, since stacks can be deep."""
     pending = [(root, False)]
     while pending:
         branch, ready = pending.pop()
@@ -238,20 +240,20 @@ def finish(root: Branch, native: Callable[[NativeFrame, tuple[Claim, ...]], Clai
     return tuple(child.done for child in root.children if child.done)
 
 
-# --- claims laid over it ---
+# --- claims on branches ---
 
-Pair = tuple[Claim, Claim]  # a key's hop and its kernel's
+Pair = tuple[Claim, Claim]  # the claims of a key and of its kernel
 UNPREDICTED = Claim(Hop(0, "key", "", "observed", NOT_YET))  # the step around this one was not predicted
 
 
 def without_predicted(claims: Iterable[Claim]) -> Iterator[Claim]:
-    """Claims without what a kernel's text says it calls; what was observed in there stays."""
+    """Yields the claims without predictions from a kernel's text. Observed claims inside stay."""
     return outermost(claims, lambda claim: claim.hop.kind not in PREDICTED or claim.event is not UNSEEN)
 
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A claim on its way into the tree; `branch` is where it is, once that is known."""
+    """A claim that is being placed. `branch` is its place, once that is known."""
 
     claim: Claim
     branch: Branch | None = None
@@ -259,7 +261,7 @@ class Draft:
 
 
 def _is_in_extension(frame: NativeFrame) -> bool:
-    """Whether a function of an extension's C++ is around a frame, and no Python between them."""
+    """Whether a C++ function of an extension is around a frame, with no Python in between."""
     around = frame.parent
     while around is not None and around.function.code is None:
         if around.function.closed and not around.function.library.startswith(SYSTEMS):
@@ -269,15 +271,16 @@ def _is_in_extension(frame: NativeFrame) -> bool:
 
 
 def _is_autograds(key: str) -> bool:
-    """Whether a key is one that AutoDispatchBelowADInplaceOrView excludes (ATen/core/LegacyTypeDispatch.h)."""
+    """Whether AutoDispatchBelowADInplaceOrView excludes a key (ATen/core/LegacyTypeDispatch.h)."""
     return key.startswith("Autograd") or key == "ADInplaceOrView"
 
 
 @dataclass
 class Conclusions:
-    """The join of one stepped part: `matched` are the frames of claims by the claim's identity.
+    """The join of one stepped part. `matched` has the frames of claims, by the claim's identity.
 
-    `elsewhere` has the operators, without overloads, that a run before called inside of what the stepped run did not.
+    `elsewhere` has operators without overload that an earlier run called inside calls which the stepped run did not
+    make.
     """
 
     context: Context
@@ -285,13 +288,11 @@ class Conclusions:
     growth: Growth
     matched: dict[int, NativeFrame]
     elsewhere: frozenset[str] = frozenset()
-    findings: list[tuple[str, Reason, Branch | None]] = field(
-        default_factory=list
-    )  # of findings what `Context.tell` takes
+    findings: list[tuple[str, Reason, Branch | None]] = field(default_factory=list)  # arguments for `Context.tell`
     _taken: set[NativeFrame] = field(default_factory=set)
 
     def join(self, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-        """The one tree of these claims and all frames."""
+        """Returns one tree of these claims and all frames."""
         self._taken |= set(self.matched.values())
         drafts = unrolled(each(self._draft(claim, None) for claim in claims))
         after: Branch | None = None
@@ -304,7 +305,10 @@ class Conclusions:
         return finish(self.growth.root, self.seen.plain)
 
     def _draft(self, claim: Claim, region: NativeFrame | None) -> Unrolling[Draft]:
-        """What a claim and all below it come to; `region` is the frame that it must have run in, where one is known."""
+        """Returns the draft for a claim and all claims below it.
+
+        `region` is the frame in which the claim must have run, if it is known.
+        """
         frame = self.matched.get(claim.identity)
         if frame is not None and claim.hop.kind == "op":
             return (yield from self._call(claim, frame))
@@ -323,7 +327,7 @@ class Conclusions:
         return draft
 
     def _place(self, claim: Claim, frame: NativeFrame) -> Draft:
-        """A claim takes over its frame's branch."""
+        """Gives a frame's branch to a claim."""
         branch = self.growth.of[frame]
         branch.claim = claim
         self._taken.add(frame)
@@ -334,11 +338,11 @@ class Conclusions:
         return frame if frame in self.growth.of else None
 
     def _inlined(self, claim: Claim, region: NativeFrame) -> Unrolling[Draft]:
-        """What a body's text says it calls, without a frame: inlined where what it calls in turn did run."""
+        """Returns the draft of a predicted function without a frame. It was inlined if one of its callees ran."""
         claim = self._without_idle(claim, region)
         draft = Draft(claim, None, list((yield each(self._draft(child, region) for child in claim.children))))
         if any(_anchors(child) for child in draft.children):
-            if claim.hop.kind == "stub":  # it has one kernel at a time: those registered for other machines did not run
+            if claim.hop.kind == "stub":  # a stub has one kernel: kernels for other machines did not run
                 draft.children = [child for child in draft.children if _anchors(child)]
             draft.claim = claim.but(
                 replace(claim.hop, status="inlined", evidence=self.seen.evidence(claim)), RanInCaller()
@@ -346,10 +350,10 @@ class Conclusions:
         return draft
 
     def _without_idle(self, claim: Claim, region: NativeFrame | None) -> Claim:
-        """A claim without what its text names and `region`, in which it ran, did not call.
+        """Returns a claim without the predicted calls that did not happen in `region`, in which the claim ran.
 
-        That is a stub that was not asked for a kernel, and a function without a frame of which nothing ran: if it was
-        compiled into its caller, nothing proves it. Where not everything in the region was seen, all of them stay.
+        Removed are stubs that were not asked for a kernel, and functions without a frame, of which nothing ran: nothing
+        proves that they were inlined. If not everything in the region was seen, all of them stay.
         """
         told = [child for child in claim.children if child.hop.kind in ("stub", "impl") and child.event is UNSEEN]
         if region is None or not told or not self.seen.is_whole(region):
@@ -362,7 +366,7 @@ class Conclusions:
         return replace(claim, hop=replace(claim.hop, not_taken=not_taken), children=left) if idle else claim
 
     def _ran(self, claim: Claim, region: NativeFrame, called: frozenset[str] | None) -> bool:
-        """Whether a predicted function or stub, or anything that it calls, ran in a region; also where not known."""
+        """Whether a predicted function or stub, or one of its callees, ran in a region. True if not known."""
         for inner in claim.walk():
             if inner.hop.kind == "stub" and (called is None or inner.hop.name in called):
                 return True
@@ -371,15 +375,16 @@ class Conclusions:
         return False
 
     def _missed(self, claims: tuple[Claim, ...]) -> Counter[str]:
-        """How often the profiler recorded each operator and node in this thread that no frame is known to be."""
+        """Returns how often the profiler recorded operators and nodes in this thread that have no known frame."""
         calls = (claim for claim in walk(claims) if claim.hop.kind == claim.event.type and claim.event.thread == 0)
         missed = [claim for claim in calls if claim.hop.kind in ("op", "node") and claim.identity not in self.matched]
         return Counter(class_of_node(c) if c.hop.kind == "node" else c.hop.op or c.hop.name for c in missed)
 
     def _unprofiled(self, missed: Counter[str]) -> list[Draft]:
-        """Operator calls and nodes that the profiler recorded no event for.
+        """Returns drafts for operator calls and nodes without an event of the profiler.
 
-        What it recorded so many times elsewhere (`missed`) may be one of these, and is no further call.
+        `missed` counts calls that the profiler recorded without a known frame. Such a call may be the same one, so it
+        is not added again.
         """
         known = set(self.matched.values())
         drafts = []
@@ -403,7 +408,7 @@ class Conclusions:
         return drafts
 
     def _unseen(self, frame: NativeFrame, operator: str) -> Reason:
-        """Why a call that no event is of is one of an operator."""
+        """Returns why a call without an event is a call of this operator."""
         kernel = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
         is_elsewhere = operator.partition(".")[0] in self.elsewhere
         return (CalledElsewhere if is_elsewhere else NotProfiled)(frame.function.shown, str(kernel or ""))
@@ -411,11 +416,11 @@ class Conclusions:
     # --- operator calls ---
 
     def _without_keys(self, claims: Iterable[Claim]) -> tuple[Claim, ...]:
-        """Claims without an operator call's further keys, which have places of their own in its chain."""
+        """Returns claims without the further keys of an operator call, which have their own places in its chain."""
         return unrolled(self._beside_keys(claims))[0]
 
     def _beside_keys(self, claims: Iterable[Claim]) -> Unrolling[tuple[tuple[Claim, ...], bool]]:
-        """The claims without keys, and whether one of these had a kernel."""
+        """Returns the claims without keys, and whether one of these keys had a kernel."""
         kept: list[Claim] = []
         had_keys = False
         for claim in claims:
@@ -431,7 +436,7 @@ class Conclusions:
         return tuple(kept), had_keys
 
     def _call(self, claim: Claim, frame: NativeFrame) -> Unrolling[Draft]:
-        """An operator call with the keys and kernels that it really went through."""
+        """Returns an operator call with the keys and kernels that it really used."""
         told = self.seen.operator_of(frame) if claim.hop.op is None else None
         if told is not None:
             boxed = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
@@ -454,10 +459,10 @@ class Conclusions:
 
     def _compare(self, draft: Draft, frame: NativeFrame, expected: list[Pair], walked: list[ChainStep]) -> None:
         keys, ran = [key.hop.name for key, _ in expected], [step.key for step in walked]
-        if ran[: len(keys)] != keys:  # where it ended early, it did not know how the call goes on
+        if ran[: len(keys)] != keys:  # a shorter prediction ended because the next key was not known
             skipped = keys[: max(len(keys) - len(ran), 0)]
             if ran and [*skipped, *ran] == keys and all(map(_is_autograds, skipped)) and _is_in_extension(frame):
-                return  # a guard in an extension's own C++ excludes them, as in torch's variable_factories.h
+                return  # a guard in the extension's C++ excludes them, as in torch's variable_factories.h
             other = OtherKeys(draft.claim.hop.name, tuple(keys), tuple(ran))
             self.findings.append(("prediction-differs", other, draft.branch))
 
@@ -470,11 +475,11 @@ class Conclusions:
         before: Mapping[int, int],
         around: Claim | None,
     ) -> Unrolling[Draft]:
-        """The key hop around a boundary's frame, with its kernel inside; a prediction that came true is not `left`.
+        """Returns the key hop around a boundary's frame, with its kernel inside.
 
-        `before` has, by the identity of a predicted key, that of the key predicted before it. `around` is the
-        prediction of the step that sent the call on to this one. Where these differ, the predicted reason is not this
-        key's.
+        Removes a confirmed prediction from `left`. `before` has, by the identity of a predicted key, the identity of
+        the key predicted before it. `around` is the prediction of the step that made this dispatch. If these differ,
+        the predicted reason does not apply to this key.
         """
         op = (self.seen.operator_named(step.entry) if step.entry else None) or call.hop.op or ""
         at = next((n for n, (key, _) in enumerate(expected) if key.hop.name == step.key), None)
@@ -498,7 +503,7 @@ class Conclusions:
         return draft
 
     def _fresh(self, call: Claim, op: str, step: ChainStep) -> Pair:
-        """The key and kernel of a step that nobody predicted, from the table's entry for the key that was there."""
+        """Returns key and kernel of a step that was not predicted, from the table's entry for the key."""
         context, hop = self.context, call.hop
         call = replace(call, hop=replace(hop, op=op))
         entry = context.effective(op, step.key)
@@ -527,7 +532,7 @@ class Conclusions:
         return key.but(hop, why)
 
     def _kernel(self, kernel: Claim, step: ChainStep) -> Draft:
-        """The kernel's hop: at its own frame, or inside the boundary's that it was compiled into."""
+        """Returns the kernel's hop: at its own frame, or inside the boundary into which it was inlined."""
         if step.kernel is None and step.kernel_frame is None:
             step.kernel_frame = self._inside(step.frame, kernel.hop.name)
         if step.kernel is None and step.kernel_frame is None and is_nameless(kernel.hop.name):
@@ -553,7 +558,7 @@ class Conclusions:
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _of_python(self, kernel: Claim, step: ChainStep, code: PythonCode) -> Draft:
-        """A kernel that Python registered: its function ran, and has its own row where it is shown at all."""
+        """Returns a kernel that Python registered. Its function ran, and has a row of its own if it is shown at all."""
         place = function_place(self.context, code.file, code.line, code.name)
         source = place if place.path is not None else of_yours(code.file, code.line)
         hop = replace(kernel.hop, name=code.name, source=source, status="observed", evidence=self.seen.evidence(kernel))
@@ -561,7 +566,10 @@ class Conclusions:
         return Draft(kernel, fill(self.growth.of[step.frame], kernel))
 
     def _renamed(self, kernel: Claim, name: str, source: SourceRef, step: ChainStep) -> Claim:
-        """The kernel that ran where another was predicted: its own name and source; a finding where that is certain."""
+        """Returns the kernel that ran instead of the predicted one, with its name and source.
+
+        Adds a finding if the prediction was certain.
+        """
         was, hop = kernel.hop.source, kernel.hop
         if was.tree == "runtime" and was.precision in ("located", "registered"):
             other = OtherKernel(hop.op or "", step.key, hop.name, name)
@@ -570,10 +578,13 @@ class Conclusions:
         others = tuple(without_predicted(kernel.children))
         return replace(kernel, hop=replace(hop, name=name, source=kept, not_taken=()), children=others)
 
-    # --- what left no frame ---
+    # --- claims without a frame ---
 
     def _around(self, claim: Claim, held: list[Branch]) -> Branch:
-        """A claim around neighbours: inside the frame whose type names its function, if it was compiled into that."""
+        """Returns a claim around neighbours. If the claim was inlined into their frame, it is put inside that frame.
+
+        The frame's type shows this: it names the claim's function.
+        """
         frame = held[0].frame if len(held) == 1 and held[0].claim is None else None
         if frame is None or self.seen.wrapped(frame) != claim.hop.name.rpartition("::")[2]:
             return wrap(held, claim)
@@ -582,11 +593,11 @@ class Conclusions:
         return fill(held[0], claim.but(hop, why))
 
     def _insert(self, draft: Draft, parent: Branch, after: Branch | None) -> Unrolling[Branch]:
-        """Find a place for a draft and all below it: around what it holds, else beside its neighbours."""
+        """Returns the place of a draft and of all drafts below it: around its content, else beside its neighbours."""
         if draft.branch is None:
             anchors = _anchors(draft)
             held = span(parent, anchors) if anchors else self._wrapper(draft, parent)
-            # A builtin, like a binding, leaves no function of Python's: the interpreter calls what it holds.
+            # A builtin, like a binding, is not a Python function: the interpreter calls its content.
             is_builtin = draft.claim.hop.kind == "binding" or draft.claim.event is UNSEEN
             if held and draft.claim.hop.kind in ("binding", "python"):
                 held = calling(held, parent) if is_builtin else held
@@ -598,9 +609,10 @@ class Conclusions:
         return draft.branch
 
     def _wrapper(self, draft: Draft, parent: Branch) -> list[Branch] | None:
-        """The first frame beside a binding's place that its type is compiled into, and that called no operator.
+        """Returns the first free frame near a binding's place whose type names the binding.
 
-        So it is where a comparison answers NotImplemented: nothing that the binding called has an event.
+        The frame must not have called an operator. This is how a comparison that returns NotImplemented looks: nothing
+        that the binding called has an event.
         """
         name = draft.claim.hop.name.rpartition("::")[2]
         if draft.claim.hop.kind != "binding" or draft.children:
@@ -615,7 +627,7 @@ class Conclusions:
 
 
 def _anchors(draft: Draft) -> list[Branch]:
-    """The branches, nearest to a draft, that it must hold."""
+    """Returns the nearest branches that a draft must contain."""
     if draft.branch is not None:
         return [draft.branch]
     placed = outermost(draft.children, lambda inner: inner.branch is not None)
@@ -623,7 +635,7 @@ def _anchors(draft: Draft) -> list[Branch]:
 
 
 def without_assumed(dispatch: Dispatch) -> Dispatch:
-    """The lookup without the argument sets that were assumed: another set than theirs was there."""
+    """Returns the lookup without the assumed argument sets: a different set was observed."""
     read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
     why: Reason = OtherSet()
     told = dispatch.unread_why
@@ -634,13 +646,13 @@ def without_assumed(dispatch: Dispatch) -> Dispatch:
 
 
 def _answered(claim: Claim) -> Claim:
-    """The claim without what it says of a key that was not known: it was seen."""
+    """Returns the claim without the reasons for an unknown key: the key was observed."""
     left = tuple(reason for reason in claim.hop.why if not isinstance(reason, KeyNotKnown))
     return replace(claim, hop=replace(claim.hop, why=left))
 
 
 def _chain(claim: Claim) -> Iterator[Pair]:
-    """The predicted keys of an operator call with their kernels, in order: those too that Python code goes on to."""
+    """Yields the predicted keys of an operator call with their kernels, in order, including keys below Python code."""
     pending: list[Claim | Pair] = list(reversed(claim.children))
     while pending:
         part = pending.pop()

@@ -1,4 +1,4 @@
-"""Join what was stepped with what was concluded: one tree in the machine's nesting, observed where a frame was."""
+"""Joins stepped frames with claims: one tree with the nesting of the machine, observed where there was a frame."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from ptexplore.resolve.native.conclude import DEEPEST, Conclusions, grow
 from ptexplore.resolve.native.seen import UNNAMED, Seen, applied, class_of_node
 from ptexplore.resolve.native.sites import Sites
 
-# An operator's name by its C++ name ("add_Tensor" -> "aten::add.Tensor"), or by a kernel that only it has, in full.
+# The operator for its C++ name ("add_Tensor" -> "aten::add.Tensor"), or for the full name of a kernel that only it has.
 OpOf = Callable[[str], str | None]
-MAKES_NODE = "at::sequence_number::get_and_increment"  # what a node's constructor calls (autograd/function.h)
-# The passes of TorchScript's executor over a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
+MAKES_NODE = "at::sequence_number::get_and_increment"  # the constructor of a node calls it (autograd/function.h)
+# Functions of TorchScript's executor that optimise a graph (torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp).
 COMPILES = ("torch::jit::ProfilingGraphExecutorImpl::run", "torch::jit::ProfilingRecord::instrumentGraph")
-NAMED = 6  # of what ran otherwise, in a finding
+NAMED = 6  # limit on the names in a finding
 
 
 def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Lay the claims over the frames of every stepped part."""
+    """Join the claims with the frames of every stepped part."""
     sites = Sites(context.lookup)
     for calls in records(context.session.observations, "calls", SteppedCalls):
         stepped = part(calls)
@@ -75,7 +75,7 @@ def _phase(
     phase: Phase,
     claims: tuple[Claim, ...],
 ) -> tuple[Claim, ...]:
-    """A part that ran a whole phase takes the place of that phase's claims."""
+    """Returns the claims, where a part that ran a whole phase replaces the claims of this phase."""
     mine = tuple(claim for claim in claims if claim.hop.phase == phase)
     others = tuple(claim for claim in claims if claim.hop.phase != phase)
     joined = _joined(context, Seen(context, sites, stepped, phase), mine)
@@ -83,8 +83,8 @@ def _phase(
 
 
 def _operator(context: Context, sites: Sites, stepped: SteppedPart, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """A part that is one operator call takes that call's place."""
-    if context.session.program is not None:  # of calls of a kind one is shown: their numbers tell nothing
+    """Returns the claims, where a part that is one operator call replaces this call."""
+    if context.session.program is not None:  # only one call of a kind is shown, so numbers do not help
         wanted = next((claim for claim in walk(claims) if claim.event.observation == stepped.calls.event), None)
     else:
         seen = Seen(context, sites, stepped, "forward")
@@ -99,7 +99,7 @@ def _operator(context: Context, sites: Sites, stepped: SteppedPart, claims: tupl
 
 
 def _why_not_placed(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Reason:
-    """Why nothing tells which call here was stepped."""
+    """Returns why the stepped call cannot be identified here."""
     base = str(stepped.calls.op).partition(".")[0]
     called = [claim for claim in walk(claims) if claim.hop.kind == "op" and claim.event.name == f"aten::{base}"]
     if len({claim.event.thread for claim in called}) > 1:
@@ -110,10 +110,10 @@ def _why_not_placed(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Reason:
 
 
 def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
-    """The claims of calls of the stepped operator, in order.
+    """Returns the claims for calls of the stepped operator, in order.
 
-    Empty if the stepped run called the operator another number of times, or if several threads call it, whose order is
-    not known: numbers then tell nothing.
+    Empty if the stepped run called the operator more or fewer times, or if several threads call it: then the order is
+    not known, and numbers mean nothing.
     """
     base, _, overload = str(stepped.calls.op).partition(".")
     called = [c for c in walk(claims) if c.hop.kind == "op" and c.event.name == f"aten::{base}"]
@@ -124,20 +124,21 @@ def _called(stepped: SteppedPart, claims: tuple[Claim, ...]) -> list[Claim]:
 
 
 def _wanted(stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
-    """The claim of the stepped call: of those with that operator's name the one of that number."""
+    """Returns the claim of the stepped call: the claim with the operator's name and the call's number."""
     called, number = _called(stepped, claims), stepped.calls.number
-    if number is None:  # the probe could not tell which call it was: there may be one alone
+    if number is None:  # the probe did not know the number: only a single call is certain
         return called[0] if len(called) == 1 else None
     return called[number - 1] if len(called) >= number else None
 
 
 def _nesting_alike(seen: Seen, stepped: SteppedPart, claims: tuple[Claim, ...]) -> Claim | None:
-    """The claim with as many calls of the operator inside as the stepped call has, if only one claim has that many.
+    """Returns the only claim with as many inner calls of the operator as the stepped call.
 
-    A boxed call whose operator is not known may be one of them; of several claims then the one that runs Python as it.
+    A boxed call with an unknown operator may count as one. If several claims fit, the claim must also run Python
+    exactly if the stepped call did.
 
-    For calls that came boxed: the probe counts entry points, and a boxed call goes past them. A call that was not
-    stepped to its end may have more inside.
+    This is for boxed calls, which the probe cannot count, because it counts entry points. A call that was not stepped
+    to its end may have more inner calls, so it is not matched.
     """
     if stepped.calls.number is not None or stepped.calls.cut:
         return None
@@ -193,12 +194,12 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...]) -> tuple[Cl
 
 
 def _absent(seen: Seen, claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> list[Claim]:
-    """The operator calls and nodes, outermost ones, that a run before made and a whole phase that was stepped did not.
+    """Returns the outermost operator calls and nodes of an earlier run that a completely stepped phase did not make.
 
-    Neither the operator's entry ran then, nor any of the kernels that it was concluded to go to; or each call of it
-    that did run is known to be another one of the run before. No node of that name was applied. Of convolutions with
-    filters of one element the number of threads decides: what is stepped has one.
-    TorchScript leaves to one node what its first call records as several.
+    For an operator, neither its entry nor one of the kernels in its claim ran, or all its calls that ran are known to
+    be other calls of the earlier run. For a node, no node with its name was applied. Examples: convolutions with
+    filters of one element depend on the number of threads, which is one in the stepped run. TorchScript replaces
+    several nodes, which its first call records, by one.
     """
     if not missed:
         return []
@@ -223,9 +224,9 @@ def _absent(seen: Seen, claims: tuple[Claim, ...], missed: Sequence[Claim], ran:
 
 
 def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
-    """The calls of Python functions and of builtins that a run before made, and a whole phase that was stepped did not.
+    """Returns calls of Python functions and builtins in an earlier run that a completely stepped phase did not make.
 
-    A function that the stepped run called as often is none of these, though which call is which is not known.
+    A function that the stepped run called as often does not count, although the calls cannot be matched.
     """
     if seen.part.calls.cut or seen.part.calls.part == "operator" or not seen.part.calls.ordered:
         return []
@@ -239,9 +240,9 @@ def _other_python(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, N
 
 
 def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere: Container[int]) -> tuple[Claim, ...]:
-    """The claims without what is absent and all that is in it, and without functions in which other things ran.
+    """Returns the claims without the absent ones and everything in them, and without the functions in `elsewhere`.
 
-    What is in those stands in their place.
+    The content of functions in `elsewhere` takes their place.
     """
 
     def kept(claim: Claim) -> Unrolling[tuple[Claim, ...]]:
@@ -257,18 +258,18 @@ def _without_others(claims: tuple[Claim, ...], absent: Container[int], elsewhere
 
 
 def _is_yours(context: Context, claim: Claim) -> bool:
-    """Whether a call is of a function of yours: torch's own may be called by who looks at a tensor, as the profiler."""
+    """Whether a call is of your function. torch's own functions may be called by observers such as the profiler."""
     torchs = str(context.session.torch.torch_dir)
     return claim.event.type == "frame" and not str(claim.event.file).startswith(torchs)
 
 
 def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim], ran: Counter[str]) -> RanBefore:
-    """What a stepped run did otherwise than the run before: operators and nodes, or functions of Python."""
+    """Returns the difference between a stepped run and an earlier run: operators and nodes, or Python functions."""
     more = Counter(_name(claim) for claim in other if claim.hop.kind == "op")
 
     def named(claim: Claim) -> Reason:
         name = class_of_node(claim) if claim.hop.kind == "node" else claim.hop.name
-        if claim.hop.kind == "op" and ran[_name(claim)]:  # other calls of it were stepped
+        if claim.hop.kind == "op" and ran[_name(claim)]:  # other calls of the operator were stepped
             count = more[_name(claim)]
             return CallsMore(name, count) if count > 1 else CallMore(name)
         return NameAlone(f"{name}()" if claim.hop.kind == "python" else name)
@@ -279,16 +280,16 @@ def _ran_otherwise(seen: Seen, claims: tuple[Claim, ...], other: Sequence[Claim]
 
 
 def _parting(seen: Seen, claims: tuple[Claim, ...]) -> tuple[int, str, str]:
-    """The number of the first operator that is another one in the stepped run, what it was before, and what it is.
+    """Returns the position of the first different operator, its name in the earlier run and in the stepped run.
 
-    The number is 0 where there is none, or nothing tells.
+    The position is 0 if there is none, or if it is not known.
     """
     before = map(_name, _operators_seen(claims))
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
     stepped = [mark for mark in marks if mark is not None and mark.kind == "op"]
     if any(mark.optional or mark.name == UNNAMED for mark in stepped):
-        return 0, "", ""  # the profiler may not have recorded it
+        return 0, "", ""  # perhaps the profiler did not record it
     pairs = zip_longest(before, (_base(mark.name) for mark in stepped), fillvalue="the end")
     first = next(((n, *pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1]), None)
     return first or (0, "", "")
@@ -300,9 +301,9 @@ def _not_stepped(seen: Seen) -> Reason:
 
 
 def _unmade(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[tuple[Claim, Claim]]:
-    """The operator calls that recorded a node in a run before, and none as they were stepped, each with that node.
+    """Returns operator calls that recorded a node in an earlier run, but not when stepped, each with this node.
 
-    A node takes its number as it is made, by a function that always has a frame.
+    A node gets its sequence number from a function that always has a frame.
     """
     if seen.part.calls.cut:
         return []
@@ -322,7 +323,7 @@ def _made_otherwise(seen: Seen, unmade: Sequence[tuple[Claim, Claim]]) -> Record
 
 
 def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Claim]]) -> tuple[Claim, ...]:
-    """The claims without these nodes, and without what they keep for backward."""
+    """Returns the claims without these nodes, and without the memory that they keep for backward."""
     calls = {call.identity for call, _ in unmade}
 
     def change(claim: Claim) -> Claim:
@@ -333,18 +334,18 @@ def _without_nodes(claims: tuple[Claim, ...], unmade: Sequence[tuple[Claim, Clai
 
 
 def _without(claims: tuple[Claim, ...], taken: Container[int]) -> tuple[Claim, ...]:
-    """The claims without some, and without all that is in those."""
+    """Returns the claims without some claims and everything in them."""
     return replaced(claims, lambda claim: () if claim.identity in taken else None)
 
 
 def _operators_seen(claims: tuple[Claim, ...]) -> Iterator[Claim]:
-    """The operator calls that the profiler saw in the thread that is stepped."""
+    """Yields the operator calls that the profiler saw in the stepped thread."""
     calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind == "op")
     return (claim for claim in calls if claim.event.thread == 0)
 
 
 def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeFrame]) -> list[Claim]:
-    """The operator calls and nodes that the profiler saw in this thread and no frame of a whole phase is of."""
+    """Returns the operator calls and nodes that the profiler saw in this thread, without a frame in a whole phase."""
     if seen.part.calls.cut or seen.part.calls.part == "operator":
         return []
     calls = (claim for claim in walk(claims) if claim.event.type == claim.hop.kind and claim.hop.kind in ("op", "node"))
@@ -352,7 +353,7 @@ def _missed(seen: Seen, claims: tuple[Claim, ...], aligned: Mapping[int, NativeF
 
 
 def _operators_run(seen: Seen) -> Counter[str]:
-    """How often the frames called each operator, by its name without an overload."""
+    """Returns how often the frames called each operator, by its name without an overload."""
     known = handles(seen.part.frames, seen.operator_named)
     marks = (frame_mark(frame, seen.operator_named, (), known) for frame in seen.part.frames)
     return Counter(_base(mark.name) for mark in marks if mark is not None and mark.kind == "op")
@@ -363,14 +364,15 @@ def _name(claim: Claim) -> str:
 
 
 def _tell_elsewhere(context: Context, claims: tuple[Claim, ...], missed: Sequence[Claim], ran: Counter[str]) -> None:
-    """Tell what a whole phase that was stepped did not call, and the profiler saw: a function changes as it warms up.
+    """Add a finding: operators that the profiler saw and that a completely stepped phase did not call.
 
-    TorchScript's interpreter does: its first call records what later ones leave to one node.
+    A function may change as it warms up. TorchScript's interpreter does: its first call records several nodes, later
+    calls use one node for them.
     """
     if not missed:
         return
     called = Counter(_name(claim) for claim in walk(claims) if claim.event.type == "op" and claim.hop.kind == "op")
-    # What ran as often as it was called did run, though which call is which is not known.
+    # An operator that ran as often as it was called did run, although the calls cannot be matched.
     missed = [c for c in missed if c.hop.kind == "op" and ran[name := _name(c)] + ran[UNNAMED] < called[name]]
     if missed:
         names = tuple(dict.fromkeys(claim.hop.name for claim in missed))
@@ -378,20 +380,20 @@ def _tell_elsewhere(context: Context, claims: tuple[Claim, ...], missed: Sequenc
 
 
 def _base(name: str) -> str:
-    """An operator's name without its overload, which not every claim knows."""
+    """Returns an operator's name without its overload, which some claims do not know."""
     return name.partition(".")[0]
 
 
-# --- which call of the machine each event was: both are preorders of one tree ---
+# --- matching events to frames: both are preorders of one tree ---
 
 
 @dataclass(frozen=True, slots=True)
 class Matchable:
-    """One claim or frame that can be matched: an operator call, a node's apply, a binding, a Python function; its name.
+    """The mark of a claim or frame that can be matched: an operator call, a node's apply, a binding, a Python function.
 
-    A binding is a "builtin", named as Python calls it ("add"), or where Python does not tell its calls, as that of
-    operator syntax, a "binding", named by its function of C. A call that is `optional` may be one that the profiler
-    does not record.
+    A binding is a "builtin" with the name that Python calls ("add"). If Python does not report the call, as for
+    operator syntax, it is a "binding" with the name of its C function. `optional`: the profiler may not have recorded
+    the call.
     """
 
     kind: str
@@ -400,9 +402,9 @@ class Matchable:
 
 
 def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
-    """How a claim can be recognised among the frames; None if it leaves no frame of its own.
+    """Returns the mark by which a claim is recognised among the frames; None if it has no frame of its own.
 
-    `ordered`: the frames have Python's functions, and tell which functions of C Python called by a name.
+    `ordered`: the frames include Python functions, and the names by which Python called C functions.
     """
     event, hop = claim.event.type, claim.hop
     if ordered and event == "frame":
@@ -421,7 +423,7 @@ def claim_mark(claim: Claim, *, ordered: bool = False) -> Matchable | None:
 
 
 def python_mark(file: str | None, line: int | None, name: str | None) -> str:
-    """What tells a Python function from others: `co_filename`, `co_firstlineno`, `co_name`."""
+    """Returns the mark of a Python function: `co_filename`, `co_firstlineno`, `co_name`."""
     return f"{file}:{line}:{name}"
 
 
@@ -432,12 +434,13 @@ def _last(name: str) -> str:
 def frame_mark(
     frame: NativeFrame, op_of: OpOf, bindings: Container[Matchable], handles: Mapping[int, str]
 ) -> Matchable | None:
-    """How a frame can be recognised among the claims; None if it can't.
+    """Returns the mark by which a frame is recognised among the claims; None if it cannot be.
 
-    `bindings` are those of the claims, of builtins and launches too: C++ has functions of its own that are called as a
-    builtin is, and a device's runtime others than those that launch something. It has the nodes, too: a node's function
-    is named after the class that defines it, which may be a base of the node's own (NotImplemented has that of Error).
-    A boxed call is of the operator whose handle it was given, or of the one that has the kernel which ran.
+    `bindings` are the marks of bindings, builtins, launches and nodes among the claims. They are needed because a C++
+    function may have the name of a builtin, and a device's runtime has functions that launch nothing. A node's function
+    has the name of the class that defines it, which may be a base class (NotImplemented has that of Error).
+
+    A boxed call is of the operator whose handle it was given, or of the operator with the kernel that ran.
     """
     seen, code = frame.function.landmark, frame.function.code
     if code is not None:
@@ -463,7 +466,7 @@ def frame_mark(
 
 
 def handle_below(frame: NativeFrame) -> int | None:
-    """The operator's handle that the first boundary below a call was given."""
+    """Returns the operator handle at the first boundary below a call."""
     for inner in frame.descendants():
         seen = inner.function.landmark
         if seen.kind in ("entry", "boxed-call"):
@@ -474,7 +477,7 @@ def handle_below(frame: NativeFrame) -> int | None:
 
 
 def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
-    """Which operator each handle stands for, where a call by name was given one."""
+    """Returns the operators by handle, from calls by name that were given a handle."""
     operators: dict[int, str] = {}
     for frame in frames:
         seen = frame.function.landmark
@@ -486,9 +489,9 @@ def handles(frames: Iterable[NativeFrame], op_of: OpOf) -> dict[int, str]:
 
 
 def align(claims: Sequence[Claim], frames: Sequence[NativeFrame], op_of: OpOf) -> dict[int, NativeFrame]:
-    """The frame of each claim that has one, by the claim's identity. `claims` are trees, `frames` in order of entry.
+    """Returns the frame of each claim that has one, by the claim's identity. `frames` are in order of entry.
 
-    Names must be equal (an overload that the claim does not know is told by the frame), order and nesting too.
+    Names, order and nesting must be equal. If any claim does not know its overload, overloads are not compared.
     """
     ordered = any(frame.function.code is not None for frame in frames)
     marked = [(claim, mark) for claim in walk(claims) if (mark := claim_mark(claim, ordered=ordered)) is not None]
@@ -517,10 +520,11 @@ def _launches(
     aligned: Mapping[int, NativeFrame],
     calls: Container[int],
 ) -> dict[int, NativeFrame]:
-    """The frames of launches, by the launch's identity: in order, of each operator call or node that has a frame.
+    """Returns the frames of launches by the launch's identity.
 
-    Only where that called a function of the device's runtime as often as the profiler tells of launches by it: else
-    which is which is not known. `calls` are the numbers of the frames of operators and nodes.
+    Launches are matched in order, within each operator call or node that has a frame. This call must have used a
+    function of the device's runtime as often as the profiler recorded launches by it: otherwise the launches cannot be
+    matched. `calls` are the numbers of the frames of operators and nodes.
     """
     around = {child.identity: claim for claim in walk(claims) for child in claim.children}
     mine: dict[tuple[int | None, Matchable], list[Claim]] = {}
@@ -542,15 +546,15 @@ def _launches(
 
 
 def _loose(mark: Matchable, vague: bool) -> Matchable:
-    """The mark without its overload, if some claims have none."""
+    """Returns the mark without its overload, if some claims have none."""
     return replace(mark, name=_base(mark.name)) if vague and mark.kind == "op" else mark
 
 
 def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
-    """Positions that belong together: the operator calls where both have the same ones, and what fits between two.
+    """Yields matching positions: first operator calls that both sides have, then what fits between two of them.
 
-    Functions of Python that run once for each operator differ from run to run (what is cached): a longest equal run
-    of them would reach across into the next call.
+    Python functions between operators differ from run to run (caches). Without this order, a longest equal run of them
+    would extend into the next call.
     """
     mine_ops, their_ops = ([n for n, mark in enumerate(marks) if mark.kind == "op"] for marks in (mine, theirs))
     same = same_calls([mine[n] for n in mine_ops], [theirs[n] for n in their_ops])
@@ -565,21 +569,21 @@ def _pairs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int
         a, b = end_a + 1, end_b + 1
 
 
-_MOST_TRIED = 4_000_000  # pairs of a claim and a frame
+_MOST_TRIED = 4_000_000  # limit on pairs of a claim and a frame
 
 
 def same_calls(mine: list[Matchable], theirs: list[Matchable]) -> list[int] | None:
-    """Which of the frames' operator calls are those of the claims, in order; None unless it is certain.
+    """Returns the positions of the claims' operator calls among the frames', in order; None unless they are certain.
 
-    An unnamed call may be any, or one that the profiler does not record, as any boxed one: it is asked for operators
-    that are observed (`profiler::_record_function_exit`, which ends a range of record_function, is not).
+    An unnamed call may be any call, or a call that the profiler does not record, such as a boxed call of an operator
+    that is not observed (`profiler::_record_function_exit`, which ends a range of record_function).
     """
     extra = len(theirs) - len(mine)
     if extra < 0 or (extra + 1) * len(theirs) > _MOST_TRIED:
         return None
     unnamed = Matchable("op", UNNAMED)
     is_optional = [mark.optional or mark == unnamed for mark in theirs]
-    # From the end: in how many ways the rest fits where so many frames were left out before; more than one are two.
+    # Computed from the end: in how many ways the rest fits after some frames were left out. Counts stop at two.
     ways = [[0] * (extra + 1) for _ in range(len(mine) + 1)]
     ways[-1][extra] = 1
     for left_out in range(extra - 1, -1, -1):
@@ -602,10 +606,10 @@ def same_calls(mine: list[Matchable], theirs: list[Matchable]) -> list[int] | No
 
 
 def _equal_runs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tuple[int, int]]:
-    """Positions that belong together: longest equal runs first, then what the frames leave unnamed between them.
+    """Yields matching positions: the longest equal runs first, then unnamed frames between them.
 
-    What both begin and end with is told apart first: it is most of it, and the rest takes a time that grows with its
-    square.
+    The common beginning and end are matched first. They are most of it, and the matching of the rest takes quadratic
+    time.
     """
     least = min(len(mine), len(theirs))
     head = next((n for n in range(least) if mine[n] != theirs[n]), least)
@@ -622,7 +626,7 @@ def _equal_runs(mine: list[Matchable], theirs: list[Matchable]) -> Iterator[tupl
 
 
 def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right: range) -> Iterator[tuple[int, int]]:
-    """In a gap with as many unnamed calls as claims of a kind, each call is the claim at its position."""
+    """Yields pairs for a gap with as many unnamed calls as claims of a kind, by position."""
     for kind in ("op", "node"):
         claims = [a for a in left if mine[a].kind == kind]
         frames = [b for b in right if theirs[b] == Matchable(kind, UNNAMED)]
@@ -631,7 +635,7 @@ def _unnamed(mine: list[Matchable], theirs: list[Matchable], left: range, right:
 
 
 def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
-    """The pairs that nest alike on both sides; a claim whose frame lies elsewhere stays unmatched."""
+    """Returns the pairs with the same nesting on both sides. A claim whose frame is elsewhere stays unmatched."""
     matched = {claim.identity: frame for claim, frame in pairs}
     pending: list[tuple[Claim, NativeFrame | None]] = [(claim, None) for claim in claims]
     while pending:
@@ -645,13 +649,13 @@ def _nested(claims: Sequence[Claim], pairs: list[tuple[Claim, NativeFrame]]) -> 
 
 
 def _inside_alike(claims: Sequence[Claim], pairs: Sequence[tuple[Claim, NativeFrame]]) -> dict[int, NativeFrame]:
-    """The pairs whose frame is inside of an operator call's just where the claim is: what it calls is no other's.
+    """Returns the pairs whose frame is inside an operator call's frame exactly if the claim is inside the call.
 
-    Two calls alike call functions alike; where the run was cut, those of the later one were not seen.
+    Two equal calls call equal functions. If the run was cut, the functions of the later call were not seen.
     """
     parents = {child.identity: claim for claim in walk(claims) for child in claim.children}
     matched: dict[int, NativeFrame] = {}
-    around: list[tuple[Claim, NativeFrame]] = []  # the operator calls that the frame at hand may be inside of
+    around: list[tuple[Claim, NativeFrame]] = []  # the operator calls around the current frame
     for claim, frame in sorted(pairs, key=lambda pair: pair[1].number):
         while around and not around[-1][1].holds(frame):
             around.pop()

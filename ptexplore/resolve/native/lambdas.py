@@ -1,9 +1,8 @@
-"""Which lambda of a function's text a demangled name means: it has no name, so it is told where only one can be.
+"""Finds the lambda in a function's text that a demangled name means. A lambda has no name, so only one may fit.
 
-What stands in the text is read as a tree: lambdas that are written, and uses of macros that make some. Each of the
-AT_DISPATCH macros (but for AT_DISPATCH_CASE and its kin, its arguments) makes just one lambda, without parameters, and
-puts what it is given into it, once for every type. Of any other macro nothing is known: what is in or beside it is not
-sure.
+The text is read as a tree of written lambdas and of macro uses that make lambdas. Each AT_DISPATCH macro (except
+AT_DISPATCH_CASE and similar macros, its arguments) makes exactly one lambda, without parameters, and puts its arguments
+into it once per type. Nothing is known about other macros, so lambdas inside or beside them are not certain.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from ptexplore.cpp.branches import DIRECTIVE
 from ptexplore.cpp.symbol_names import Name, split
 from ptexplore.cpp.text import blank
 
-# A capture list where none can be an index, with what follows it: parameters or a body.
+# A capture list at a place where no index can be, before parameters or a body.
 _LAMBDA = re.compile(r"(?<![\w)\]\[])\s*(\[[^\[\]]*\]\s*)(?=[({])")
-_QUIET = (  # macros that make no lambda: checks, and what is written inside of a dispatch
+_QUIET = (  # macros that make no lambda: checks, and macros inside a dispatch
     r"TORCH_(?:INTERNAL_)?(?:CHECK|ASSERT|WARN)|C10_(?:UN)?LIKELY|_?AT_DISPATCH_CASE|AT_(?:WRAP|EXPAND|MKL_ENABLED)\b"
 )
 _MACRO = re.compile(rf"\b(?!{_QUIET})[A-Z_][A-Z0-9]*_[A-Z0-9_]+\s*(?=\()")
 _DISPATCH = re.compile(r"_?AT_DISPATCH_")
-_BETWEEN = re.compile(r"operator\(\)|_FUN|operator ")  # what a lambda's own parts are called
+_BETWEEN = re.compile(r"operator\(\)|_FUN|operator ")  # names of the parts of a lambda
 
 
 @dataclass(eq=False)
 class Maker:
-    """What makes a lambda, or may: a lambda written, a dispatch, another macro. `parameters`: None where not known."""
+    """A written lambda, a dispatch macro, or another macro that may make lambdas. `parameters`: None if not known."""
 
     kind: str
     start: int
@@ -39,16 +38,17 @@ class Maker:
 
 @dataclass(frozen=True)
 class LambdaOffsets:
-    """Offsets in the text of what the name may mean, and whether it can be nothing else."""
+    """The offsets in the text that a name may mean, and whether it can be nothing else."""
 
     offsets: tuple[int, ...]
     sure: bool
 
 
 def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
-    """The function around a lambda, and how one gets to it: parameters and number of each lambda from outside in.
+    """Returns the function around a lambda, and the way from the function to the lambda.
 
-    The function is None if there is none. The way is None if something else than lambdas stands on it.
+    The way has the number of parameters and the number of each lambda, from outside in. The function is None if there
+    is none. The way is None if it contains anything but lambdas.
     """
     first = next(index for index, part in enumerate(name.parts) if part.name.startswith("{"))
     is_function = first > 0 and name.parts[first - 1].parameters is not None
@@ -65,13 +65,13 @@ def around(name: Name) -> tuple[Name | None, list[tuple[int, int]] | None]:
 
 
 def find(text: str, way: Sequence[tuple[int, int]]) -> LambdaOffsets:
-    """Where the lambda of that way may stand in a function's text, in which comments and literals are blank."""
+    """Returns the offsets of the lambda at the end of a way. `text`: a function with blanked comments and literals."""
     level, sure, repeated = makers(text), "#define" not in text, False
     for depth, (parameters, number) in enumerate(way):
         sure = sure and not any(maker.kind == "macro" for maker in level)
         written = list(_flat(level))
         fitting = [maker for maker in written if maker.parameters in (None, parameters)]
-        if len(fitting) == 1 and not repeated:  # compilers count those of one signature, or all (GCC before 14)
+        if len(fitting) == 1 and not repeated:  # compilers count the lambdas of one signature, or all (GCC before 14)
             sure = sure and number in (1, written.index(fitting[0]) + 1)
         if depth == len(way) - 1:
             return LambdaOffsets(tuple(sorted({maker.start for maker in fitting})), sure and len(fitting) == 1)
@@ -85,7 +85,7 @@ _THREAD_LOCAL = re.compile(r"^(?:static |inline |extern )*thread_local\b", re.MU
 
 
 def thread_locals(bare: str) -> Iterator[int]:
-    """The lines of the thread-local variables that a file defines at the first column: those of its namespaces."""
+    """Yields the lines of thread-local variables at the first column of a file, which are those of its namespaces."""
     for match in _THREAD_LOCAL.finditer(bare):
         if "extern" not in match[0]:
             yield bare.count("\n", 0, match.start()) + 1
@@ -94,10 +94,10 @@ def thread_locals(bare: str) -> Iterator[int]:
 def outside(
     bare: str, functions: Sequence[tuple[int, int]], variable: str | None, parameters: int | None
 ) -> LambdaOffsets:
-    """The lines of a file where a lambda outside of its functions may stand, and whether it can be nothing else.
+    """Returns the lines of a file where a lambda outside of functions may be, and whether it can be nothing else.
 
-    `functions` are the first and last lines of the functions, `variable` the name in front of the lambda's: that of the
-    variable it makes, or else of a namespace.
+    `functions` are the first and last lines of the functions. `variable` is the name before the lambda's name: the
+    variable that the lambda initialises, or a namespace.
     """
     code = DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
     ends = _ends(code)
@@ -122,7 +122,7 @@ def outside(
 
 
 def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
-    """What makes lambdas for sure, on this level or in a macro that may make none."""
+    """Yields the certain makers of lambdas, on this level or inside a macro that may make none."""
     pending = list(reversed(level))
     while pending:
         maker = pending.pop()
@@ -133,7 +133,7 @@ def _flat(level: Sequence[Maker]) -> Iterator[Maker]:
 
 
 def makers(text: str) -> list[Maker]:
-    """The outermost of what makes lambdas in a function's text, each with what is inside of it."""
+    """Returns the outermost makers of lambdas in a function's text, each with the makers inside it."""
     code = DIRECTIVE.sub(lambda directive: blank(directive[0]), text)
     ends = _ends(code)
     roots: list[Maker] = []
@@ -166,10 +166,10 @@ def _used(code: str, ends: Mapping[int, int]) -> Iterator[Maker]:
 
 
 def _ends(code: str) -> dict[int, int]:
-    """Where each bracket closes.
+    """Returns where each bracket closes.
 
-    Not as `cpp.brackets.Brackets` has it, for which a wrong bracket closes nothing: here it is passed over, since both
-    arms of an `#if` are in the text, and both may close what is opened before them.
+    Unlike `cpp.brackets.Brackets`, a wrong bracket is skipped: the text contains both arms of an `#if`, and both may
+    close what was opened before.
     """
     stack: list[int] = []
     ends: dict[int, int] = {}

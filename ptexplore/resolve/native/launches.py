@@ -1,7 +1,7 @@
-"""Where the code stands that a device was given to run: a kernel's own definition, by the name that the profiler tells.
+"""The source places of device kernels: the definition of a kernel, from the name that the profiler reports.
 
-Source: CUPTI's activity records, of which torch's profiler has the demangled name of each kernel; what no function of
-the device's runtime launches as a kernel (a copy, a fill) it names in words.
+Source: CUPTI's activity records, from which torch.profiler has the demangled name of each kernel. An activity that is
+not a kernel launch (a copy, a fill) has a name in words.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from ptexplore.resolve.native.linkage import Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import unknown
 
-_COMPILED = Linkage(library="libtorch_cuda.so")  # a kernel is in a library of its own kind, whatever that is called
+_COMPILED = Linkage(library="libtorch_cuda.so")  # kernels are in a library of this kind, whatever its name is
 
 
 def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Say of each launch where its kernel is defined; and of which devices that were used nobody told the launches."""
+    """Give each launch the definition of its kernel.
+
+    Adds a finding for devices that were used and whose launches were not recorded.
+    """
     told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
     idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
     devices = sorted(context.devices - told - idle - {"cpu", "meta"})
@@ -42,7 +45,7 @@ def _placed(sites: Sites, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def source_of(sites: Sites, kernel: str) -> SourceRef:
-    """The definition of a kernel of this name."""
+    """Returns the definition of the kernel with this name."""
     if is_move(kernel):
         return unknown(DoneByDriver())
     source = sites.named(parse(kernel), _COMPILED)

@@ -1,7 +1,7 @@
-"""What oneDNN and MKL said of their own calls, laid over the frames that enter them.
+"""Adds the reports of oneDNN and MKL about their own calls to the frames that enter these libraries.
 
-They said it in a run of its own, so a call is told by its place in the order alone: it counts only where all of them
-fit, one for one.
+The reports come from a run of their own, so a call can only be matched by its position. Reports are used only if all of
+them match, one for one.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from ptexplore.model.reasons import (
 from ptexplore.model.trace import LibraryEntry, walk
 from ptexplore.resolve.claims import Claim, Context
 
-_PRIMITIVE = "dnnl_primitive_execute"  # the one C function through which every primitive of oneDNN runs
+_PRIMITIVE = "dnnl_primitive_execute"  # the C function that runs every oneDNN primitive
 _FUNCTION = re.compile(
     r"(?:mkl_(?:blas|lapack)_+|cblas_)?([sdcz][a-z0-9]{3,}(?:_batch)?|gemm_[a-z0-9]+)_?"  # gemm_f16f16f32
-    r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # of BLAS-like extensions MKL tells the whole name
+    r"|(MKL_[SDCZ](?:omatcopy|imatcopy|omatadd))"  # MKL reports the full name of its BLAS-like extensions
     r"|Dfti(Compute)(?:Forward|Backward)"
 )
-_INSIDE = ("ILAENV",)  # MKL calls it in its own LAPACK (gelsd), and tells of it as if it were called from outside
-OPERATOR = "operator"  # the part that is one operator call
-MOST = 6  # calls of libraries that a sentence lists
+_INSIDE = ("ILAENV",)  # MKL's own LAPACK calls it (gelsd), and MKL reports it like a call from outside
+OPERATOR = "operator"  # a part that is one operator call
+MOST = 6  # limit on the library calls in a sentence
 _MKL = ("MKL", "BLAS or LAPACK")
 
 
 def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """Say at each call into oneDNN or MKL what the library said of it, where the two orders agree.
+    """Add the library's report to each call into oneDNN or MKL, if the orders of calls and reports agree.
 
-    Where stepping was cut the frames are not all there: those that are come first, and what was said of all stands at
-    the call itself. What was said of an expression is of its one operator call that was stepped if it makes no other.
+    If stepping was cut, some frames are missing: the existing frames get the first reports, and the call itself gets a
+    summary of all. The reports about an expression belong to its one stepped operator call if it makes no other call.
     """
     observations = context.session.observations
     told = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
-    shown: dict[int, Claim] = {}  # by observation, where calls of a program are told
+    shown: dict[int, Claim] = {}  # by observation, for calls of a program
     for claim in walk(claims) if any(seen.event is not None for seen in told) else ():
         shown.setdefault(claim.event.observation, claim)
     entries: dict[int, LibraryEntry] = {}
@@ -66,7 +66,7 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
 
 def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The operator call of an expression that was stepped, if no other call is made in its half of the run."""
+    """Returns the stepped operator call of an expression, if its phase of the run contains no other call."""
     outermost: list[Claim] = []
     pending = list(claims)
     while pending:
@@ -84,7 +84,7 @@ def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim
 def _tell_whole(
     context: Context, told: Iterable[LibraryCalls], mine: tuple[Claim, ...], reasons: dict[int, Reason]
 ) -> None:
-    """Say what the libraries told of all of an expression: at its one call, or of it as a whole."""
+    """Add a summary of the reports about an expression: to its one call, or as a finding about the whole expression."""
     calls = [call for seen in told for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
     if calls and mine:
         reasons[mine[0].identity] = ToldOfCall(*_listed(calls))
@@ -93,7 +93,7 @@ def _tell_whole(
 
 
 def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str) -> bool:
-    """Whether a library's call was told of a stepped part, which is in that half of the run."""
+    """Whether a library's call was reported for a stepped part, which ran in this phase."""
     if part.event is not None or seen.event is not None:
         return part.event == seen.event
     return call.phase == phase
@@ -102,13 +102,16 @@ def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str
 def _entries(
     context: Context, part: SteppedCalls, claims: tuple[Claim, ...], told: list[LibraryCall]
 ) -> dict[int, LibraryEntry]:
-    """What was told of each call in a part, by the claim's identity; {} and a finding where the orders do not agree."""
+    """Returns the reports of the calls in a part, by the claim's identity.
+
+    If the orders do not agree, returns {} and adds a finding.
+    """
     entries: dict[int, LibraryEntry] = {}
     for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
         frames = list(entered)
         named = {what for _, what in frames}
         calls = [call for call in told if call.library == library and (call.what not in _INSIDE or call.what in named)]
-        if part.cut is not None:  # the first of them
+        if part.cut is not None:  # only the first frames exist
             calls = calls[: len(frames)]
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
             entries |= {claim.identity: _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
@@ -120,7 +123,7 @@ def _entries(
 
 
 def _listed(calls: list[LibraryCall]) -> tuple[tuple[LibraryTold, ...], int]:
-    """What the libraries told: each call once, with how often it was made; and how many more there were."""
+    """Returns the reported calls, each once with its count, and the number of calls that are not listed."""
     counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls if not call.query)
     listed = [
         LibraryTold(library, what, problem, implementation or "", times if times > 1 else 0)
@@ -130,12 +133,12 @@ def _listed(calls: list[LibraryCall]) -> tuple[tuple[LibraryTold, ...], int]:
 
 
 def _names(calls: list[LibraryCall], frames: list[tuple[Claim, str | None]]) -> list[str] | None:
-    """What the calls are of; None where there are not as many frames."""
+    """Returns the names of the calls, or None if the number of frames differs."""
     return [call.what for call in calls] if len(calls) == len(frames) else None
 
 
 def _primitives(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
-    """The calls that run a primitive of oneDNN, in order; of what kind, the frame does not say."""
+    """Yields the calls that run a oneDNN primitive, in order. The frame does not show the kind of primitive."""
     for top in claims:
         for claim in top.walk():
             if claim.hop.name == _PRIMITIVE and claim.hop.instructions is not None:
@@ -143,10 +146,10 @@ def _primitives(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
 
 
 def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
-    """The calls of MKL's functions from outside of MKL, in order, each with its name as MKL writes it.
+    """Yields the calls of MKL functions from outside of MKL, in order, each with its name in MKL's notation.
 
-    MKL tells of no call of its own inside another: what `DftiCommitDescriptor` calls is named as a function of BLAS may
-    be ("commit"), and is none.
+    MKL does not report calls from its own code. Such a function may have a name like a BLAS function ("commit", called
+    by `DftiCommitDescriptor`).
     """
     pending = list(claims)[::-1]
     while pending:
@@ -167,7 +170,7 @@ def _entry(call: LibraryCall) -> LibraryEntry:
 def _with(
     claims: tuple[Claim, ...], entries: Mapping[int, LibraryEntry], reasons: Mapping[int, Reason]
 ) -> tuple[Claim, ...]:
-    """The claims with these entries and reasons; what holds none stays as it is."""
+    """Returns the claims with these entries and reasons. A claim without any stays the same."""
 
     def changed(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         entry, reason = entries.get(claim.identity), reasons.get(claim.identity)

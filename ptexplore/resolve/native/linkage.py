@@ -1,7 +1,7 @@
-"""What the binary's symbol of a function says of where it is defined, beside its name.
+"""What the symbol of a function says about the place of its definition, in addition to the name.
 
 Sources: the ELF specification (STT_FILE, STB_GLOBAL) and the Itanium C++ ABI, 5.1.5 (names with internal linkage, vague
-linkage). A linker writes the local symbols of an object below that object's STT_FILE row, which names the source file.
+linkage). A linker writes the local symbols of an object after the object's STT_FILE row, which names the source file.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from ptexplore.model.symbols import Symbol
 from ptexplore.resolve.places.sources import Source
 
 HEADER = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc")
-# Libraries for a device are compiled from files that nvcc compiles, or that say so by their folder or name.
+# Libraries for a device are compiled from files for nvcc, or from files whose folder or name names the device.
 _OF_DEVICE = re.compile(r"lib(?:torch|c10)_(?:cuda|hip|xpu)")
 _FOR_DEVICE = re.compile(r"\.cuh?$|/(?:cuda|cudnn|hip|miopen|xpu)/|(?:CUDA|Cuda|cuda|HIP|XPU|Cudnn|NCCL)[^/]*$")
 _FOR_HOST = re.compile(r"/cpu/|CPU[^/]*$|RegisterComposite[^/]*$")
-# A file below native/cpu is compiled once for each capability, from a copy that is named so (cmake/Codegen.cmake).
+# A file below native/cpu is compiled once per capability, from a copy with the capability in its name
+# (cmake/Codegen.cmake).
 _COPY = re.compile(rf"\.(?:{'|'.join(CAPABILITIES)})\.cpp$")
-_HEAD = 24  # lines that the head of a class or of a member may take
+_HEAD = 24  # limit on the lines in the head of a class or member
 
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """Of a function's symbol: the mangled name, the file a local one was compiled from, whether it is a global one.
+    """A function's symbol: mangled name, source file of a local symbol, whether it is global, and the library.
 
-    And the library that holds it. Everything is empty where only another function's name tells of the function.
+    All fields are empty if the function is only known from another function's name.
     """
 
     mangled: str = ""
@@ -40,14 +41,14 @@ class Linkage:
     library: str = ""
 
     def is_internal(self, name: Name) -> bool:
-        """Whether the name itself says that the function was never visible outside of its object."""
+        """Whether the name itself shows internal linkage: the function was never visible outside its object."""
         return name.is_anonymous or marked(name, self.mangled)
 
     def of_library(self, paths: Sequence[str]) -> list[str]:
-        """Those of some files that the library can be compiled from, as far as names tell.
+        """Returns the files that the library can be compiled from, judged by their names.
 
-        A library for a device is compiled from the device's own files, and some whose names do not tell; from none that
-        is named for the processor. Any other one holds nothing that nvcc compiles.
+        A library for a device is compiled from files of the device, and from some with neutral names, but not from
+        files for the processor. Other libraries contain nothing that nvcc compiles.
         """
         if _OF_DEVICE.match(self.library):
             own = [path for path in paths if _FOR_DEVICE.search(path) or path.endswith(HEADER)]
@@ -55,9 +56,10 @@ class Linkage:
         return [path for path in paths if not path.endswith((".cu", ".cuh"))] or list(paths)
 
     def own_unit(self, name: Name) -> str:
-        """The file that a function with internal linkage was compiled from; "" for any other, or if not known.
+        """Returns the source file of a function with internal linkage; "" for others, or if not known.
 
-        What only a version script or a visibility made local stands below a wrong row: its name is not internal.
+        A symbol that only a version script or a visibility made local is after a wrong STT_FILE row. Its name is not
+        internal.
         """
         return self.unit if self.is_internal(name) else ""
 
@@ -66,22 +68,22 @@ UNLINKED = Linkage()
 
 
 def marked(name: Name, mangled: str) -> bool:
-    """Whether a mangled name says that the function is static: an L before its last part."""
+    """Whether a mangled name shows that the function is static: an L before its last part."""
     last = name.parts[-1].name if name.parts else ""
     return f"L{len(last)}{last}" in mangled
 
 
 def compiled_from(path: str, unit: str) -> bool:
-    """Whether a definition in `path` can be in an object that was compiled from `unit`: its own, or a header's."""
+    """Whether a definition in `path` can be in an object compiled from `unit`: the same file, or a header."""
     return path.endswith(HEADER) or PurePosixPath(path).name == _COPY.sub("", unit)
 
 
 def narrowed(source: Source, name: Name, linkage: Linkage, symbols: list[Symbol]) -> list[Symbol]:
-    """The definitions of one name that can have this symbol.
+    """Returns the definitions of a name that can have this symbol.
 
-    A function with internal linkage is defined in its unit or in a header. A global symbol is that of no inline
-    function, and what a header defines is inline. What is no template was made of none. The arguments of a class
-    template choose one of its specialisations.
+    A function with internal linkage is defined in its unit or in a header. A global symbol is not an inline function,
+    and definitions in headers are inline. A name without template arguments is not from a template. The arguments of a
+    class template select one of its specialisations.
     """
     unit = linkage.own_unit(name)
     if unit:
@@ -99,7 +101,7 @@ def narrowed(source: Source, name: Name, linkage: Linkage, symbols: list[Symbol]
 
 
 def _enumerator(source: Source, argument: str) -> str:
-    """A template's argument as the source writes it: an enumerator by its name, of which a symbol has the value."""
+    """Returns a template argument as written in source. An enumerator has a name there, and a value in the symbol."""
     value = valued(argument)
     enums = [s for s in source.definitions(value[0]) if s.kind == "enum"] if value is not None else []
     if value is None or len(enums) != 1:
@@ -110,12 +112,12 @@ def _enumerator(source: Source, argument: str) -> str:
 
 
 def _members_of(heads: Sequence[Specialisation | None], left: list[int]) -> list[int]:
-    """With a specialisation that was chosen all members of that one: overloads of each other."""
+    """Returns the indices of all members of the chosen specialisation. They are overloads of each other."""
     return [n for n, head in enumerate(heads) if head == heads[left[0]]] if len(left) == 1 else left
 
 
 def _specialisation(source: Source, symbol: Symbol, owner: str) -> Specialisation | None:
-    """The head of the class, or of the class in the member's own declarator, that a member is defined for."""
+    """Returns the head of the class in which a member is defined, or of the class in the member's declarator."""
     classes = [
         outer
         for outer in source.outline(symbol.path)

@@ -1,4 +1,4 @@
-"""What the frames of one part are: their operators and sources, what is inside what, and hops of what they show."""
+"""The frames of one stepped part: their operators and source places, their nesting, and hops made from them."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ptexplore.resolve.native.chain import CALLS
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.python_places import SLOTS, function_place, is_torchs_or_yours
 
-STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # what every call of a dispatch stub begins with
+STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr"  # the first function in every call of a dispatch stub
 WRAPPER = "::TypeError_to_NotImplemented_"
 BINDINGS, TENSOR = "torch::autograd::THPVariable_", "torch.Tensor."
 OF_PYTHON_2 = frozenset(("__div__", "__idiv__", "__long__", "__nonzero__"))
-UNNAMED = "?"  # a call of an operator, or of a node, that the frame does not name
-# The classes of nodes whose apply other classes have, under names of their own (torch/csrc/autograd/python_function.h,
-# custom_function.h, functions/basic_ops.h). Any other of torch's nodes is called as the class that its apply names.
+UNNAMED = "?"  # a call of an operator or node that the frame does not name
+# Node classes whose apply is inherited by classes with other names (torch/csrc/autograd/python_function.h,
+# custom_function.h, functions/basic_ops.h). All other torch nodes have the name of the class in their apply.
 BASES = ("PyNode", "CppNode", "Error")
-TORCHS = "libtorch"  # how the names of the libraries with torch's own nodes begin
+TORCHS = "libtorch"  # prefix of the libraries with torch's own nodes
 BETTER = ("unknown", "ambiguous", "version-skew", "consistent", "located", "registered")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The frames of one stepped part, and what can be said of each."""
+    """The frames of one stepped part, and the facts about each frame."""
 
     context: Context
     sites: Sites
@@ -44,14 +44,17 @@ class Seen:
     # --- operators ---
 
     def operator_named(self, name: str) -> str | None:
-        """The operator of a C++ name: "add_Tensor" -> "aten::add.Tensor"; of a kernel that only one operator has."""
+        """Returns the operator for a C++ name: "aten::add.Tensor" for "add_Tensor".
+
+        A qualified name is the name of a kernel. It needs to belong to only one operator.
+        """
         if "::" in name:
             return self._operator_with(name)
         operator = self._operator(name)
         return operator.name if operator is not None else None
 
     def operator_of(self, frame: NativeFrame) -> str | None:
-        """The operator that an at::_ops entry point calls, or a boxed call by its kernel; None for other frames."""
+        """Returns the operator of an at::_ops entry point, or of a boxed call through its kernel; else None."""
         seen = frame.function.landmark
         if seen.kind == "boxed-call":
             kernel = kernel_below(frame)
@@ -60,7 +63,7 @@ class Seen:
 
     @remembered
     def _operator_with(self, kernel: str) -> str | None:
-        """The operator that has a kernel, if that is generated: each such function is written for one operator."""
+        """Returns the operator with this generated kernel. A generated kernel is written for one operator."""
         operators = self.context.store.operators_with(kernel)
         return operators[0] if len(operators) == 1 else None
 
@@ -75,7 +78,7 @@ class Seen:
 
     @cached_property
     def sources(self) -> list[SourceRef]:
-        """The source of each frame's function. Callers come first, since their files tell namesakes apart."""
+        """The source of each frame's function. Callers come first, because their files tell namesakes apart."""
         return [self._source(frame) for frame in self.part.frames]
 
     def _source(self, frame: NativeFrame) -> SourceRef:
@@ -88,11 +91,11 @@ class Seen:
         operator = self._operator(seen.name) if seen.kind in ("entry", "redispatch") else None
         return self.sites.entry(operator, seen.kind) or source if operator is not None else source
 
-    # --- what is inside what ---
+    # --- nesting ---
 
     @cached_property
     def _owners(self) -> list[int]:
-        """By frame the number of the operator call or node around it, -1 where there is none."""
+        """By frame: the number of the operator call or node around it; -1 if there is none."""
         owners: list[int] = []
         for frame in self.part.frames:
             caller = frame.parent
@@ -108,7 +111,10 @@ class Seen:
         return named
 
     def inside(self, region: NativeFrame, name: str, taken: Set[NativeFrame]) -> NativeFrame | None:
-        """The first frame of that name inside `region` that is of no operator called in it, and not taken yet."""
+        """Returns the first frame with this name inside `region`, or None.
+
+        Frames inside an inner operator and frames in `taken` are skipped.
+        """
         owner = region.number if _owns(region) else self._owners[region.number]
         for frame in self._by_name.get(name, []):
             mine = self._owners[frame.number] == owner and frame.number != region.number
@@ -118,21 +124,21 @@ class Seen:
 
     @cached_property
     def _nameless(self) -> list[int]:
-        """The numbers of the frames that may be torch's own and have no name, in order."""
+        """The numbers of frames that may belong to torch and have no name, in order."""
         functions = ((frame.number, frame.function) for frame in self.part.frames)
         return [number for number, f in functions if not (f.closed or f.mangled or f.inlined)]
 
     def is_whole(self, region: NativeFrame) -> bool:
-        """Whether all calls inside a frame were seen, and every one that may be torch's own has a name."""
+        """Whether all calls inside a frame were recorded, and all frames that may belong to torch have a name."""
         if self.part.calls.cut:
             return False
         return bisect_right(self._nameless, region.number) == bisect_right(self._nameless, region.last)
 
     def stubs_called(self, region: NativeFrame) -> frozenset[str] | None:
-        """The dispatch stubs that were called inside `region`, but for those of operators called in it.
+        """Returns the dispatch stubs called inside `region`, without those of operators inside it.
 
-        None where one of them is not known. A call of a stub always leaves a frame: `DispatchStub::operator()` asks a
-        function of another file for the kernel, with the stub as `this` (aten/src/ATen/native/DispatchStub.h).
+        Returns None if one of them is not known. A call of a stub always has a frame: `DispatchStub::operator()` calls
+        a function of another file to get the kernel, with the stub as `this` (aten/src/ATen/native/DispatchStub.h).
         """
         owner = region.number if _owns(region) else self._owners[region.number]
         asked = [f for f in self._by_name.get(STUB_CALL, ()) if region.holds(f) and self._owners[f.number] == owner]
@@ -141,7 +147,7 @@ class Seen:
 
     @cached_property
     def python(self) -> set[NativeFrame]:
-        """The Python functions of torch and of your own that called something whose source is open."""
+        """The Python functions of torch, and yours, that called something outside of libraries without source."""
         calling: set[NativeFrame] = set()
         for frame in reversed(self.part.frames):
             if frame.parent is not None and (frame in calling or not frame.function.closed):
@@ -153,17 +159,20 @@ class Seen:
     # --- hops ---
 
     def evidence(self, claim: Claim) -> tuple[int, ...]:
-        """What a claim was concluded from, and what was stepped."""
+        """Returns the claim's evidence, extended by the stepped part."""
         return tuple(dict.fromkeys((*claim.hop.evidence, self.part.calls.observation)))
 
     def observed(self, claim: Claim, frame: NativeFrame) -> Claim:
-        """The claim with what its frame tells; the source is that of the function that ran, if that is known better."""
+        """Returns the claim with the facts from its frame.
+
+        The source becomes that of the function that ran, if this source is known at least as well.
+        """
         hop, source = claim.hop, self.sources[frame.number]
         if hop.operator is not None and frame.function.landmark.kind == "boxed-call":
             hop = replace(hop, source=source, operator=replace(hop.operator, entry=frame.function.shown))
         if hop.operator is not None and hop.operator.entry is None and frame.function.landmark.kind == "entry":
             hop = replace(hop, operator=replace(hop.operator, entry=frame.function.name.qualified))
-        is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # not what any boxed call goes through
+        is_it = hop.kind != "op" or frame.function.landmark.kind == "entry"  # else it is Dispatcher::callBoxed
         is_better = is_it and BETTER.index(source.precision) >= max(1, BETTER.index(hop.source.precision))
         changed = replace(
             hop,
@@ -177,11 +186,11 @@ class Seen:
         return replace(claim, hop=changed)
 
     def entered(self, claim: Claim) -> Claim:
-        """The claim of a Python function that ran in the stepped run as well."""
+        """Returns the claim of a Python function that also ran in the stepped run."""
         return replace(claim, hop=replace(claim.hop, evidence=self.evidence(claim)))
 
     def plain(self, frame: NativeFrame, children: tuple[Claim, ...]) -> Claim:
-        """The hop of a frame that nothing else is known of."""
+        """Returns the hop for a frame about which nothing else is known."""
         function, source = frame.function, self.sources[frame.number]
         if function.code is not None:
             evidence = (self.part.calls.observation,)
@@ -216,16 +225,16 @@ class Seen:
             frame.own,
             frame.tail,
             returned=returned,
-            unit=function.unit if ANONYMOUS in function.demangled else "",  # of other local symbols it may be another
+            unit=function.unit if ANONYMOUS in function.demangled else "",  # else the file may be wrong
             alike=alike,
             folded=frame.jumper in alike and frame.jumper in function.jumpers,
         )
 
     def _builtin(self, frame: NativeFrame) -> BindingRef | None:
-        """What Python calls a C function by, of whose call its profile function was told nothing; None for others.
+        """Returns the Python name of a C function whose call the profile function did not see; else None.
 
-        So it is with an operator's syntax. One function may stand behind two slots (`__mul__` and `__rmul__`), and
-        nothing tells which of them was called.
+        This is so for operator syntax. One function may be behind two slots (`__mul__` and `__rmul__`), and it is not
+        known which slot was called.
         """
         name = frame.function.name.parts[-1].name if frame.function.name.parts else ""
         if frame.parent is None or not frame.function.name.qualified.startswith(BINDINGS):
@@ -248,7 +257,7 @@ class Seen:
         return BindingRef(f"{TENSOR}{' or '.join(names)}") if names else None
 
     def wrapped(self, frame: NativeFrame) -> str | None:
-        """The binding, without its namespace, that a wrapper's type names; None for other frames.
+        """Returns the binding, without its namespace, in the type of a wrapper; None for other frames.
 
         Comparisons of tensors go through TypeError_to_NotImplemented_ (tools/autograd/gen_python_functions.py).
         """
@@ -257,7 +266,10 @@ class Seen:
         return function.parts[-1].name if function is not None and function.parts else None
 
     def carried(self, frame: NativeFrame) -> Claim | None:
-        """What a function_ref's callback runs, the call operator of the class that its type names; None otherwise."""
+        """Returns the function that the callback of a function_ref runs: the call operator of the class in its type.
+
+        Returns None for other frames, and if the function has a frame of its own.
+        """
         kernel = frame.function.landmark.kernel if frame.function.landmark.kind == "carrier" else None
         name = f"{kernel.qualified}::operator()" if kernel is not None else ""
         if kernel is None or any(child.function.name.qualified == name for child in frame.children):
@@ -277,15 +289,18 @@ class Seen:
 
 
 def applied(frame: NativeFrame) -> str | None:
-    """The class of the node whose apply a frame is, UNNAMED where that may be a base's; None for other frames."""
+    """Returns the class of a node from the frame of its apply; None for other frames.
+
+    Returns UNNAMED if the apply may belong to a base class.
+    """
     seen = frame.function.landmark
     if seen.kind != "node" or (frame.parent is not None and frame.parent.function.landmark == seen):
-        return None  # another overload of the same class, which this one calls: the node runs once
+        return None  # an overload that calls the other overload: the node runs once
     return seen.name if seen.name not in BASES and frame.function.library.startswith(TORCHS) else UNNAMED
 
 
 def class_of_node(claim: Claim) -> str:
-    """A node's class, without its namespace."""
+    """Returns the class of a node, without its namespace."""
     return claim.hop.name.removesuffix("::apply").rpartition("::")[2]
 
 

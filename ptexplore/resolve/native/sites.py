@@ -1,4 +1,4 @@
-"""Where a native function's source stands: its one definition by name and types, a lambda's in the one around it."""
+"""The source of native functions: the only definition by name and types; for a lambda, its place in a function."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ from ptexplore.resolve.places.sources import Source
 
 MADE = re.compile(r"__tls_init|TLS |_GLOBAL__|guard variable |vtable |__clang_call_terminate")
 STANDARD = re.compile(r"(?:std|__gnu_cxx|__cxxabiv1)::|operator (?:new|delete)")
-_STANDARD_MANGLED = re.compile(r"_ZT?N?K?St|_ZNK?9__gnu_cxx")  # as the Itanium ABI abbreviates it
-# Libraries that a wheel links into torch's own: their functions' names, where PyTorch's source defines none such.
+_STANDARD_MANGLED = re.compile(r"_ZT?N?K?St|_ZNK?9__gnu_cxx")  # abbreviations of the Itanium ABI
+# Names of functions in libraries that a wheel links into torch. They apply if PyTorch's source has no such definition.
 THIRD_PARTIES = (
     ("MKL", re.compile(r"(?:__)?mkl_|MKL|Dfti|vm[sdczl][A-Z]|VML|v[sdcz][A-Z]|vsl[A-Z]|v[sdi]Rng")),
-    # As Fortran names its functions; without the last underscore only what follows the naming scheme of LAPACK.
+    # Fortran names; without the last underscore only names that follow the scheme of LAPACK.
     ("BLAS or LAPACK", re.compile(
         r"[sdczi][a-z0-9]{3,6}_$|cblas_|LAPACKE_|"
         r"(?i:[sdcz](?:ge|po|sy|he|tr|gb|sb|hb|tb|gt|pt|st|pb|pp|sp|hp|tp|or|un|la)[a-z]{2,3}$)")),
@@ -73,27 +73,27 @@ THIRD_PARTIES = (
         r"(?:google|fmt|onnx|gloo|fbgemm|asmjit|qnnpack|xnnpack|tensorpipe|kineto|libkineto)(?:::|_)|"
         r"(?:cpuinfo|pytorch_q|xnn|nnp|pthreadpool)_")),
 )  # fmt: skip
-BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python's names
+BINDINGS = "torch::autograd"  # the namespace of the generated functions behind Python names
 _OF_VARIABLE = re.compile(r"TLS (?:init|wrapper) function for (.+)")
-_SPREAD = re.compile(r"__tls_init|\{lambda")  # what stands in no definition of its own: the caller's file is a clue
+_SPREAD = re.compile(r"__tls_init|\{lambda")  # these have no definition of their own: the caller's file is a clue
 _MKL_UNIT = re.compile(r"mkl_\w+\.c|_vml_\w+\.c")
 _Defined = type[DefinedAlike] | type[DefinedWithAsMany] | type[DefinedWithOtherTypes]
-MADE_WHILE_RUNNING = "anonymous memory"  # what capture/native calls code that no library holds
+MADE_WHILE_RUNNING = "anonymous memory"  # capture/native's library name for code outside of libraries
 _USED_MACRO = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\(")
-_HEAD = 24  # lines that a parameter list may take
-_MOST = 12  # lambdas of one function that are worth listing
+_HEAD = 24  # limit on the lines of a parameter list
+_MOST = 12  # limit on the listed lambdas of a function
 
 
 @dataclass(frozen=True)
 class Sites:
-    """Sources of the functions of one trace; each is looked up once."""
+    """Sources of the functions of one trace. Each function is looked up once."""
 
     lookup: Lookup
     _paths: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)
-    _inside: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)  # whose code runs, or called it
+    _inside: dict[NativeFrame, str | None] = field(default_factory=dict, repr=False)  # whose code it is, or called it
 
     def of(self, frame: NativeFrame) -> SourceRef:
-        """The source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
+        """Returns the source of a frame's function. Ask for callers first: the caller's file tells namesakes apart."""
         function, caller = frame.function, frame.parent
         linkage = _linkage(function)
         by_caller = linkage.is_internal(function.name) or _SPREAD.search(function.demangled)
@@ -110,7 +110,7 @@ class Sites:
         return source
 
     def _beside(self, namesakes: SourceRef, caller: Name) -> SourceRef:
-        """Of generated namesakes the one in the only file that names the caller, a template."""
+        """Returns the only one of several generated namesakes whose file names the caller, which must be a template."""
         candidates = namesakes.candidates
         if not caller.is_template or any(candidate.layer != "generated" for candidate in candidates):
             return namesakes
@@ -120,10 +120,10 @@ class Sites:
         return naming[0] if len(naming) == 1 else namesakes
 
     def library(self, frame: NativeFrame) -> str | None:
-        """The library, linked into torch, that a frame's function belongs to; None if none is known. Callers first.
+        """Returns the library, linked into torch, to which a frame's function belongs, or None. Ask for callers first.
 
-        By its name or file; a function of C that such a library's code calls is the library's own: it calls none of
-        PyTorch's, whose functions are C++'s.
+        The name or file shows the library. A C function that the library's code calls also belongs to it: such a
+        library calls no function of PyTorch, since PyTorch's functions are C++.
         """
         function, around = frame.function, self._inside.get(frame.parent) if frame.parent is not None else None
         library = None if function.closed else third_party(function.name, function.unit)
@@ -133,23 +133,23 @@ class Sites:
         return library
 
     def _instantiated(self, frame: NativeFrame, source: SourceRef) -> SourceRef:
-        """What of the standard library was compiled into a library of torch's: for whom it runs, and where that stands.
+        """Returns a standard library function that was compiled into a torch library: its user, and where that is.
 
-        The dynamic linker takes one library's copy for all: it need not be the library of the caller.
+        The dynamic linker uses one copy for all libraries, so the copy need not be in the caller's library.
         """
         caller = frame.parent
         while caller is not None and (caller.function.closed or _is_standard(caller.function)):
             caller = caller.parent
         if caller is None:
             return source
-        self._paths[frame] = self._paths.get(caller)  # what it calls in turn is often its caller's own
+        self._paths[frame] = self._paths.get(caller)  # its callees often belong to its caller
         around = self.function(caller.function)
         at = f"{around.path}:{around.line}" if around.path is not None and around.line is not None else ""
         return replace(source, reason=StandardLibraryFor(caller.function.shown, frame.function.library, at))
 
     @remembered
     def function(self, function: Function, near: str | None = None, jumper: str | None = None) -> SourceRef:
-        """The source of a function; `near` is the file of what called it, `jumper` as `alike` takes it."""
+        """Returns the source of a function. `near` is the caller's file; `jumper` is passed to `alike`."""
         if MADE.match(function.demangled) and function.mangled and not function.closed:
             return self._compilers_own(function, near)
         if alike := self.alike(function, jumper):
@@ -161,9 +161,9 @@ class Sites:
 
     @remembered
     def alike(self, function: Function, jumper: str | None = None) -> tuple[str, ...]:
-        """The other functions of the same code, by their names; none of a library that is not torch's.
+        """Returns the names of other functions with the same code; none for a library that is not torch's.
 
-        `jumper`: what jumped to the function in the call that is asked for.
+        `jumper`: the function that jumped to this one in the call in question.
         """
         if function.closed:
             return ()
@@ -171,10 +171,10 @@ class Sites:
         return (*function.alike, *folded)
 
     def _may_be_folded(self, jumper: str, function: Function, *, untold: bool) -> bool:
-        """Whether a function whose whole code is a jump may be the same code as the one that it jumps to.
+        """Whether a function whose whole code is a jump may have the same code as its target.
 
-        What GCC folds takes as many arguments, and its text does not call the other one. Without a text it may be where
-        `untold`, if the types of the arguments are the same and both may be of one file.
+        GCC only folds functions with the same number of arguments, and then the text of one does not call the other.
+        Without a text, the answer is `untold` if the argument types are equal and both may be from one file.
         """
         name, into = parse(jumper), function.name
         is_alike = bool(into.parts) and len(name.parameters or ()) == len(into.parameters or ())
@@ -187,7 +187,7 @@ class Sites:
         return re.search(rf"(?<![\w~]){re.escape(into.parts[-1].name)}(?!\w)", body) is None
 
     def _alike(self, function: Function, alike: tuple[str, ...], near: str | None) -> SourceRef:
-        """A function whose code the compiler or the linker shares with others: any of them may have been called."""
+        """Returns a function whose code is shared with others. Any of them may have been called."""
         names = (function.name, *map(parse, alike))
         refs = [self.named(name, UNLINKED, near) for name in names[:_MOST]]
         places = dict.fromkeys(replace(ref, reason=None) for ref in refs if ref.path is not None)
@@ -198,7 +198,10 @@ class Sites:
 
     @remembered
     def named(self, name: Name, linkage: Linkage = UNLINKED, near: str | None = None) -> SourceRef:
-        """The source of a function that has this name; no `linkage` where only another function's name tells of it."""
+        """Returns the source of a function with this name.
+
+        Leave `linkage` out if the function is only known from another function's name.
+        """
         if any(part.name.startswith("{") for part in name.parts):
             return self._lambda(name, linkage, near)
         definition, library = self._definition(name, linkage, near), third_party(name, linkage.unit)
@@ -207,7 +210,7 @@ class Sites:
         return definition or self._compilers(name) or unknown(self._nothing(name, linkage))
 
     def _compilers_own(self, function: Function, near: str | None) -> SourceRef:
-        """A function that the compiler adds, as one that is not known: of a variable, the variable's definition."""
+        """Returns a function that the compiler adds, as unknown. For a variable, it has the variable's definition."""
         variable = _OF_VARIABLE.match(function.demangled)
         if variable is not None:
             of_variable = MadeForVariable(variable[1])
@@ -228,7 +231,7 @@ class Sites:
         return replace(source.ref(near, lines[0]), precision="unknown", reason=told)
 
     def _variable(self, name: Name) -> SourceRef | None:
-        """The one definition of a variable; None where not exactly one is known."""
+        """Returns the only definition of a variable; None if there is none, or several."""
         for source in self.lookup.sources:
             known = {(s.path, s.line) for s in source.definitions(name.plain) if s.kind in ("variable", "member")}
             if len(known) == 1:
@@ -236,13 +239,13 @@ class Sites:
         return None
 
     def called(self, name: Name) -> SourceRef:
-        """The source of a class's call operator; of a lambda the lambda's own."""
+        """Returns the source of a class's call operator; for a lambda, the source of the lambda."""
         if name.parts[-1].name.startswith("{"):
             return self.named(name)
         return self.named(Name(f"{name.text}::operator()", (*name.parts, NamePart("operator()"))))
 
     def _nothing(self, name: Name, linkage: Linkage) -> Reason:
-        """Why no definition was found, as the first source beyond the runtime tree says."""
+        """Returns why no definition was found, according to the first source after the runtime tree."""
         if not self.lookup.sources:
             return self.lookup.no_text
         source = self.lookup.sources[0]
@@ -256,9 +259,9 @@ class Sites:
         return nothing if is_said else Joined((nothing, NotIndexed()))
 
     def _compilers(self, name: Name) -> SourceRef | None:
-        """A special member that its class does not write, as one that is not known: the compiler makes it of the class.
+        """Returns a special member that its class does not declare, as unknown: the compiler makes it.
 
-        None for any other function, and where the class is not known or declares that member.
+        Returns None for other functions, and if the class is not known or declares the member.
         """
         member = special_member(name)
         for source in (*self.lookup.installed, *self.lookup.sources) if member is not None else ():
@@ -276,7 +279,10 @@ class Sites:
         return None
 
     def _definition(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef | None:
-        """The definition with the function's types; else, in the first source that has any, with as many parameters."""
+        """Returns the definition with the function's types; else a definition with as many parameters.
+
+        The latter comes from the first source that has any.
+        """
         unit = linkage.own_unit(name)
         generated = self.lookup.store.definitions(name.plain) or self._bound(name)
         if unit:
@@ -305,7 +311,7 @@ class Sites:
         return fallback
 
     def _bound(self, name: Name) -> list[tuple[str, int, int | None]]:
-        """The generated functions behind Python's names, which have as many parameters."""
+        """Returns the generated functions behind Python names that have as many parameters."""
         scope, _, last = name.plain.rpartition("::")
         rows = self.lookup.store.bindings_of(last) if scope == BINDINGS else []
         places = dict.fromkeys((row.path, row.line, row.end_line) for row in rows)
@@ -316,7 +322,7 @@ class Sites:
         return [at for at, count in zip(places, counts, strict=True) if count == len(name.parameters or ())]
 
     def _lambda(self, name: Name, linkage: Linkage, near: str | None) -> SourceRef:
-        """A lambda has no name of its own: its line is known if only one lambda of its function can be meant."""
+        """Returns the line of a lambda if only one lambda of its function can be meant. A lambda has no name."""
         outer, way = lambdas.around(name)
         if outer is None:
             return self._outside(name, way, linkage.unit, near)
@@ -340,13 +346,16 @@ class Sites:
             return replace(places[0], reason=told())
         if len(places) > 1:
             return several(places, lambda _: told(SeveralLambdas(len(lines))))
-        if not text and around.precision == "version-skew":  # what is known by name alone: the function around it
+        if not text and around.precision == "version-skew":  # only the function around it is known, by name
             return replace(around, end_line=None, reason=told(is_read=False))
         reason = told(MayBeAnother() if places else NotShown(), is_read=bool(places or text))
         return replace(around, precision="unknown", end_line=None, url=None, reason=reason)
 
     def _outside(self, name: Name, way: list[tuple[int, int]] | None, unit: str, near: str | None) -> SourceRef:
-        """A lambda outside of functions: what its file writes there. It is its caller's, where that is its unit."""
+        """Returns a lambda outside of functions, from the text of its file.
+
+        The file must be the caller's file and the lambda's own unit.
+        """
         source = next((source for source in self.lookup.sources if near is not None and source.tree.exists(near)), None)
         if source is None or near is None or not unit or near.endswith(HEADER) or not compiled_from(near, unit):
             return unknown(LambdaOutside(unit))
@@ -366,7 +375,7 @@ class Sites:
         return unknown(LambdaNotShown(near), near)
 
     def entry(self, operator: Operator, kind: str) -> SourceRef | None:
-        """The at::_ops entry point of an operator: "entry" is its call, else its redispatch."""
+        """Returns the at::_ops entry point of an operator: for "entry" its call, else its redispatch."""
         line = operator.call_line if kind == "entry" else operator.redispatch_line
         if operator.call_path is None or line is None:
             return None
@@ -374,14 +383,14 @@ class Sites:
 
 
 def third_party(name: Name, unit: str = "") -> str | None:
-    """The library, linked into torch, that a function belongs to by its name or its file; None if none of these."""
+    """Returns the library, linked into torch, to which a function belongs by its name or file; else None."""
     if _MKL_UNIT.fullmatch(unit):
         return "MKL"
     return next((library for library, names in THIRD_PARTIES if names.match(name.plain)), None)
 
 
 def _why_none(function: Function) -> Reason | None:
-    """Why there is no source to look for; None where there may be one."""
+    """Returns why a function has no source to look for; None if it may have one."""
     if function.closed and function.library == MADE_WHILE_RUNNING:
         return MadeWhileRunning()
     if function.closed:
@@ -394,11 +403,14 @@ def _why_none(function: Function) -> Reason | None:
     return NotDemangled() if is_mangled else None
 
 
-Member = tuple[str, tuple[str, ...]]  # a special member's name, and the types of its parameters without their arguments
+Member = tuple[str, tuple[str, ...]]  # a special member's name, and its parameter types without template arguments
 
 
 def special_member(name: Name) -> Member | None:
-    """The special member that a name is, which a compiler makes where a class has none; None for other functions."""
+    """Returns the special member that a name denotes; None for other functions.
+
+    A special member is one that a compiler makes if the class has none.
+    """
     if len(name.parts) < 2 or name.parameters is None:
         return None
     owner, last = name.parts[-2].name, name.parts[-1].name
@@ -422,7 +434,7 @@ def _linkage(function: Function) -> Linkage:
 
 
 def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) -> Sequence[Symbol]:
-    """The definitions of that name which this build compiles and whose linkage is the function's."""
+    """Returns the definitions of a name that this build compiles and that fit the function's linkage."""
     written = _as_written(name)
     symbols = source.definitions(written) or source.find(written, Wanted()).left
     left = [s for s in definitions(symbols) if source.conditions.holds(s.guards, s.path) is not False]
@@ -441,13 +453,13 @@ def _candidates(source: Source, name: Name, linkage: Linkage, near: str | None) 
 
 
 def _as_written(name: Name) -> str:
-    """The name that the source has: a conversion's type stands there without the namespaces around it."""
+    """Returns the name as the source has it: a conversion operator's type has no namespaces there."""
     scope, conversion, converted = name.plain.partition("::operator ")
     return f"{scope}{conversion}{plain_type(converted)}" if converted[:1].isalpha() else name.plain
 
 
 def _fits(source: Source, name: Name, symbol: Symbol) -> int:
-    """As `fits`, where a macro may hide the parameters."""
+    """Returns the rank as `fits` does; a macro may hide the parameters."""
     rank = fits(name, symbol)
     if rank == 0 and any(_USED_MACRO.match(parameter) for parameter in symbol.parameters or ()):
         lines = source.tree.lines(symbol.path)[symbol.line - 1 : symbol.line + _HEAD]
@@ -456,7 +468,7 @@ def _fits(source: Source, name: Name, symbol: Symbol) -> int:
 
 
 def _by_arguments(name: Name, symbol: Symbol, head: str) -> int:
-    """As `fits`, where a macro hides the parameters: by the template arguments that a specialization is written for."""
+    """Returns the rank if a macro hides the parameters: from the template arguments of a specialisation."""
     written = re.search(rf"\b{re.escape(symbol.name)}\s*<(.*?)>\s*\(", head)
     if written is None:
         return 1
@@ -465,14 +477,14 @@ def _by_arguments(name: Name, symbol: Symbol, head: str) -> int:
 
 
 def _may_be_static(name: Name, mangled: str, symbol: Symbol) -> bool:
-    """Whether the function may be static although its name does not say so: a C function, a template."""
+    """Whether a function may be static although its name does not show it: a C function, or a template."""
     if not mangled.startswith("_Z"):
         return not mangled or symbol.path.endswith(".c")
     return bool(name.parts) and name.parts[-1].arguments is not None and symbol.template
 
 
 def _refs(source: Source, symbols: Sequence[Symbol], name: Name, how: _Defined) -> SourceRef:
-    """The definitions as one reference; `how` says what of the name fits all of them."""
+    """Returns one reference for the definitions; `how` says how they fit the name."""
     mine = qualifiers(name.text)
     symbols = [symbol for symbol in symbols if takes(name, symbol)] or symbols
     alike = [symbol for symbol in symbols if len(symbols) == 1 or qualifiers(symbol.signature) == mine] or symbols

@@ -1,1 +1,1 @@
-"""Where a step is in source, and how precisely that is known."""
+"""The source place of a hop, and the precision of that place."""

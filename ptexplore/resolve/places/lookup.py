@@ -1,6 +1,6 @@
-"""Where a C++ function, a registration or a Python binding stands: the runtime tree first, other sources after it.
+"""Finds C++ functions, registrations and Python bindings in source: first in the runtime tree, then in other sources.
 
-A function's declaration in a header of the wheel tells its overloads apart.
+The declaration of a function in a header of the wheel tells its overloads apart.
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ if TYPE_CHECKING:
 PLUMBING = "_generated_plumbing"
 _PLUMBING_HEAD = re.compile(rf".* (\w+{PLUMBING})\(.*\{{[ \t]*")
 PLUMBING_HEADER = "build/aten/src/ATen/VmapGeneratedPlumbing.h"
-ANY = "_::*"  # the dialect's name of a fallback for every operator
-Caller = tuple[str, int]  # path and line of a function that calls the one looked for
+ANY = "_::*"  # the name of a fallback for all operators in the dialect
+Caller = tuple[str, int]  # path and line of a function that calls the wanted one
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A hand-written registration in a tree: the record's own line, the m.impl there, and the function it names."""
+    """A hand-written registration in a tree: the line in the record, the m.impl there, and its function."""
 
     record: SourceRef
-    entry: SourceRef  # the op's own m.impl or m.def
+    entry: SourceRef  # the operator's m.impl or m.def
     name: str | None  # the function as written
-    expression: str | None  # what is registered, as written
+    expression: str | None  # the registered expression, as written
     body: SourceRef | None
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """Everything that can say where code is. `sources` are asked in order, after the runtime tree.
+    """Everything that can say where code is. `sources` are searched in order, after the runtime tree.
 
-    `installed` are of the runtime tree's own text: what the catalogue knows of generated C++, then the index, if it was
-    built already: it knows what headers define. The catalogue comes first, so that an index changes no answer of it.
+    `installed` are the sources for the text of the runtime tree: the catalogue's knowledge of generated C++, then the
+    index if it is built, which knows the definitions in headers. The catalogue comes first, so an index never changes
+    an answer of the catalogue.
     """
 
     tree: SourceTree
@@ -62,43 +63,44 @@ class Lookup:
 
     @property
     def infos(self) -> tuple[TreeInfo, ...]:
-        """The trees in the order they are asked."""
+        """The trees in search order."""
         return (self.tree.info, *(source.tree.info for source in self.sources))
 
     @property
     def is_indexed(self) -> bool:
-        """Whether the index of the installed text is one of those that are asked."""
+        """Whether the index of the installed text is searched."""
         return any(not isinstance(source.names, GeneratedNames) for source in self.installed)
 
     @property
     def no_text(self) -> Reason:
-        """Why hand-written C++ has no place, for a function whose name is not known or in no source."""
+        """The reason why hand-written C++ has no place: the function's name is not known, or no source has it."""
         return place_reasons.NotInWheel(tuple(source.tree.info.label for source in self.sources))
 
     def source(self, name: str) -> Source | None:
-        """The source called `name`; None for the runtime tree."""
+        """Returns the source with this name; None for the runtime tree."""
         return next((source for source in self.sources if source.tree.info.name == name), None)
 
     def tree_of(self, ref: SourceRef) -> SourceTree:
-        """The tree that a reference is of."""
+        """Returns the tree of a reference."""
         source = self.source(ref.tree)
         return source.tree if source is not None else self.tree
 
     def lines(self, ref: SourceRef) -> list[str]:
-        """The lines of what a reference spans, empty where there is no text; the first is that of `ref.line`."""
+        """Returns the lines that a reference spans, from `ref.line` on; empty if there is no text."""
         if ref.path is None or ref.line is None:
             return []
         return self.tree_of(ref).lines(ref.path)[ref.line - 1 : ref.end_line or ref.line]
 
     def place_of(self, ref: SourceRef) -> tuple[str, int] | None:
-        """The file on this machine that a reference is in, and the line there."""
+        """Returns the file on this machine and the line of a reference."""
         return self.tree_of(ref).place_of(ref.path, ref.line or 1) if ref.path is not None else None
 
     @remembered
     def function(self, symbol: str, parameters: tuple[str, ...] | None = None) -> SourceRef:
-        """The definition of a qualified name: in generated C++ where known there, else in the first source with any.
+        """Returns the definition of a qualified name.
 
-        `parameters` are the types that tell its overloads apart, where they are known.
+        Generated C++ is searched first, then the sources in order. `parameters` are the types of the wanted overload,
+        if they are known.
         """
         generated = self.store.definition(symbol)
         if generated is not None:
@@ -114,20 +116,27 @@ class Lookup:
 
     @remembered
     def declaration(self, symbol: str, caller: Caller | None = None) -> SourceRef | None:
-        """Where a header declares a C++ function; None if no header known to hold such names declares it.
+        """Returns the declaration of a C++ function in a header; None if no known header declares it.
 
-        `caller`, a wrapper that calls it, tells overloads apart; overloads that nothing tells apart are "ambiguous".
+        `caller`, a wrapper that calls the function, tells overloads apart. If several overloads are left, the result is
+        "ambiguous".
         """
         qualified, declared = declarations.find(self.tree, symbol, caller)
         places = [in_runtime(self.tree, header.path, header.line, header.end_line) for header in declared]
         return several(places, lambda count: place_reasons.DeclaredTimes(qualified, count)) if places else None
 
     def definition(self, symbol: str, caller: Caller | None = None) -> SourceRef:
-        """Where a C++ function is defined; its declaration's parameters, else `caller`'s, tell overloads apart."""
+        """Returns the definition of a C++ function.
+
+        The parameters of its declaration tell overloads apart, or those of `caller`.
+        """
         return self.function(symbol, self.parameters(symbol, caller) if self.sources else None)
 
     def parameters(self, symbol: str, caller: Caller | None) -> tuple[str, ...] | None:
-        """A function's parameter types, by its one declaration, else by the wrapper that calls it; None if neither."""
+        """Returns a function's parameter types, or None.
+
+        They come from its only declaration, else from the wrapper that calls it.
+        """
         declared = self.declaration(symbol, caller)
         if declared is not None and declared.path is not None and declared.line is not None:
             return declarations.parameters(self.tree, declared.path, declared.line)
@@ -136,13 +145,13 @@ class Lookup:
     # --- registrations ---
 
     def registered(self, registration: Registration) -> Registered | None:
-        """A hand-written registration's macro, m.impl and function; None if no source knows it."""
+        """Returns macro, m.impl and function of a hand-written registration; None if no source has it."""
         if registration.origin != "handwritten" or registration.path is None or registration.macro_line is None:
             return None
         return self._registered_by(record_of(registration))
 
     def entry(self, entry: TableEntry, key: str, registration: Registration | None) -> SourceRef:
-        """The line that a table's entry names, with the precision that a tree's text confirms."""
+        """Returns the line that a table's entry names, with its precision: whether the text of a tree confirms it."""
         if entry.path is None:
             return unknown(place_reasons.EntryNamesNoFile(entry.raw.strip()))
         if registration is not None and registration.confirmed:
@@ -153,13 +162,16 @@ class Lookup:
         return recorded(self.tree, entry.path, entry.line, False, self._unconfirmed(entry, registration))
 
     def fallback(self, entry: TableEntry, key: str) -> Registered | None:
-        """The m.fallback of a key, or the registration behind an entry that none of the operator's records explains."""
+        """Returns the m.fallback of a key, or another registration behind an entry.
+
+        For entries that none of the operator's own records explains.
+        """
         if entry.path is None or entry.line is None:
             return None
         record = DumpRecord(ANY, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
         return self._registered_by(record)
 
-    @remembered  # a few hundred fallbacks stand behind most entries of every operator
+    @remembered  # most entries of all operators come from a few hundred fallbacks
     def _registered_by(self, record: DumpRecord) -> Registered | None:
         return self._confirmed(record) or self._skewed(record)
 
@@ -175,7 +187,7 @@ class Lookup:
         return self.no_text if registration is None or registration.why_not is None else registration.why_not
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:
-        """In a tree that relates to the running torch: the record's line holds its macro, and the op is inside."""
+        """Returns the registration from a related tree: the macro is at the record's line, with the operator inside."""
         for source in self.sources:
             row = self._row(source, record)[0] if source.related else None
             if row is not None and record.file is not None and record.line is not None:
@@ -191,7 +203,7 @@ class Lookup:
         return row, why
 
     def _skewed(self, record: DumpRecord) -> Registered | None:
-        """In a tree of another version: the one registration of that operator under that key in the same file."""
+        """Returns the registration from a tree of another version: the only one in the file for operator and key."""
         for source in self.sources:
             rows = source.rows_of(str(record.file)) if not source.related else []
             kinds = ("def",) if record.key is None else ("impl", "def")
@@ -214,7 +226,7 @@ class Lookup:
         return Registered(record, source.ref(row.path, row.line, row.end_line), name, row.text or None, body)
 
     def _plumbing(self, name: str) -> SourceRef:
-        """The function template that torchgen writes around a batching rule; its header is in the wheel."""
+        """Returns the function template that torchgen writes around a batching rule. Its header is in the wheel."""
         lines, heads = self.tree.lines(PLUMBING_HEADER), self._plumbing_heads().get(name, [])
         if len(heads) != 1:
             return unknown(place_reasons.HeaderHolds(name, PLUMBING_HEADER, len(heads)))
@@ -225,7 +237,7 @@ class Lookup:
 
     @remembered
     def _plumbing_heads(self) -> dict[str, list[int]]:
-        """The lines that begin the functions of that header, by their names."""
+        """Returns the first lines of the functions in that header, by name."""
         heads: defaultdict[str, list[int]] = defaultdict(list)
         for number, line in enumerate(self.tree.lines(PLUMBING_HEADER), 1):
             match = _PLUMBING_HEAD.fullmatch(line) if PLUMBING in line else None
@@ -236,9 +248,9 @@ class Lookup:
     # --- bindings ---
 
     def method(self, name: str, tables: Collection[str]) -> tuple[str, SourceRef, SourceRef] | None:
-        """The C function of a Python name in hand-written PyMethodDef tables, its row and its definition.
+        """Returns the C function of a Python name in hand-written PyMethodDef tables, its row and its definition.
 
-        None where not exactly one row of those tables names it.
+        Returns None if no row of these tables names it, or several.
         """
         for source in self.sources:
             rows = [r for r in source.names.dialect(name, ["method"]) if r.target and r.context in tables]

@@ -1,8 +1,8 @@
-"""The one place that decides how precise a source reference is.
+"""Decides the precision of a source reference. No other module does.
 
-The words are the design's: `registered` needs the binary's own record and a text that confirms it,
-`located` the one definition in a matching tree; nothing is ever rounded up, and what is not known says why.
-A line of another version's tree is never more than `version-skew`, even where a record happens to name that very line.
+`registered` needs a record of the binary and a text that confirms it. `located` is the only definition in a matching
+tree. Precision is never rounded up, and an unknown place has a reason. A line in a tree of another version is at most
+`version-skew`, even if a record happens to name exactly this line.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def decide(
     relation: str = "runtime", definitions: int = 1, *, recorded: bool = False, confirmed: bool = False
 ) -> Precision:
-    """The precision that the evidence for one place carries, never more.
+    """Returns the precision that the evidence for a place supports.
 
-    `relation` is TreeInfo's, `definitions` how many were found. `recorded`: the binary's own record names this line;
-    `confirmed`: and this tree's text holds the macro, key and operator there.
+    `relation` is the relation in TreeInfo, `definitions` the number of definitions found. `recorded`: a record of the
+    binary names this line. `confirmed`: the text of this tree has the macro, key and operator there.
     """
     if recorded and relation != "version-skew":
         return "registered" if confirmed else "unknown"
@@ -39,31 +39,31 @@ def decide(
 
 
 def layer_of(tree: SourceTree, path: str) -> Layer | None:
-    """The layer that gives `path` in this tree, None where no layer holds it."""
+    """Returns the layer that has `path` in this tree, or None."""
     file = tree.read(path)
     return file.layer if file else None
 
 
 def unknown(reason: Reason | AnswerRemark, path: str | None = None, line: int | None = None) -> SourceRef:
-    """Not known, and why."""
+    """Returns an unknown place with the reason."""
     return SourceRef(path=path, line=line, layer=None, precision="unknown", reason=reason)
 
 
 def outside(file: str, line: int | None) -> SourceRef:
-    """A line of Python outside of torch, whose file nobody here may name as a tree's."""
+    """Returns a Python line outside of torch, whose file belongs to no tree."""
     return replace(unknown(place_reasons.OutsideTorch(file), None, line), outside=file)
 
 
 def of_yours(file: str, line: int) -> SourceRef:
-    """A function of your own: Python, or what its compiler left in the library, says where it is.
+    """Returns a function of your own. The place comes from Python, or from what the compiler left in the library.
 
-    The file is named as they have it.
+    The file has the name that is used there.
     """
     return SourceRef(file, line, None, decide())
 
 
 def in_runtime(tree: SourceTree, path: str, line: int | None, end_line: int | None = None) -> SourceRef:
-    """A definition that was found in the runtime tree's own text."""
+    """Returns a definition that was found in the text of the runtime tree."""
     layer = layer_of(tree, path)
     if layer is None or line is None:
         return unknown(place_reasons.NotInRuntime(path), path, line)
@@ -71,16 +71,16 @@ def in_runtime(tree: SourceTree, path: str, line: int | None, end_line: int | No
 
 
 def recorded(tree: SourceTree, path: str, line: int | None, confirmed: bool, why_not: Reason | None) -> SourceRef:
-    """A line that the binary's own registration record names."""
+    """Returns a line that a registration record of the binary names."""
     precision = decide(recorded=True, confirmed=confirmed)
     reason = None if confirmed else place_reasons.RecordUnconfirmed(why_not or place_reasons.NothingConfirms())
     return SourceRef(path, line, layer_of(tree, path), precision, reason=reason)
 
 
 def several(places: Sequence[SourceRef], reason: Callable[[int], Reason]) -> SourceRef:
-    """One or several places as one reference: the only place as it is, several as candidates.
+    """Returns one reference for several places: a single place unchanged, several as candidates.
 
-    `reason` makes of their number why it is not known which.
+    `reason` gets the number of places and returns why the right one is not known.
     """
     first = places[0]
     if len(places) == 1:

@@ -1,8 +1,8 @@
-"""How a checkout relates to the running torch: it matches, is consistent, or is of another version; file by file too.
+"""The relation of a checkout to the running torch: matches, consistent, or version-skew. Also for single files.
 
-A checkout matches when it is unmodified and its commit is `torch.version.git_version`, or when it came from an archive
-that the shipped table knows as that release. What nobody knows is compared: every header, YAML and Python file that the
-wheel also holds, and every registration record that points into hand-written C++.
+A checkout matches if it is unmodified and its commit is `torch.version.git_version`, or if it came from an archive that
+the shipped table knows as that release. An unknown checkout is compared with the wheel: every header, YAML and Python
+file that both have, and every registration record that points to hand-written C++.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from ptexplore.store.index.reader import IndexStore
 
 Word = Literal["matches", "consistent", "version-skew"]
-FORMAT = 2  # of what is kept
+FORMAT = 2  # the format of the cached relation
 _COMPARED = (".h", ".hpp", ".cuh", ".inl", ".inc", ".py", ".pyi", ".yaml", ".yml")
-_NAMED = 5  # of the files that differ, how many a reason names
-_DIGITS = 8  # of a commit, as it is named
+_NAMED = 5  # limit on the differing files in a reason
+_DIGITS = 8  # length of a displayed commit
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A record of hand-written C++ that the checkout's text does not confirm."""
+    """A record about hand-written C++ that the text of the checkout does not confirm."""
 
     op: str
     key: str | None
@@ -51,7 +51,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How a checkout relates, why, and the figures behind it: files that the wheel also holds, confirmed records."""
+    """The relation of a checkout, the reason, and the figures: files that the wheel also has, confirmed records."""
 
     word: Word
     why: place_reasons.AnyKeptReason
@@ -62,7 +62,7 @@ class Relation:
 
 
 def known(checkout: Checkout, runtime: Runtime) -> Word | None:
-    """What commits and archive hashes decide by themselves; None where the files must be compared."""
+    """Returns the relation that commits and archive hashes determine; None if the files must be compared."""
     theirs, ours = origin_commit(checkout), runtime.git_version
     if checkout.project != "pytorch" or theirs is None or len(ours) < 40:
         return None
@@ -72,7 +72,7 @@ def known(checkout: Checkout, runtime: Runtime) -> Word | None:
 
 
 def _why_known(checkout: Checkout, runtime: Runtime, word: Word) -> PlaceReason:
-    """Why commits and archive hashes decide so."""
+    """Returns the reason for a relation that commits and archive hashes determine."""
     running = (runtime.version, runtime.git_version[:_DIGITS])
     commit = (origin_commit(checkout) or "")[:_DIGITS]
     if word == "version-skew":
@@ -83,20 +83,20 @@ def _why_known(checkout: Checkout, runtime: Runtime, word: Word) -> PlaceReason:
 
 
 def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Word:
-    """How `checkout` relates to `runtime`; compares files and records only where nothing else decides."""
+    """Returns the relation of `checkout` to `runtime`. Compares files and records only if nothing else decides."""
     return known(checkout, runtime) or relate(checkout, runtime, tree, store, index).word
 
 
 def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
-    """The relation with its figures; `tree` is the checkout's. It is kept for as long as the index does not change."""
+    """Returns the relation with its figures; `tree` is the tree of the checkout. Cached until the index changes."""
     file = index_file(f"checkout-{checkout.name}")
     kept = file.with_name(f"{file.name}.relation-{runtime.key}.json")
-    status = index.path.stat()  # what changes whenever the index does
+    status = index.path.stat()  # changes with every change of the index
     state = [FORMAT, status.st_mtime_ns, status.st_size, checkout.commit, checkout.modified, checkout.release]
     relation = _kept(kept, state)
     if relation is None:
         relation = _compare(checkout, runtime, tree, store, index)
-        with contextlib.suppress(OSError):  # if the cache cannot be written, it is worked out again next time
+        with contextlib.suppress(OSError):  # without a cache, the comparison runs again next time
             write_whole(kept, str(_json().encode({"state": state, "relation": relation}), "utf-8"))
     return relation
 
@@ -107,7 +107,7 @@ def _compare(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Stor
     word = known(checkout, runtime)
     missed: tuple[Missed, ...] = ()
     count = Count(0, len(records))
-    # What another version's text happens to hold at a recorded line confirms nothing.
+    # In another version, the text at a recorded line is there by chance and confirms nothing.
     skewed = different or word == "version-skew"
     if checkout.project == "pytorch" and not skewed:
         missed = tuple(_missed(records, tree, index))
@@ -136,7 +136,7 @@ def _by_content(
 
 
 def compare_files(paths: Iterable[str], checkout: Checkout, runtime: Runtime) -> tuple[int, tuple[str, ...]]:
-    """How many of the checkout's `paths` the wheel holds byte for byte, and those it holds differently."""
+    """Returns how many of the checkout's `paths` are byte-identical in the wheel, and the paths that differ."""
     where = folders(runtime)
     equal = {path: _equal(path, checkout.root, where) for path in paths if path.endswith(_COMPARED)}
     same = sum(is_equal is True for is_equal in equal.values())
@@ -144,12 +144,12 @@ def compare_files(paths: Iterable[str], checkout: Checkout, runtime: Runtime) ->
 
 
 def is_runtimes(path: str, checkout: Checkout, runtime: Runtime) -> bool:
-    """Whether this file of the checkout is byte for byte the one that the wheel holds."""
+    """Whether this file of the checkout is byte-identical to the file in the wheel."""
     return path.endswith(_COMPARED) and _equal(path, checkout.root, folders(runtime)) is True
 
 
 def _equal(path: str, root: str, where: canonical.InstalledFolders) -> bool | None:
-    """Whether the wheel's copy of `path` is that of the checkout at `root`; None where the wheel holds none."""
+    """Whether the wheel's copy of `path` equals the file in the checkout at `root`; None if the wheel has no copy."""
     for installed in canonical.installed_candidates(path, where):
         theirs = _bytes(partial(open_users_file, installed))
         if theirs is None or not _serves(path, installed, theirs):
@@ -163,7 +163,7 @@ def _equal(path: str, root: str, where: canonical.InstalledFolders) -> bool | No
 
 
 def _serves(path: str, installed: str, content: bytes) -> bool:
-    """Whether an installed header is that of the repository, not one that CMake writes under a like name."""
+    """Whether an installed header is the repository's header, and not a file with a similar name from CMake."""
     header = installed.partition("/torch/include/")[2]
     return not header or canonical.header_path(header, content[:600].decode("utf-8", "replace")) == path
 
@@ -179,7 +179,7 @@ def _bytes(opened: Callable[[], IO[bytes]]) -> bytes | None:
 
 
 def record_of(registration: Registration) -> DumpRecord:
-    """The binary's record behind a registration, with the file's canonical path."""
+    """Returns the binary's record for a registration, with the canonical path of the file."""
     return DumpRecord(
         op=registration.op,
         key=registration.key,
@@ -194,7 +194,7 @@ def record_of(registration: Registration) -> DumpRecord:
 
 
 def _missed(records: Iterable[Registration], tree: SourceTree, index: IndexStore) -> Iterator[Missed]:
-    """The records that the text does not confirm, file by file: each file's rows are asked for once."""
+    """Yields the records that the text does not confirm, file by file, so that each file's rows are read once."""
     by_file: dict[str | None, list[Registration]] = {}
     for registration in records:
         by_file.setdefault(registration.path, []).append(registration)
@@ -233,7 +233,7 @@ def _kept(file: Path, state: list[Any]) -> Relation | None:
 
 
 def _json() -> Any:
-    """Imported where files were compared: most searches do not wait for it."""
+    """Returns msgspec.json. Imported here because most searches compare no files."""
     from msgspec import json
 
     return json

@@ -1,6 +1,6 @@
-"""The trees beyond the runtime's, asked in order: checkouts with their index, then weaker sources of the same form.
+"""The trees besides the runtime tree, in search order: checkouts with their index, then sources without text.
 
-A source needs no text: one that knows only names and lines (an atlas) answers the same questions.
+A source with only names and lines (an atlas) answers the same questions.
 """
 
 from __future__ import annotations
@@ -31,70 +31,70 @@ _STRUCTURED = re.compile(r"at::(?:native|meta)::structured_(\w+)::(impl|meta)")
 
 
 class SymbolLookup(Protocol):
-    """What a source is asked: an index of text, or anything that answers like one."""
+    """The interface of a source: an index of text, or an equivalent."""
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """The definitions of a qualified name."""
+        """Returns the definitions of a qualified name."""
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
-        """The symbols whose qualified name ends with these parts."""
+        """Returns the symbols whose qualified name ends with these parts."""
 
     def outline(self, path: str) -> list[Symbol]:
-        """Every symbol of a file."""
+        """Returns all symbols of a file."""
 
     def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
-        """The dialect rows of a name, of these kinds."""
+        """Returns the dialect rows of a name that have these kinds."""
 
     def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
-        """The dialect rows of a file."""
+        """Returns the dialect rows of a file."""
 
 
 @dataclass(frozen=True)
 class GeneratedNames:
-    """What the catalogue knows of generated C++, asked as an index is: functions by their whole name alone."""
+    """The catalogue's knowledge of generated C++ with the interface of an index. It finds only full names."""
 
     store: Store
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """The definitions of a qualified name."""
+        """Returns the definitions of a qualified name."""
         return self.store.symbols(qualified)
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
-        """None: names are known whole."""
+        """Returns nothing, since only full names are known."""
         del suffix
         return []
 
     def outline(self, path: str) -> list[Symbol]:
-        """None: files are not known whole."""
+        """Returns nothing, since whole files are not known."""
         del path
         return []
 
     def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
-        """None: the catalogue's own tables have these."""
+        """Returns nothing: these rows are in other tables of the catalogue."""
         del name, kinds
         return []
 
     def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
-        """None, as `dialect`."""
+        """Returns nothing, as `dialect`."""
         del path, line
         return []
 
 
 @dataclass(frozen=True)
 class Source:
-    """One tree with the names it knows: a checkout, an atlas, or the runtime tree's own text once that is indexed."""
+    """A tree with its names: a checkout, an atlas, or the text of the runtime tree once that is indexed."""
 
     tree: SourceTree
     names: SymbolLookup
     conditions: Conditions
     runtime: Runtime
     checkout: Checkout | None = None  # None: a source without text
-    commit: str | None = None  # of PyTorch's repository, where the text is certainly that
+    commit: str | None = None  # in PyTorch's repository, if the text certainly has it
     layer: Layer = "checkout"
 
     @property
     def related(self) -> bool:
-        """Whether its text can confirm what the running binary's records say."""
+        """Whether its text can confirm the records of the running binary."""
         return self.tree.info.relation != "version-skew"
 
     def ref(
@@ -106,7 +106,10 @@ class Source:
         confirmed: bool = False,
         reason: Reason | None = None,
     ) -> SourceRef:
-        """A place in this tree; `confirmed`: the binary's own record names this line, and this text confirms it."""
+        """Returns a place in this tree.
+
+        `confirmed`: a record of the binary names this line, and this text confirms it.
+        """
         relation = self.tree.info.relation
         if relation == "runtime":
             return in_runtime(self.tree, path, line, end_line)
@@ -120,11 +123,11 @@ class Source:
         return SourceRef(path, line, self.layer, precision, end_line, self.tree.info.name, url, reason)
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """The definitions of a qualified name in what a compiler reads: a template is none."""
+        """Returns the definitions of a qualified name in compiled files, without templates of torchgen."""
         return [symbol for symbol in self.names.definitions(qualified) if not is_template(symbol.path)]
 
     def find(self, symbol: str, wanted: Wanted) -> Matched:
-        """The definitions of a qualified name here; structured kernels by the macro that defines them."""
+        """Returns the definitions of a qualified name. A structured kernel is found by the macro that defines it."""
         matched = match(self.definitions(symbol), wanted, self.conditions)
         named = _STRUCTURED.fullmatch(symbol) if not matched.left and not matched.ruled_out else None
         if named is None:
@@ -133,7 +136,7 @@ class Source:
         return match([self._symbol_at(row) for row in rows if row.target == symbol], wanted, self.conditions)
 
     def _symbol_at(self, row: Dialect) -> Symbol:
-        """The function that a row's macro defines, with its extent where the index has it."""
+        """Returns the function that a row's macro defines, with its extent if the index has it."""
         for symbol in self.outline(row.path):
             if symbol.line == row.line and symbol.kind == "function" and symbol.role == "definition":
                 return symbol
@@ -143,39 +146,39 @@ class Source:
 
     @remembered
     def outline(self, path: str) -> list[Symbol]:
-        """Every symbol of one file."""
+        """Returns all symbols of a file."""
         return self.names.outline(path)
 
     @remembered
     def rows_of(self, path: str) -> list[Dialect]:
-        """Every dialect row of one file."""
+        """Returns all dialect rows of a file."""
         return self.names.dialect_in(path)
 
     @remembered
     def stub_rows(self, name: str) -> list[Dialect]:
-        """What declares or defines a dispatch stub of that name."""
+        """Returns the declarations and definitions of a dispatch stub."""
         return self.names.dialect(name, ("stub-declare", "stub-define"))
 
     @remembered
     def text(self, path: str) -> Text:
-        """The text of one file, empty where there is none."""
+        """Returns the text of a file; empty if there is none."""
         return Text(path, "\n".join(self.tree.lines(path)))
 
     def meanings(self, name: str, path: str, line: int) -> list[str]:
-        """The qualified names that `name`, written at a place, can mean: those of the innermost namespace first."""
+        """Returns the qualified names that `name` can mean at a place, those of the innermost namespace first."""
         inside = [s for s in self.outline(path) if s.kind == "namespace" and s.begin <= line <= s.end_line]
         scope = max(inside, key=lambda s: len(s.qualified)).qualified.split("::") if inside else []
         return ["::".join([*scope[:depth], name]) for depth in range(len(scope), -1, -1)]
 
     @remembered
     def qualified(self, row: Dialect) -> str:
-        """The qualified name that a stub's row is about: what is written there, in the namespace around it."""
+        """Returns the qualified name of a stub's row: the written name in the namespace around it."""
         text = "\n".join(self.tree.lines(row.path)[row.line - 1 : row.end_line])
         written = re.search(rf"\b((?:\w+::)*){re.escape(row.name)}\b", text)
         return self.meanings(written[0] if written else row.name, row.path, row.line)[0]
 
     def scoped(self, name: str, path: str, line: int) -> Matched:
-        """The function that `name`, written at a place, means: looked for from the innermost namespace outwards."""
+        """Returns the function that `name` means at a place. The search goes from the innermost namespace outwards."""
         wanted = Wanted(near=path)
         for meaning in self.meanings(name, path, line):
             matched = self.find(meaning, wanted)
@@ -185,14 +188,14 @@ class Source:
         return match(ending, wanted, self.conditions)
 
     def refs(self, matched: Matched, name: str) -> SourceRef:
-        """The definitions that matched, as one reference: several are ambiguous, and all are listed."""
+        """Returns one reference for the matched definitions. Several definitions are ambiguous, and all are listed."""
         if not matched.left:
             return unknown(self.nothing(matched, name))
         places = [self.ref(symbol.path, symbol.line, symbol.end_line) for symbol in matched.left]
         return several(places, lambda count: place_reasons.MayMean(name, count))
 
     def nothing(self, matched: Matched, name: str) -> Reason:
-        """Why no definition of a name matched."""
+        """Returns the reason why no definition of a name matched."""
         if matched.ruled_out:
             return place_reasons.LeftOut(name, self.tree.info.label)
         templates = [symbol.path for symbol in self.names.definitions(name) if is_template(symbol.path)]
@@ -203,7 +206,7 @@ class Source:
 
 
 def atlas_source(atlas: Atlas, conditions: Conditions, runtime: Runtime) -> Source:
-    """The shipped atlas as a source: names, paths and lines of one release, without text."""
+    """Returns the shipped atlas as a source: names, paths and lines of one release, without text."""
     relation: Word = "matches" if atlas.commit == runtime.git_version else "version-skew"
     info = TreeInfo("atlas", atlas.release, ("atlas",), atlas.commit, relation)
     return Source(SourceTree(info, ()), atlas, conditions, runtime, None, atlas.commit, "atlas")
@@ -217,7 +220,7 @@ def source(
     conditions: Conditions,
     runtime: Runtime,
 ) -> Source:
-    """A fetched checkout as a source; its tree says how it relates."""
+    """Returns a fetched checkout as a source, with its relation to the running torch."""
     commit = public_commit(checkout)
     related = replace(tree, info=replace(tree.info, relation=relation, commit=commit or tree.info.commit))
     return Source(related, names, conditions, runtime, checkout, commit)

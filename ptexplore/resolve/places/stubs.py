@@ -1,7 +1,7 @@
-"""From a hand-written function to the dispatch stubs its body calls, and from a stub to the kernel a device gets.
+"""The dispatch stubs that the body of a hand-written function calls, and the kernels of a stub for a device.
 
-Source of the knowledge: aten/src/ATen/native/DispatchStub.h. Files below native/cpu are compiled once for each CPU
-capability (DEFAULT, AVX2, AVX512, …): one definition in the text, several in the binary.
+Source: aten/src/ATen/native/DispatchStub.h. Files below native/cpu are compiled once for each CPU capability (DEFAULT,
+AVX2, AVX512, …): the text has one definition, the binary several.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, several, unknown
 from ptexplore.resolve.places.sources import Source
 
-DEEPEST = 3  # functions of one file that are followed from a body to a stub
+DEEPEST = 3  # functions in one file that are followed from a body to a stub
 _NAME = re.compile(r"(?<![\w.>])((?:\w+::)*)([A-Za-z_]\w*)\b(\s*(?:<[\w:, ]*>)?\s*\()?")
 _LOOP = re.compile(r"\b(cpu_kernel(?:_vec|_multiple_outputs)?\w*|binary_kernel_reduce\w*|gpu_kernel\w*)\s*\(")
 _NOT_NAMES = frozenset(["if", "for", "while", "return", "auto", "const", "int", "bool", "else", "true", "false"])
@@ -28,9 +28,9 @@ _NOT_NAMES = frozenset(["if", "for", "while", "return", "auto", "const", "int", 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A stub that a body calls: its name, the line of the call, and the functions of that file it comes through.
+    """A stub that a body calls: its name, the line of the call, and the functions of the file in between.
 
-    `condition` is the line of the innermost condition around the call, in the function that it stands in.
+    `condition` is the line of the innermost condition around the call, in the function that contains the call.
     """
 
     stub: str
@@ -42,18 +42,18 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What one REGISTER macro registers: the function, its definition, and the macro's own place and words."""
+    """A registration by a REGISTER macro: the function, its definition, and the macro with its place."""
 
     name: str
     source: SourceRef
     registration: SourceRef
     macro: str
-    loops: tuple[tuple[str, int], ...] = ()  # the loops over elements that its body starts, and their lines
+    loops: tuple[tuple[str, int], ...] = ()  # the loops over elements that its body starts, with their lines
 
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """A dispatch stub, where it is defined, and the kernels registered for a device."""
+    """A dispatch stub with its definition, and the kernels that are registered for a device."""
 
     name: str
     source: SourceRef
@@ -63,13 +63,13 @@ class Stub:
 
 @dataclass(frozen=True)
 class Stubs:
-    """The stubs of all trees; answers are remembered, since many hops ask the same."""
+    """The stubs of all trees. Answers are cached, since many hops ask for the same stub."""
 
     lookup: Lookup
 
     @remembered
     def called(self, body: SourceRef) -> tuple[Called, ...]:
-        """The stubs that a function's body calls, itself or through functions of its own file, in order."""
+        """Returns the stubs that a function's body calls, directly or through functions of the same file, in order."""
         if body.path is None or body.line is None or body.end_line is None:
             return ()
         calls: dict[str, Called] = {}
@@ -80,7 +80,7 @@ class Stubs:
     def _walk(self, body: SourceRef, through: tuple[str, ...], seen: set[int]) -> Iterator[Called]:
         source = self.lookup.source(body.tree)
         text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
-        opening = text.bare.find("{")  # none: a macro makes the function, and its arguments say of what
+        opening = text.bare.find("{")  # -1: a macro makes the function, from its arguments
         further: list[Symbol] = []
         asked = set()
         for match in _NAME.finditer(text.bare, max(opening, 0)):
@@ -108,16 +108,16 @@ class Stubs:
                 yield from self._walk(ref, (*through, symbol.name), seen)
 
     def _same_file(self, source: Source, path: str, written: str) -> list[Symbol]:
-        """The function of that name in the same file, where there is exactly one that this build compiles."""
+        """Returns the function with this name in the same file, if exactly one is compiled in this build."""
         functions = [s for s in source.outline(path) if s.kind == "function" and s.role == "definition"]
         functions = [s for s in functions if f"::{s.qualified}".endswith(f"::{written}")]
         functions = [s for s in functions if source.conditions.holds(s.guards, path) is not False]
         return functions if len(functions) == 1 else []
 
     def _meant(self, written: str, body: SourceRef, source: Source | None) -> str | None:
-        """The qualified name of the stub that a call in `body` means; None where it means none."""
+        """Returns the qualified name of the stub that a call in `body` means, or None."""
         name = written.rsplit("::", 1)[-1]
-        rows = source.stub_rows(name) if source is not None else []  # every word of every body is asked for
+        rows = source.stub_rows(name) if source is not None else []  # called for every word of every body
         if not rows or source is None:
             return f"at::native::{name}" if self._generated_rows(name) else None
         stubs = {source.qualified(row) for row in rows}
@@ -127,7 +127,7 @@ class Stubs:
 
     @remembered
     def stub(self, name: str, device: str) -> Stub | None:
-        """The stub of that name with the kernels that `device` ("CPU", "CUDA") gets; None where nothing defines it."""
+        """Returns the stub with the kernels for `device` ("CPU", "CUDA"); None if no source defines it."""
         last = name.rsplit("::", 1)[-1]
         rows = self._generated_rows(last)
         if any(row.kind == "stub-define" for row in rows):
@@ -143,11 +143,11 @@ class Stubs:
 
     @remembered
     def _generated_rows(self, name: str) -> list[Dialect]:
-        """The rows of a stub that generated C++ defines: read from that file's text."""
+        """Returns the rows of a stub that generated C++ defines, read from the text of the file."""
         from ptexplore.index.dialect.cpp import dialect
 
         paths = {path for path, _, _ in self.lookup.store.definitions(f"at::native::{name}")}
-        for path in tuple(paths):  # torchgen writes what defines a stub and what registers its kernels apart
+        for path in tuple(paths):  # torchgen puts a stub and its kernels into separate files
             paths |= {path.replace("/UfuncCPU_", "/UfuncCPUKernel_")}
             paths |= {path.replace("/UfuncCPU_", "/UfuncCUDA_").replace(".cpp", ".cu")}
         texts = [Text(path, "\n".join(self.lookup.tree.lines(path))) for path in sorted(paths)]
@@ -195,12 +195,12 @@ class Stubs:
         return several(places, lambda count: place_reasons.DefinedTimes(name, count))
 
     def _loops(self, body: SourceRef) -> Iterator[tuple[str, int]]:
-        """The loops over elements, with their lambda, that a kernel's body starts."""
+        """Yields the loops over elements that a kernel's body starts."""
         text = Text(str(body.path), "\n".join(self.lookup.lines(body)))
         for match in _LOOP.finditer(text.bare):
             yield match[1], (body.line or 0) + text.line(match.start()) - 1
 
 
 def _for(context: str | None, device: str) -> bool:
-    """Whether a REGISTER macro's device or architecture is `device`'s."""
+    """Whether the device or architecture in a REGISTER macro belongs to `device`."""
     return context == device or (device == "CPU" and context in CAPABILITIES)
