@@ -1,7 +1,7 @@
 """Gathers the uses in the files of a site, file by file, and gives them by name, as `refs` finds them.
 
-view/site/uses.py describes the entry of a name. Uses are found by name; the spelling of a use says whether it can mean a
-certain definition. Calls, bases and overrides follow the rule for links (lookup/link_targets.py).
+view/site/uses.py describes the entry of a name. Uses are found by name; the spelling of a use says whether it can mean
+a certain definition. Calls, bases and overrides follow the rule for links (lookup/link_targets.py).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ At = tuple[str, int]  # the path and line of a definition
 
 
 class LineOfUse(NamedTuple):
-    """A line that uses a name. `kind` is a letter (view/site/uses.py). `inside` is the function around the line, or ""."""
+    """A line that uses a name. `kind` is a letter (view/site/uses.py), `inside` the function around the line, or ""."""
 
     line: int
     kind: str

@@ -378,9 +378,7 @@ class RowsOrdered(TraceRemark, frozen=True):
 
 
 class FurtherCalls(TraceRemark, frozen=True):
-    """The meaning of a sign beside figures: there were further calls."""
-
-    sign: str
+    """Explains the sign beside figures: there were further calls."""
 
 
 class Costliest(TraceRemark, frozen=True):

@@ -1768,8 +1768,6 @@ def test_counts_are_said_to_be_those_of_operators_that_the_profiler_records(comp
     counted = "operator calls? that torch's profiler records, without those that operators make"
     modules = compiler_command("trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "modules")
     assert re.search(counted, " ".join(modules.out.split())), modules.out
-    operators = compiler_command("trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "operators")
-    assert "calls are those that torch's profiler records" in operators.out
     legend = compiler_command(
         "trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "operators", "--explain", "legend"
     )
@@ -1839,7 +1837,7 @@ with torch.profiler.profile() as seen:
 print(json.dumps(sum(event.name.startswith("aten::") for event in seen.events())))
 """
     result = command("trace", OF_A_SEQUENCE, "--var", "x=torch.randn(2, 3, 4)", "--view", "path")
-    said = re.search(r"no row: (\d+) of (\d+) operator calls", result.out)
+    said = re.search(r"(\d+) of (\d+) operator calls have no row here", result.out)
     assert said is not None, result.out
     assert int(said[2]) == torch_says(code)
 

@@ -76,6 +76,7 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         yield SIGNS["next-key"]
     yield from (told_of for kinds, told_of in OF_ROWS.items() if any(isinstance(detail, kinds) for detail in told))
     seen = {row.status for row in page.table} | {row.status for row in page.rows}
+    seen |= {detail.status for detail in told if isinstance(detail, says.KnownAs)}
     for status, means in STATUS_MEANS.items():
         if status in seen or page.view == "tree":
             yield status, means

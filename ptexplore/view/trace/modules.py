@@ -106,7 +106,7 @@ def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[TraceRemark]:
         has_threads = any(part.kind == "thread" for part in root.walk())
         yield beside.RowsOrdered(rest=any(row.is_rest for row in rows), threads=has_threads)
     if any(AT_LEAST in cell for row in rows for cell in row.cells):
-        yield beside.FurtherCalls(sign=AT_LEAST)
+        yield beside.FurtherCalls()
 
 
 def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:

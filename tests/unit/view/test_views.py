@@ -183,12 +183,10 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
     )
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
     page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
-    assert [sign for sign, _ in page.legend] == ["~", "derived:"]
-    told = "found by name in 2.98.1 (others: exact); `ptexplore fetch` brings 2.99.0's"
-    assert page.legend[0][1] == told
+    assert page.legend == (("~", "a line of 2.98.1, found by name (others are exact); `ptexplore fetch` gets 2.99.0"),)
     assert "Add.cpp:9 ~" in drawn(page, 100)
     certain = view(a_trail(an_operator(1)), Options(view="path"))
-    assert [sign for sign, _ in certain.legend] == ["derived:"]
+    assert certain.legend == ()
     assert "~" not in drawn(certain, 100)
 
 
@@ -364,7 +362,9 @@ def test_what_the_calls_of_one_row_called_in_turn_has_no_row() -> None:
     page = view(a_trail(*calls), Options(view="path"))
     (more,) = (int(row.name.split()[1]) for row in page.table if row.name.startswith("… "))
     shown = sum(row.name.startswith("aten::") for row in page.table)
-    assert f"no row: {2 * 89 - more - shown} of 178 operator calls; the view operators lists them" in page.left_out
+    assert (
+        f"{2 * 89 - more - shown} of 178 operator calls have no row here; --view operators lists them" in page.left_out
+    )
 
 
 @pytest.mark.words
@@ -477,7 +477,10 @@ def test_an_operator_that_another_one_asks_for_a_number_has_no_row() -> None:
     names = [row.name for row in view(trail, Options(view="path")).table]
     assert "aten::sort" in names
     assert "aten::_nnz" not in names
-    assert "no row: 1 of 3 operator calls; the view operators lists them" in view(trail, Options(view="path")).left_out
+    assert (
+        "1 of 3 operator calls have no row here; --view operators lists them"
+        in view(trail, Options(view="path")).left_out
+    )
     own = a_trail(bound(1, "_nnz", asks), bound(300, "sort", work))
     assert "aten::_nnz" in [row.name for row in view(own, Options(view="path")).table]
 
@@ -548,8 +551,10 @@ def test_operators_without_a_row_are_counted_with_their_share() -> None:
     page = view(a_trail(an_operator(10, "aten::einsum", *small, big, instructions=1000)), Options(view="path"))
     operators = [row.name for row in page.table if row.name.startswith("aten::")]
     assert operators == ["aten::einsum", "aten::bmm"]
-    assert "no row: 6 of 8 operator calls (20% of all instructions); the view operators lists them" in page.left_out
-    assert any("no row: most under 5%" in line for line in page.left_out)
+    assert (
+        "6 of 8 operator calls have no row here (20% of all instructions); --view operators lists them" in page.left_out
+    )
+    assert ("no row", "most rows under 5% of all instructions are hidden") in page.explained
     whole = view(a_trail(an_operator(10, "aten::einsum", big, instructions=1000)), Options(view="path"))
     assert not [line for line in whole.left_out if "operator calls" in line]
 
@@ -671,7 +676,7 @@ def test_of_what_a_node_is_predicted_to_call_the_first_is_named_and_that_there_i
     )
     told = [next(row.what for row in page.table if row.name == "AddBackward0") for page in (both, alone)]
     assert told == ["node; predicted: calls details::handle_r_to_c, …", "node; predicted: calls details::handle_r_to_c"]
-    assert any(sign == "predicted:" for sign, _ in both.legend)
+    assert "predicted" in dict(whole_legend(both))
 
 
 @pytest.mark.words
@@ -865,11 +870,12 @@ def _all(rows):  # type: ignore[no-untyped-def]
         yield from _all(row.children)
 
 
-def test_next_commands_repeat_what_was_typed_and_are_two_at_most() -> None:
+def test_next_commands_repeat_what_was_typed_and_are_two_and_the_legend() -> None:
     command = ("ptexplore", "trace", "f(a)", "--var", "a=torch.ones(3)", "--python", "/x/bin/python")
     for name in ("path", "operators"):
         steps = view(a_trail(an_operator(1)), Options(view=name, command=command)).next_steps  # type: ignore[arg-type]
-        assert 0 < len(steps) <= 2
+        assert steps[-1].command.endswith(" --explain legend")
+        assert 0 < len(steps[:-1]) <= 2
         for step in steps:
             assert step.command.startswith("ptexplore trace 'f(a)' --var 'a=torch.ones(3)' --python /x/bin/python -")
             assert step.shows
