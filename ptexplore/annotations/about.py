@@ -1,4 +1,4 @@
-"""Finds the marks about what is shown: lines of a file, a place in it, an operator."""
+"""Finds the marks about something on the screen: lines of a file, a place in it, an operator."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Places anchors on a tree: exact, moved, changed, ambiguous, lost. It never guesses: a wrong place is worse than none.
 
-An anchor names a symbol. The candidates are all definitions in the index that it may mean. If there is exactly one, its
-tokens are compared with those of the anchor's baseline, whose hash is in anchors.lock: so a changed text is noticed.
+An anchor names a symbol. The candidates are all definitions in the index that it may mean. If there is exactly one, the
+hash of its tokens is compared with the hash in anchors.lock, which was made on the anchor's baseline. So a changed text
+is noticed.
 """
 
 from __future__ import annotations
@@ -448,7 +449,7 @@ class Resolver:
         )  # fmt: skip
 
 
-# Kinds that may replace each other on different trees.
+# Kinds that count as equal, since a symbol may have either on different trees.
 _LIKE: dict[str, str] = {"struct": "class", "union": "class", "member": "variable"} | {
     kind: traits.like for kind, traits in DIALECT_KINDS.items() if traits.like
 }

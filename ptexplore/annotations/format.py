@@ -86,8 +86,8 @@ def _declared(data: bytes) -> str | None:
 def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
     """Replaces control characters and direction overrides. Returns the text, and the lines that had some.
 
-    For each such line, the code of its first control character is returned. These characters would act on a terminal,
-    or make a line look different from what it is.
+    For each such line, the code of its first control character is returned. These characters would control a terminal,
+    or make a line look like another one.
     """
     codes = [(number, code) for number, line in enumerate(text.split("\n"), 1) if (code := unsafe_in(line))]
     return clean_document(text), codes[:_MOST_CODES]
@@ -149,7 +149,7 @@ def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Pr
 def _hash(data: bytes, problems: Sequence[Problem]) -> str:
     """Returns the hash of the content that you may trust: the bytes, and what could not be read here.
 
-    What could not be read was not shown. A later Python may read a lab whose syntax is too new here; for that Python,
+    Unreadable parts were not shown to you. A later Python may read a lab whose syntax is too new here; for that Python,
     the content has another hash.
     """
     made = hashlib.sha256(data)

@@ -22,9 +22,9 @@ class LockEntry:
     """One anchor on its baseline.
 
     `asked` is a hash of the anchor as it was written then. `line` to `end` is the symbol (from its name's line to its
-    last line); `at` to `at_end` is the target inside it. `hash` is that of the symbol's tokens, `overload` that of its
-    parameter types. `near` is the hash of the `size` tokens on the lines `at` to `at_end`; it is empty if those tokens
-    occur in the symbol more than once. `count` is how often the anchor's token occurs.
+    last line); `at` to `at_end` is the target inside it. `hash` is a hash of the symbol's tokens, `overload` a hash of
+    its parameter types. `near` is the hash of the `size` tokens on the lines `at` to `at_end`; it is empty if those
+    tokens occur in the symbol more than once. `count` is how often the anchor's token occurs.
     """
 
     stop: str

@@ -32,7 +32,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class UnreadNotes(Problem):
-    """A file or folder that the system could not read this time. Nothing that was made without it is cached."""
+    """A file or folder that the system could not read this time. Results that lack it are not cached."""
 
 
 def unread(shown: str, error: OSError) -> Problem:
@@ -64,10 +64,10 @@ class See:
 class Anchor:
     """The target of a stop, by name. Nothing here is a line of PyTorch's text.
 
-    `symbol` is one of these: a qualified name, or its ending if that is unique in `path`; the name of a YAML entry; a
-    registration block such as "TORCH_LIBRARY_IMPL(aten, CPU)". `signature` has parameter types in brackets. `inside` is
-    the enclosing symbol (`in:`). `token` is an identifier inside the symbol, its `occurrence`-th; `lines` are offsets
-    from the symbol's line. At most one of these two is set.
+    `symbol` is a qualified name, or its ending if that is unique in `path`. It may also be the name of a YAML entry, or
+    a registration block such as "TORCH_LIBRARY_IMPL(aten, CPU)". `signature` has parameter types in brackets. `inside`
+    is the enclosing symbol (`in:`). `token` is an identifier inside the symbol, its `occurrence`-th; `lines` are
+    offsets from the symbol's line. At most one of these two is set.
     """
 
     where: Where

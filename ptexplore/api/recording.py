@@ -167,7 +167,7 @@ class PublicRecording:  # `ptexplore.Recording`; inside the package the name has
 
     @property
     def trail(self) -> PublicTrail:
-        """The Trail of what was recorded. It is resolved when you first ask for it; torch is not needed for that.
+        """The trace of the recorded code. ptexplore resolves the trace when you first ask for it, without torch.
 
         Raises PtexploreError if nothing was recorded yet.
 
@@ -335,10 +335,9 @@ def record(*, native_budget: int | str = 0) -> PublicRecording:
     forked if CUDA is in use or other threads run, as in a notebook: `recording.trail.program.stepping.reason.text` says
     so.
 
-    Raises PtexploreError if recording is not possible: in a thread other than the main thread, inside another
-    recording, while another profiler is active, or with a torch that is not supported. If recording fails to begin for
-    another reason (no memory, no file descriptors), your block runs unrecorded; `recording.trail` then raises and says
-    why.
+    Raises PtexploreError if recording is not possible: outside the main thread, inside another recording, while another
+    profiler is active, or with an unsupported torch. If recording fails to begin for another reason (no memory, no file
+    descriptors), your block runs unrecorded; `recording.trail` then raises and says why.
 
     >>> import ptexplore, torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())

@@ -57,8 +57,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
         `view` is "path", "modules", "operators" or "tree". `verbose` adds what `-v` adds. `opened` opens the rows whose
-        name contains a text. The other options are for the tree: `full` shows every hop with its reasons, `depth`
-        limits the number of levels, `only` keeps the hops whose name or path contains a text. Raises PtexploreError if
+        name contains a text. The other options are for the tree. `full` shows every hop with its reasons. `depth`
+        limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises PtexploreError if
         no name contains the text of `opened`, or if the trace lacks what the view shows.
 
         >>> import ptexplore
@@ -97,7 +97,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What you must know beside the hops: differences between runs, and what was cut.
+        """Remarks beside the hops: differences between runs, and parts that were cut.
 
         >>> import ptexplore
         >>> [finding.kind for finding in ptexplore.trace("torch.rand(2)", native=False).findings]
@@ -256,7 +256,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
     ) -> str:
         """Returns what `ptexplore trace` shows, as an SVG picture that loads nothing.
 
-        The options are those of `text`.
+        The options are explained at `text`.
 
         >>> import ptexplore
         >>> ptexplore.trace("torch.add(a, b)", native=False).svg()[:4]

@@ -1,6 +1,6 @@
 """Finds where two runs of the same code called different operators: by order in one thread, by counts in the others.
 
-It is unknown when another thread runs relative to this one. So only the number of calls of each operator is compared.
+The order between two threads is not recorded. So only the number of calls of each operator is compared.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def without_stack(message: str) -> str:
 
 
 def is_told(raised: RaisedError) -> bool:
-    """Whether a trace is made of what was raised.
+    """Whether an error gets a trace.
 
     Not if memory ran out: the next run may fail at another place. Nor if a name in the expression is misspelt. A block
     of the user's own process always gets a trace, since it has no next run.

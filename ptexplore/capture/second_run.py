@@ -24,7 +24,7 @@ LONG = 60  # characters of a line that is shown
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """What is compared of a run: its output, and the state that it left, as reported by the probe.
+    """The compared parts of a run: its output, and the state that it left, as the probe reports them.
 
     If `left["uncompared"]` exists, it says why the operators cannot be compared.
     """

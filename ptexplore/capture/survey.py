@@ -23,7 +23,7 @@ from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said,
 from ptexplore.model.trace import Session
 
 PLAIN = "plain"
-Way = Literal["vmap", "jit.trace", "Function"]  # what the sample is run in, beside the plain run
+Way = Literal["vmap", "jit.trace", "Function"]  # further ways to run a sample, beside the plain run
 WAYS: tuple[Way, ...] = ("vmap", "jit.trace", "Function")
 NEEDED = ("expecttest", "numpy")  # packages that torch.testing._internal imports and torch does not install
 
@@ -33,7 +33,7 @@ class SurveyedFacts:
     """The stored facts of one operator's run beside its session. `why` is the reason why there is no session.
 
     `digests` are hashes of the result by pass; the untraced run's is under "plain". One is None if a result has no
-    plain bytes. `inside` are runs of the same sample inside something else, and `way` says what that is.
+    plain bytes. `inside` are runs of the same sample inside something else, which `way` names.
     """
 
     op: str

@@ -122,7 +122,7 @@ def _difference(cause: Reason, reference: str, recorder: str, first: RunOperator
 # Makes torch report where C++ threw an error, and the C++ stack (capture/native/thrown.py reads it).
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
 LEAST_REST = 5.0  # least seconds for the search for the throw, however long the passes took
-# what is missing if only `ops` ran
+# the observations that are missing if only `ops` ran
 LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is not None)
 
 
@@ -287,7 +287,10 @@ class _Heard:
             self._failed(recorder, message)
 
     def _pass_stopped(self, error: Stopped) -> None:
-        """Records that a pass was stopped, and what is missing. Raises the error if no earlier pass has ended."""
+        """Records that a pass was stopped, and the observations that are missing.
+
+        Raises the error if no earlier pass has ended.
+        """
         if not self.passes:
             raise error
         spec = RECORDERS.get(self.running)
@@ -330,7 +333,7 @@ class _Heard:
         self.no_native = why.PassEndedBySignal(recorder, signal) if signal is not None else by_itself
 
     def _ready(self, drawn: Iterable[str]) -> None:
-        """Records what is random in the probe of an expression, and why."""
+        """Records the sources of randomness in the probe of an expression, with reasons."""
         varies = tuple(drawn)
         if varies and self.request.script is None:
             self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))

@@ -238,7 +238,7 @@ def _without_folder() -> PtexploreError | None:
         why = f"{where} was deleted" if where else "it was deleted"
         return PtexploreError("the current folder is not there", why, "cd to a folder that is there", USAGE)
     except OSError:
-        pass  # it has another problem, which the error itself reports
+        pass  # another problem, which the original error reports
     return None
 
 

@@ -171,7 +171,7 @@ def run_child(arguments: Sequence[str], job: Job) -> str:
 
 def _stop(child: subprocess.Popen[str]) -> None:
     """Stops a command like Ctrl-C, so that its children end, too; then kills it."""
-    if child.returncode is not None:  # it has ended, so another process may have its number by now
+    if child.returncode is not None:  # after its end, another process may get its number
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGINT)

@@ -35,7 +35,7 @@ def index(
     if semantic:
         from ptexplore.index.semantic.clang import load
 
-        load()  # reports what is missing before anything long begins
+        load()  # reports a missing libclang before anything long begins
     from ptexplore.workspace.index_runs import IndexRequest
 
     paths = [path for path in semantic if path] if semantic else None

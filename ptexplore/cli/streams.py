@@ -33,7 +33,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare() -> None:
-    """Ensures that all streams exist, and that any text can be printed, whatever the encoding.
+    """Opens missing streams, and makes every text printable in the encoding of each stream.
 
     A stream that the caller closed becomes a null device. Otherwise the next opened file would get its number, and
     output would go there.

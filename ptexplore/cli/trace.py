@@ -251,7 +251,7 @@ def _check_one(sources: dict[str, object]) -> None:
 
 
 def _check_rerun(*, rerun: bool, trust: str | None, load: str | None, asked: frozenset[str]) -> None:
-    """Raises PtexploreError for options that exclude each other. `asked` are the options of the run, by field."""
+    """Raises PtexploreError for options that do not fit together. `asked` are the options of the run, by field."""
     if load is None:
         from ptexplore.capture.probing import check_options
         from ptexplore.view.words.errors import in_words

@@ -1,8 +1,8 @@
 """Evaluates the `#if`s around a definition for the build of this wheel: true, false, or unknown.
 
-All knowledge comes from the wheel: its configuration headers (ATen/Config.h, cmake_macros.h, …), the definitions that
-its CMake targets export (share/cmake/Caffe2/Caffe2Targets.cmake), the platform that it runs on, the accelerators in
-torch/version.py and the version of Python. Macros that the build passed by -D otherwise stay unknown.
+Known macros come from the wheel's configuration headers (ATen/Config.h, cmake_macros.h, …) and from the definitions
+that its CMake targets export (share/cmake/Caffe2/Caffe2Targets.cmake). Others follow from the platform, the
+accelerators in torch/version.py and the version of Python. Macros that the build passed by -D otherwise stay unknown.
 """
 
 from __future__ import annotations

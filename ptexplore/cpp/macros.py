@@ -97,7 +97,7 @@ def _split(given: str) -> list[str]:
 
 
 class FileMacros:
-    """The macros of one file: its own `#define` and `#undef` lines come first, then those of the headers."""
+    """The macros of one file: its own `#define` and `#undef` lines come first, then the headers."""
 
     def __init__(self, text: Text, table: MacroTable | None = None) -> None:
         self.text = text
@@ -122,7 +122,7 @@ class FileMacros:
 
     @property
     def known(self) -> tuple[Set[str], Set[str]]:
-        """The names that may be macros in this file: those of the headers, and its own."""
+        """The names that may be macros in this file: names from the headers, and its own."""
         return self.table.names, self.own.keys()
 
     def definitions(self, name: str, at: int) -> Sequence[Define]:

@@ -1,7 +1,7 @@
 """Chooses the specialisation of a class template for some template arguments, by the patterns in the source.
 
-The rules are those of the C++ standard for partial specialisations ([temp.spec.partial.match] and [.order]): among the
-patterns that the arguments fit, the one that all others accept, too. Computed patterns (`std::enable_if_t<…>`,
+The rules are in the C++ standard, at partial specialisations ([temp.spec.partial.match] and [.order]): among the
+patterns that the arguments fit, choose the one that all others accept, too. Computed patterns (`std::enable_if_t<…>`,
 `decltype(…)`) are not evaluated: then nothing is decided.
 """
 

@@ -1,7 +1,7 @@
 """Reads demangled C++ names: the qualified name, and separately the parameters and template arguments.
 
-The form is that of libstdc++'s `__cxa_demangle` (Itanium C++ ABI, section 5.1): a template begins with its return type,
-and a name inside a function contains the parameters of that function.
+The form is defined by `__cxa_demangle` of libstdc++ (Itanium C++ ABI, section 5.1). A template begins with its return
+type. A name inside a function contains the parameters of that function.
 """
 
 from __future__ import annotations

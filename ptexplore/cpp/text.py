@@ -114,7 +114,10 @@ class Text:
 
     @property
     def names(self) -> str:
-        """A text that contains every part of an identifier of this one. It is faster to search."""
+        """A text to search for parts of identifiers.
+
+        It contains all identifiers of the file, and searching it is faster.
+        """
         return self.raw if self.words is None else self.words.listed
 
     def code_between(self, start: int, end: int) -> str:

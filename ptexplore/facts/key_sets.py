@@ -12,7 +12,7 @@ from ptexplore.facts.source import FactSource
 
 PYTHON = ("Python", "PythonTLSSnapshot")
 NAMED = "Named"  # the key of a tensor with names; results made of such a tensor have it, too
-# The boxed kernels of function transforms. They set both sets anew, as each layer needs.
+# The boxed kernels of function transforms. They rebuild both key sets for each layer.
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
 BELOW = "AutoDispatchBelowADInplaceOrView"

@@ -19,8 +19,7 @@ class Message(NamedTuple):
     sources: tuple[FactSource, ...]  # empty if the message is not PyTorch's
 
 
-# The output of a shell for a program killed by a signal, and that of faulthandler (faulthandler_handlers in its
-# source).
+# The output of a shell for a program killed by a signal, and of faulthandler (faulthandler_handlers in its source).
 _KILLED = re.compile(
     r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
     r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"

@@ -45,7 +45,10 @@ _MEANWHILE = 4_000_000
 
 
 class Task(NamedTuple):
-    """One file to read: the id for its rows, and its hash in the index. The hash None means: read it in any case."""
+    """One file to read: the id for its rows, and its hash in the index.
+
+    If the hash is None, the file is always read.
+    """
 
     file: int
     path: str
@@ -228,7 +231,10 @@ _at: int | None = None  # in a worker: the open file that says which file it is 
 
 
 def _begin(tables: str) -> None:
-    """Makes this process a worker. It ends when its parent ends, for any reason. `tables` is the folder of macros."""
+    """Makes this process a worker. The worker ends when its parent ends, for any reason.
+
+    `tables` is the folder of macros.
+    """
     import gc
 
     gc.freeze()

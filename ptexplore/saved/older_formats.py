@@ -125,7 +125,7 @@ def _told_of(text: str) -> dict[str, Any]:
 
 
 def _reason_of(text: str) -> dict[str, Any]:
-    """Converts a sentence of format 2 to a reason of format 3. Those that later stages need get their codes."""
+    """Converts a sentence of format 2 to a reason of format 3. Sentences that later stages need get their codes."""
     if text == _ON_STACK_IN_FORMAT_2:
         return {"code": "on-stack"}
     not_known = _NOT_KNOWN_IN_FORMAT_2.fullmatch(text)

@@ -30,9 +30,9 @@ def _portable_path(path: CallPath, folder: str) -> CallPath:
 
 
 def flaw_of(program: Program) -> str | None:
-    """Returns what is wrong with a program read from a file. None if each of its numbers refers to something.
+    """Returns what is wrong with a program read from a file. None if every number in it is valid.
 
-    A number refers to something before it, so that there are no circles. The calls that recorded a node are an
+    A number must refer to an earlier entry, so that there are no circles. The calls that recorded a node are an
     exception.
     """
     if not program.paths or any(

@@ -352,7 +352,7 @@ def _broken(path: Path, why: str) -> PtexploreError:
 
 
 def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Symbol], list[Dialect]]:
-    """Selects what an atlas stores of an index, in its order: named definitions, and rows except those of YAML."""
+    """Selects the part of an index that an atlas stores, in its order: named definitions, and rows except YAML."""
     definitions = {row for row in symbols if row.role == "definition" and row.kind in SYMBOLS and row.name}
     rows = {row for row in dialect if row.kind in DIALECT}
     return (
@@ -390,7 +390,7 @@ def write(
 ) -> bytes:
     """Returns the bytes of an atlas. The same rows in any order give the same bytes.
 
-    `files` has every path and its number of lines. `kept` says what is stored.
+    `files` has every path and its number of lines. `kept` selects the rows.
     """
     definitions, rows = kept(symbols, dialect)
     counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}

@@ -29,7 +29,7 @@ def page_on(site: str, path: str, line: int | None = None) -> str:
 
 
 def public_commit(checkout: Checkout) -> str | None:
-    """Returns the commit of PyTorch's repository that has the checkout's files. None if that is not certain."""
+    """Returns the commit in PyTorch's repository that has the checkout's files. None if that is not certain."""
     certain = checkout.project == "pytorch" and not checkout.modified
     return origin_commit(checkout) if certain else None
 

@@ -196,8 +196,8 @@ def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes]
 def _read_below(root: str, path: str) -> str | None:
     """Returns the text of the regular file at `path` below `root`, if no link is on the way. Else None.
 
-    The author of a checkout chose its links, and what is read from it may be published. A link may lead to one of the
-    user's own files, even in the same folder.
+    The author of a checkout chose its links, and its text may be published. A link may lead to one of the user's own
+    files, even in the same folder.
     """
     try:
         with open_below(root, path) as handle:

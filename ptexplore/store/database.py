@@ -48,7 +48,7 @@ def connected(
     """Opens a connection to the database at `path`. It waits up to `seconds` for another connection that writes.
 
     The cache folder may contain files of somebody else. If `_planted` finds a file that ptexplore did not write, the
-    database and the files beside it are deleted before SQLite opens them: SQLite would delete the file that such a
+    database and the files beside it are deleted before SQLite opens them. SQLite would delete the file that such a
     journal names. A table is refused unless `schema.sql` of `package` declares it with the same words: a column could
     be computed, and a default or a check could run code. Raises sqlite3.Error.
     """

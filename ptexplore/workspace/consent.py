@@ -41,8 +41,8 @@ _AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # encodings of a script in which Py
 class NotYours:
     """Code that would run although you did not type it. `content` is the hash that permission is stored with.
 
-    `origin` names it in words; `hint` is the command that asks for permission. `code` is everything that would run, in
-    parts, each with its name.
+    `origin` names it in words; `hint` is the command that asks for permission. `code` has all code that would run, as
+    named parts.
     """
 
     request: TraceRequest
@@ -59,7 +59,7 @@ class NotYours:
         return self.shipped or self.content in _trusted()
 
     def lines(self) -> Iterator[str]:
-        """Yields everything that would run, in ASCII, each part below its name. Nothing is cut, and nothing can hide.
+        """Yields all code that would run, in ASCII, each part below its name. Nothing is cut, and nothing can hide.
 
         Each line of code has a number before it. The rest of a line that the screen folds has none, so it does not look
         like a line of its own.

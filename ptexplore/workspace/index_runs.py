@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexRequest:
-    """What to index: `checkout` names one; None means everything in use. `jobs` is the number of reading processes.
+    """The request for an index run: `checkout` names one; None means all sources in use.
+
+    `jobs` is the number of reading processes.
 
     `semantic` are the paths whose uses libclang then resolves. `tags` is the file to export to; `force` may replace
     another tags file.

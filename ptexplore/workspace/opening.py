@@ -1,4 +1,4 @@
-"""Opens what questions need, and builds what is missing: the torch's catalogue, indexes, a trace's lookup.
+"""Opens, and builds if missing: the torch's catalogue, indexes, a trace's lookup.
 
 Catalogue and indexes are in the cache. Each is built once; a second process waits for the first.
 """
@@ -116,7 +116,7 @@ class InstalledTorch:
 
 
 def open_installed(runtime: Runtime, watch: Watch = unwatched) -> InstalledTorch:
-    """Returns an installed torch with its tree and its catalogue. What is missing is built.
+    """Returns an installed torch with its tree and its catalogue. Missing parts are built.
 
     Raises PtexploreError if the cache cannot be written or a generator fails.
     """
@@ -255,7 +255,7 @@ def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) ->
 def fresh_index(
     checkout: Checkout, runtime: Runtime | None, watch: Watch, listed: list[Listed] | None = None
 ) -> IndexStore:
-    """Returns the index of one checkout. Builds it if there is none, with progress. Raises the errors of `refresh`.
+    """Returns the index of one checkout. Builds a missing index, with progress. Raises the errors of `refresh`.
 
     A folder used in place is read again if it changed, so that lines are those of its present text. `listed` are its
     files, if the caller has just listed them.
@@ -309,7 +309,7 @@ def _to_index(
 
 
 def _identity(source: Checkout | Runtime) -> str:
-    """Returns a text that distinguishes this source from others of its name."""
+    """Returns a text that identifies a source among sources of the same name."""
     if isinstance(source, Runtime):
         return source.key
     if is_in_place(source):  # its commit may change while most files stay the same

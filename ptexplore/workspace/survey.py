@@ -105,7 +105,7 @@ def run_survey(
 
 
 def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[TreeInfo, ...]) -> About:
-    """Returns what the folder is about from now on. Raises PtexploreError if it is about something else."""
+    """Returns the new description of the folder. Raises PtexploreError if it is about something else."""
     from ptexplore.view.survey import About
 
     new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
@@ -145,7 +145,7 @@ def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
 
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
-    """Returns the report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
+    """Returns the report on a folder's saved results. Raises PtexploreError(MISSING) if nothing is."""
     from ptexplore.view.survey import report_of
 
     about = folder.about()

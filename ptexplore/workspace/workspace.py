@@ -1,6 +1,6 @@
 """The workspace: the questions of all front ends, over one installed torch and the source in use.
 
-A workspace opens a cache when a question first needs it, and builds what is missing. It prints nothing: its maker
+A workspace opens a cache when a question first needs it, and builds what is missing. It prints nothing: the front end
 passes functions that show progress and notices.
 """
 
@@ -89,8 +89,8 @@ class Workspace:
     checkout, or "runtime"; None: all in use). `notes` are folders of notes that are read over the shipped ones. `watch`
     shows progress under a title. `notice` shows something that is not an error.
 
-    Several threads may use one workspace. It opens a catalogue or an index for all of them, and closes one that nobody
-    uses any longer. Raises PtexploreError if the cache belongs to somebody else.
+    Several threads may use one workspace. Threads share each open catalogue and index, and the workspace closes those
+    that are no longer used. Raises PtexploreError if the cache belongs to somebody else.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Workspace:
         chosen = checkouts.current(runtime)
         in_use = [*([chosen] if chosen is not None else []), *checkouts.extensions()]
         if needed and runtime is None and not in_use:
-            return self.runtime, []  # raises, and says what is missing
+            return self.runtime, []  # raises an error that names the missing part
         return runtime, in_use
 
     def choice(self) -> CheckoutChoice:
@@ -632,7 +632,9 @@ class Workspace:
         return runtime, [checkout]
 
     def fetch(self, request: Request, watcher: Watcher) -> FetchOutcome:
-        """Fetches a source tree. Without source and ref: that of the installed torch, or the one that the project pins.
+        """Fetches a source tree.
+
+        Without source and ref, it is the source of the installed torch, or the one that the project pins.
 
         Raises the errors of `source.fetch.fetch.fetch`, and PtexploreError if the torch is needed and missing.
         """
@@ -654,7 +656,7 @@ class Workspace:
         return self.survey_report(request)
 
     def survey_report(self, request: SurveyRequest) -> Report:
-        """Returns the report on what is saved. Nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
+        """Returns the report on the saved results. Nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
         from ptexplore.workspace.survey import survey_report
 
         return survey_report(request, self._survey_folder(request))

@@ -1,6 +1,6 @@
 """Turns the log of the stepper into a tree of calls by function, without addresses, for a session.
 
-The rule uses only the rows: a call lowers the stack pointer by eight, a return raises it, anything else is a jump, and
+The rule uses only the rows. A call lowers the stack pointer by eight, and a return raises it. Anything else is a jump;
 a jump to the start of another function is a tail call. A frame ends when the stack pointer rises above it. So
 exceptions, which leave many frames at once, need no rule of their own.
 """

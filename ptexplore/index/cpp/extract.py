@@ -72,7 +72,7 @@ def _named(frame: OpenScope, named: dict[int, Symbol]) -> OpenScope:
 def _without_bodies(
     text: Text, view: bytearray, code: CodeRanges, made: list[Made], local: list[Body]
 ) -> tuple[Reader, bool]:
-    """Returns a reader of a view without the `bodies`, and whether parsing failed. Offsets are those of the view.
+    """Returns a reader of a view without the `bodies`, and whether parsing failed. Offsets refer to the view.
 
     The reader knows the scopes at the beginnings of `made` and of the bodies in `local`.
     """
@@ -237,7 +237,8 @@ class _Piece(NamedTuple):
 def _readers(prepared: Prepared, pieces: Sequence[_Piece]) -> list[Reader]:
     """Returns a reader for each expansion.
 
-    All expansions are parsed together. If that fails, they are halved, so that a bad expansion cannot hide others.
+    All expansions are parsed together. If that fails, each half is parsed separately, so that a bad expansion cannot
+    hide others.
     """
     if not pieces:
         return []

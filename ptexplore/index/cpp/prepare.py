@@ -24,7 +24,7 @@ _NEXT = re.compile(r"\s*")
 
 
 class MacroUse(NamedTuple):
-    """A place that names a macro: the offsets of the name, and of what is inside the brackets if there are some."""
+    """A place that names a macro: the offsets of the name, and of the text inside the brackets if there are some."""
 
     name: str
     start: int

@@ -60,7 +60,7 @@ def references(prepared: Prepared, reader: Reader) -> RefLines:
     ]
     others += _addresses(prepared, reader)
     others += _includes(prepared)
-    return refs | ref_lines(others)  # all other references have another kind than "call"
+    return refs | ref_lines(others)  # `others` has no references of the kind "call"
 
 
 def _calls(prepared: Prepared, declared: set[int]) -> RefLines:

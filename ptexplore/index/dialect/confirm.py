@@ -40,7 +40,7 @@ def confirm(
 ) -> tuple[Dialect | None, PlaceReason | None]:
     """Returns the row of the m.impl or m.def of `record`, or the reason why none is found.
 
-    `rows` are those of its file.
+    `rows` has the rows of its file.
 
     With `text`, a macro invocation that ends at the recorded line is accepted, too. If several rows fit (a list that
     names an operator twice), no row is returned.

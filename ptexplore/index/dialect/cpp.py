@@ -135,7 +135,7 @@ def _header_carriers(macros: MacroTable) -> frozenset[str]:
 
 
 def _carriers(macros: Iterable[Define], known: frozenset[str]) -> frozenset[str]:
-    """Returns `known`, and those of `macros` whose body contains a dialect macro, directly or through another macro."""
+    """Returns `known`, and each of `macros` whose body contains a dialect macro, directly or through another macro."""
     names: dict[str, set[str]] = {}
     carriers = set(known)
     for define in macros:

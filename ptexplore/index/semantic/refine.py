@@ -234,8 +234,8 @@ def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> li
     """Returns the references of a file whose text is `raw`, sorted by line.
 
     A reference matched by name is replaced by the resolved use of that name on its line. It stays if libclang could not
-    judge it: on lines that the preprocessor skipped, in macro definitions, beside a call that depends on template
-    parameters, and anywhere in a file with errors. If libclang judged it and found no use, it is removed.
+    judge it. This is so on lines that the preprocessor skipped, in macro definitions, beside a call that depends on
+    template parameters, and anywhere in a file with errors. If libclang judged it and found no use, it is removed.
     """
     text = Text(path, raw)
     before = list(matched)

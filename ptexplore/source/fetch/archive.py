@@ -57,7 +57,7 @@ _DAMAGED = (
 )
 
 
-# Further errors of Python's readers for a nonsensical header, which they do not check.
+# Further errors that Python's readers raise for a nonsensical header, since they do not check it.
 _NONSENSE = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError, struct.error)
 
 
@@ -92,7 +92,7 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
 
     The top folder is `folder`, or the only folder in it, as in most archives; no link leads out of it. `name` is the
     archive's name in errors. Raises PtexploreError if the archive is damaged, refused or not an archive; OSError if the
-    folder cannot be written. After an error, the caller must delete what is in `folder`.
+    folder cannot be written. After an error, the caller must delete the content of `folder`.
     """
     size = os.fstat(stream.fileno()).st_size
     head = stream.read(6)

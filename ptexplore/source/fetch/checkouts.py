@@ -188,9 +188,9 @@ class CheckoutChoice:
 def choose(runtime: Runtime | None = None) -> CheckoutChoice:
     """Decides which checkout of PyTorch is in use, and why.
 
-    In this order: the one chosen by `fetch --use`, the one that the project's file pins, the one that fits `runtime`
-    (by default the torch of this Python), the only or last one fetched. If no checkout matches a pin, the result is
-    none, with a note. Raises PtexploreError(USAGE) if the project's file is wrong.
+    The order is: chosen by `fetch --use`; pinned by the project's file; fitting `runtime` (by default the torch of this
+    Python); the only or last one fetched. If no checkout matches a pin, the result is none, with a note. Raises
+    PtexploreError(USAGE) if the project's file is wrong.
     """
     candidates = [checkout for checkout in checkouts() if checkout.project == "pytorch" and is_there(checkout)]
     project = _pinning_project()

@@ -21,7 +21,7 @@ _ENDINGS = (".tar.xz", ".tar.gz", ".tgz", ".txz", ".zip")
 
 
 def fetch(request: Request, runtime: Runtime | None, project: Project | None, watcher: Watcher) -> FetchOutcome:
-    """Fetches what is asked for and registers it. A complete checkout that exists already is only returned.
+    """Fetches the requested source and registers it. A complete checkout that exists already is only returned.
 
     Without a ref, the project's pin is fetched, else the commit of `runtime`. Raises PtexploreError.
     """

@@ -1,9 +1,9 @@
 """Runs git so that only git itself runs: no hooks, no helpers, nobody's configuration.
 
-According to git's documentation (git-config, git, gitattributes), these are switched off: hooks, fsmonitor, pagers,
-credential helpers and prompts, external diffs, system and global configuration, object replacement, and every transport
-that was not asked for. The command line overrides the configuration inside a repository. Each git process gets its own
-environment. The environment of this process is never changed, since other threads may be using it.
+These are switched off, according to git's documentation (git-config, git, gitattributes): hooks, fsmonitor, pagers,
+credential helpers, prompts and external diffs. So are system and global configuration, object replacement, and every
+transport that was not asked for. The command line overrides the configuration inside a repository. Each git process
+gets its own environment. The environment of this process is never changed, since other threads may be using it.
 """
 
 from __future__ import annotations

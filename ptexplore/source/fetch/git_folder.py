@@ -1,8 +1,8 @@
-"""The state of a git folder: its commit, and whether its files are those of the commit. Runs nothing of the folder.
+"""The state of a git folder: its commit, and whether its files match the commit. Runs nothing of the folder.
 
 `git status` would run filters and the file system monitor that the folder's configuration names. A library that parses
-that configuration would read every file that it includes. So git only lists the commit, and the files are hashed here,
-by the rule of git-hash-object.
+the configuration would read every included file. So git only lists the commit, and the files are hashed here, by the
+rule of git-hash-object.
 
 Before git runs, the folder's own files are checked: git would wait for a FIFO, and a device would fill its memory. The
 folders of objects, and the files that these name elsewhere, are checked as well. For all else, `Git` limits time and

@@ -353,7 +353,7 @@ def _cone(folders: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
-    """Checks that the files are those of the commit: HEAD names it, and every file has the hash of its blob."""
+    """Checks the files against the commit: HEAD must name it, and every file must have the hash of its blob."""
     from ptexplore.source.fetch.git_folder import is_blob, tree_of
 
     watcher.step("checking every file")

@@ -204,7 +204,7 @@ def ensure(runtime: Runtime, progress: Progress | None = None) -> Path:
 def making(runtime: Runtime, progress: Progress | None = None) -> Iterator[Making]:
     """Does the work of `ensure`, for a block that reads each part when it is complete.
 
-    Everything is in its place when the block ends. If the block fails, nothing is kept.
+    When the block ends, all files are in their place. If the block fails, nothing is kept.
     """
     if runtime.build == "source":
         yield _whole(expected_build_folder(runtime))

@@ -40,7 +40,7 @@ class LinesText:
     def part(self, letter: str) -> tuple[int, int]:
         """Returns begin and end of the names that start with this letter.
 
-        The names are sorted, so they are one piece. It begins at a line end and ends behind one.
+        The names are sorted, so these names are neighbours. It begins at a line end and ends behind one.
         """
         first, last = self.text.find(f"\n{letter}"), self.text.rfind(f"\n{letter}")
         return (first, self.text.index("\n", last + 1) + 1) if first != -1 else (0, 0)

@@ -55,7 +55,7 @@ class IndexWriter(DatabaseWriter):
         for left_over in self.path.parent.glob(f".{self.path.name}.*"):
             # from a builder that was killed: the caller holds the lock, so none is at work
             left_over.unlink(missing_ok=True)
-        # It is faster to create indexes when all rows are there.
+        # Creating indexes is faster after all rows are inserted.
         tables, _, indexes = schema_of(__package__).partition("CREATE INDEX")
         self._begin_aside("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -131072", tables, packed.FORMAT)
         self._later = [f"CREATE INDEX{statement}" for statement in indexes.split("CREATE INDEX")]
@@ -84,7 +84,7 @@ class IndexWriter(DatabaseWriter):
             }
         )
 
-    # --- what is there ---
+    # --- reading ---
 
     def meta(self, key: str) -> str | None:
         """Returns a fact about the index in its present state."""
