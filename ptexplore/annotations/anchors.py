@@ -108,7 +108,7 @@ _CLASSES = ("class", "struct", "union")
 class AnchorCandidate:
     """One definition with the anchor's name: its place (`begin` <= `line` <= `end`) and kind.
 
-    `local`: static to its file.
+    `local`: invisible in other files.
     """
 
     path: str

@@ -45,7 +45,7 @@ TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
 def is_about_run(message: ProbeMessage) -> TypeGuard[AboutRun]:
-    """Whether a message has the result of a run, rather than its beginning."""
+    """Whether a message reports about a run that has begun: its output, its result or its failure."""
     return message["type"] in ("output", "pass", "refused", "raised", "unavailable", "died", "late")
 
 

@@ -1,4 +1,4 @@
-"""Talks to a probe: the request, the start, the messages, and ending all its processes."""
+"""Communication with a probe: the request, the start, the messages, and ending all its processes."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _patience(request: RunRequest, timeout: float) -> float:
 def _allowed(timeout: float, ready: float) -> dict[str, float]:
     """Returns how long the part after a message may take.
 
-    The probe itself ends a run that checks whether the expression can be run twice ("second").
+    The probe itself ends, at an earlier time, a run that checks whether the expression can be run twice ("second").
     """
     return {"ready": ready, "begin": timeout, "second": 2 * timeout + GRACE}
 

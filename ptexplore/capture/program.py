@@ -95,7 +95,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events,
 
 
 def _python_name(program: Program, route: OperatorRoute) -> str | None:
-    """Returns the builtin's name in Python, which every path that ends with it has."""
+    """Returns the builtin's name in Python. Every path that ends with the builtin has this name."""
     return next((p.name for p in program.paths if (p.table, p.method) == (route.table, route.method)), None)
 
 

@@ -76,8 +76,8 @@ def definitions(symbols: Sequence[Symbol]) -> list[Symbol]:
 def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
     """Says how well a definition fits a demangled name: 2 the same types, 1 as many types, 0 another function.
 
-    For a template, the demangled types differ from the written ones: here the names of the types must be the same. If
-    the source is of another version (not `kin`), a function may have other types there.
+    For a template, the demangled types differ from the written ones: then types with the same names count as the same.
+    If the source is of another version (not `kin`), a function may have other types there.
     """
     given, written = name.parameters, symbol.parameters
     if given is None or written is None or any("..." in given_type for given_type in written):

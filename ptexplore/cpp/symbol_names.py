@@ -32,7 +32,7 @@ _CLOSES = {")": "(", ">": "<", "}": "{", "]": "["}
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """One part of a qualified name: "call", its template arguments, its parameters. None: it has none.
+    """One part of a qualified name: "call", its template arguments and its parameters, each None if missing.
 
     The name of a lambda is "{lambda#1}"; `signature` has its parameters.
     """
@@ -169,7 +169,7 @@ class _Reader:
         return self.found if all(part.name for part in self.found) else []
 
     def _group(self, opened: int, closed: int) -> None:
-        """Takes a bracketed group at the top level: template arguments, parameters, or part of a name."""
+        """Handles a bracketed group at the top level: template arguments, parameters, or part of a name."""
         inside = self.text[opened + 1 : closed]
         bracket = self.text[opened]
         if bracket in "{[":
@@ -182,7 +182,7 @@ class _Reader:
             self.parameters = inside
 
     def _operator(self, token: re.Match[str]) -> int:
-        """Takes an operator's name; returns where to continue. For a conversion, the name includes the type."""
+        """Reads an operator's name and returns where to continue. For a conversion, the name includes the type."""
         if not token[0].endswith("operator "):
             self.name = token[0]
             return token.end()
@@ -192,7 +192,7 @@ class _Reader:
         return end
 
     def _space(self, at: int) -> int:
-        """Takes a space at the top level: it is before the qualifiers of a function, or behind a return type."""
+        """Handles a space at the top level: qualifiers of a function come next, or a return type has ended."""
         if self.parameters is not None:
             end = at
             while qualifier := _QUALIFIER.match(self.text, end):

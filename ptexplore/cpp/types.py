@@ -1,4 +1,4 @@
-"""C++ types as text: the types of a parameter list, and one spelling for the spellings of source and binary."""
+"""C++ types as text: the types of a parameter list, and a common spelling for types from source and binary."""
 
 from __future__ import annotations
 

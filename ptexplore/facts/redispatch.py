@@ -58,7 +58,9 @@ BELOW_IN_PYTHON = f"_{BELOW}()"
 
 
 class LeftToHand(NamedTuple):
-    """A hand-written autograd or ADInplaceOrView kernel, omitted by torchgen, that redispatches below that key.
+    """An autograd or ADInplaceOrView kernel that is written by hand instead of torchgen.
+
+    It redispatches below that key.
 
     It was read from the 2.6.0 source, so it is a prediction for every other version. detach_ never redispatches.
     """

@@ -19,7 +19,7 @@ _PAIR = re.compile(rb"\(\)|\{\}|\[\]")
 
 
 class OverBudget(Exception):
-    """Reading a file takes more than its time."""
+    """Reading a file takes longer than its limit."""
 
 
 def too_deep(data: bytes) -> str:

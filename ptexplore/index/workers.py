@@ -102,7 +102,8 @@ def read_all(
 
     Waves are fetched one by one, since each may have to wait for files or macros. Earlier waves are read meanwhile; the
     processes start with the first wave. If reading a file kills its worker, the result is that of `given_up`, which
-    gets the reason. Raises PtexploreError if there is no `given_up`, or if a worker died for another reason.
+    gets the reason. Raises PtexploreError if a worker dies and there is no `given_up`, or if it dies for another
+    reason.
     """
     if jobs < 2:
         for wave in waves:

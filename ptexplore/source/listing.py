@@ -147,7 +147,7 @@ def _head(file: str, where: canonical.InstalledFolders) -> str:
 def is_at(path: str | Path) -> bool:
     """Whether anything exists at a path. A link is not followed.
 
-    Raises OSError for a bad disk: then nobody can know.
+    Raises OSError for a bad disk, since the answer is unknown then.
     """
     try:
         os.lstat(path)

@@ -355,7 +355,7 @@ def _is_overload(statement: ast.stmt) -> bool:
 
 
 def _adds_to(statement: ast.stmt, name: str) -> bool:
-    """Whether it is decorated with `@name.setter` or the like: the property is defined before it."""
+    """Whether a function is decorated with `@name.setter` or the like: an earlier statement defines the property."""
     return isinstance(statement, Function) and any(
         isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name) and decorator.value.id == name
         for decorator in statement.decorator_list

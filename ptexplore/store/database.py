@@ -34,9 +34,9 @@ _Asked = TypeVar("_Asked", bound=Callable[..., Any])
 JOURNAL = "-journal"
 # endings of the files that SQLite keeps beside a database while the database is written
 BESIDE = (JOURNAL, "-wal", "-shm")
-# From https://www.sqlite.org/fileformat2.html. Under "The Rollback Journal": a journal of a transaction over several
-# databases ends with these eight bytes, behind the name of another file. Bytes 18 and 19 of a database's header are 1
-# unless the database has a write-ahead log.
+# From https://www.sqlite.org/fileformat2.html. Under "The Rollback Journal": a journal begins with these eight bytes. A
+# journal of a transaction over several databases also ends with them, behind the name of another file. Bytes 18 and 19
+# of a database's header are 1 unless the database has a write-ahead log.
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 _HEADER, _WITHOUT_LOG = slice(18, 20), b"\x01\x01"
 _MODES = {"read": "mode=ro", "change": "mode=rw", "unchanging": "mode=ro&immutable=1"}

@@ -162,8 +162,8 @@ def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]
 def _script(script: str, file: str) -> tuple[str, bytes]:
     """Returns the real path of a script, and its present bytes, which must be UTF-8. Raises PtexploreError.
 
-    The files that a script imports are beside it, and are not shown. So no link, and no ".." in the path, may decide
-    where that is.
+    The files that a script imports are beside it, and are not shown. So the path is resolved first: no link and no ".."
+    in it may decide where these files are.
     """
     try:
         path = os.path.realpath(script)

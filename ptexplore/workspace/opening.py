@@ -58,9 +58,9 @@ def unwatched(title: str) -> AbstractContextManager[Progress]:
 def check_cache() -> None:
     """Raises PtexploreError if the cache or a part of it belongs to another user, who could decide what runs.
 
-    A cache of root is allowed: an administrator may have built one for everybody. A link in the cache is refused: files
-    written to and deleted from its folders, and the folders inside these, would be elsewhere. The cache itself may be a
-    link, which its user made.
+    A cache that belongs to root is allowed: an administrator may have built one for everybody. A link inside the cache
+    is refused, since writing and deleting would then happen in another place. The cache itself may be a link, which its
+    user made.
     """
     root = cache_root()
     try:

@@ -145,7 +145,7 @@ def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
 
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
-    """Returns the report on a folder's saved results. Raises PtexploreError(MISSING) if nothing is."""
+    """Returns the report on a folder's saved results. Raises PtexploreError(MISSING) if there are none."""
     from ptexplore.view.survey import report_of
 
     about = folder.about()

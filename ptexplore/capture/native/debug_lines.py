@@ -67,7 +67,7 @@ class _Unit:
 
 
 def begins(section: Section) -> dict[int, tuple[str, int]]:
-    """Returns by address the file and the line of what begins there. {} if the library has no readable table.
+    """Returns a dict: address -> file and line of the code that begins there. {} if the library has no readable table.
 
     Several rows can have the same address. Behind the row of a function's first instruction are rows of code that was
     inlined there. Before it can be a row of the preceding function that has no instruction left; such a row begins no

@@ -157,7 +157,10 @@ class Elf:
 
     @cached_property
     def _begins(self) -> dict[int, tuple[str, int]]:
-        """File and line by the address where a function begins, for an extension of torch compiled with -g."""
+        """A dict: the address where a function begins -> file and line.
+
+        Only for an extension of torch compiled with -g.
+        """
         return begins(self._section) if self.is_extension and self._section(".debug_line") else {}
 
     @cached_property
@@ -365,7 +368,7 @@ class Symbols:
 
     @property
     def clock(self) -> tuple[int, int]:
-        """The addresses around the kernel's code that reads the clock. Both are the same if there is none."""
+        """Begin and end of the code by the Linux kernel that reads the clock (vdso). Both are 0 if there is none."""
         return next(((region.low, region.high) for region in self._regions if region.path == "[vdso]"), (0, 0))
 
     def at(self, address: int) -> FunctionAddress:

@@ -357,7 +357,7 @@ class Reader:
     def _is_invocation(self, node: Node, named: Node, outer: OpenScope) -> bool:
         """Whether a supposed function is a macro invocation with a body: outside classes, and without a type.
 
-        If its name is that of a class in the text, it is a constructor outside its class, which the parser lost.
+        If it has the name of a class in the text, it is a constructor: the parser lost the scope of its class.
         """
         if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
             return False

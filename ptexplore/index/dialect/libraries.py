@@ -2,8 +2,8 @@
 
 Older ways are read too: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…).
 
-The macros are those of torch/library.h. The binary records the line of the macro that opens the block. If another macro
-makes the registration, the record has the line of that macro's invocation.
+The macros are defined in torch/library.h. The binary records the line of the macro that opens the block. If another
+macro makes the registration, the record has the line of that macro's invocation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Dispatch stubs and structured kernels: DECLARE/DEFINE/REGISTER_DISPATCH and TORCH_(META|IMPL)_FUNC.
 
-The macros are those of aten/src/ATen/native/DispatchStub.h and aten/src/ATen/TensorMeta.h.
+The macros are defined in aten/src/ATen/native/DispatchStub.h and aten/src/ATen/TensorMeta.h.
 """
 
 from __future__ import annotations

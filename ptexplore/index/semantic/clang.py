@@ -1,7 +1,7 @@
 """libclang through ctypes: the functions that are needed, the search for its library, and one parsed translation unit.
 
 libclang's own Python layer makes a list of objects at every node; a C callback for each node is several times faster.
-The structures and cursor kinds are those of clang-c/Index.h, LLVM 18.
+The structures and cursor kinds are defined in clang-c/Index.h, LLVM 18.
 """
 
 from __future__ import annotations

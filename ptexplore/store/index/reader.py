@@ -67,7 +67,7 @@ class IndexStore(IndexSearch):
         return bool(self.rows("SELECT 1 FROM file WHERE path > ? AND path < ? LIMIT 1", f"{path}/", f"{path}0"))
 
     def known(self) -> dict[str, Known]:
-        """Returns by path the state that a refresh compares each file with."""
+        """Returns a dict: path -> the state that a refresh compares the file with."""
         return {path: Known(*rest) for path, *rest in self.rows("SELECT path, sha, size, stamp, layer FROM file")}
 
     def problems(self) -> list[tuple[str, list[str]]]:

@@ -265,7 +265,7 @@ class IndexSearch(IndexConnection):
         yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
 
     def uses(self, names: Iterable[str]) -> dict[str, int]:
-        """Returns an estimate of how often each name is used: the sum over files of the different spellings."""
+        """Returns a rough count of each name's uses: one for each file, spelling and kind of use."""
         counts: dict[str, int] = {}
         wanted = list(dict.fromkeys(names))
         for at in range(0, len(wanted), 200):

@@ -24,7 +24,7 @@ _INSERT = {
     "dialect": "INSERT INTO dialect VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _TABLES = ("symbol", "ref", "dialect")
-_WORDS = 200  # files that wait for their words: more than workers are apart
+_WORDS = 200  # files whose words wait to be sorted; workers are out of order by fewer files
 
 
 class IndexWriter(DatabaseWriter):
