@@ -125,7 +125,8 @@ class AnchorCandidate:
 def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[AnchorCandidate]:
     """Returns the candidates in the anchor's own file. `known` is its qualified name on the baseline.
 
-    With `known`, only symbols that still have this name; else those with the anchor's name, or whose name ends with it.
+    With `known`, only symbols that still have this name; else symbols with the anchor's name, or whose name ends with
+    it.
     """
     block = _squeezed(anchor.symbol)
     if _BLOCK.fullmatch(block):
@@ -289,9 +290,9 @@ class ResolvedAnchor:
     """The result for one anchor on one tree.
 
     `line` to `end_line` is the target: the token's line, the anchor's lines, or the symbol from its name's line on; 0
-    if it is not placed. `symbol` to `symbol_end` is the symbol (`begin`: its first line). `why` is what a reader must
-    know. `candidates` are the places that an ambiguous anchor may mean. `was` is its place on the baseline, None if it
-    was never pinned.
+    if it is not placed. `symbol` to `symbol_end` is the symbol (`begin`: its first line). `why` is a remark for the
+    reader. `candidates` are the places that an ambiguous anchor may mean. `was` is its place on the baseline, None if
+    it was never pinned.
     """
 
     stop: str

@@ -1,4 +1,4 @@
-"""Folders of notes, in layers: those shipped with ptexplore, then those of the project or of --notes.
+"""Folders of notes, in layers: first the shipped ones, then the project's or those of --notes.
 
 This module is separate from load.py: a search has its data in a cache, and only asks where the notes are.
 """
@@ -45,7 +45,7 @@ def is_installed(layer: Layer) -> bool:
 
 
 def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
-    """Returns the folders to read, lowest first: the shipped ones, then `notes`, or by default those of the project.
+    """Returns the folders to read, lowest first: the shipped ones, then `notes`, or by default the project's.
 
     The project's folders are those that ptexplore.toml names, else ./notes if it exists. Raises PtexploreError
     (MISSING) if a requested folder does not exist, (USAGE) if ./notes leads elsewhere, and the errors of

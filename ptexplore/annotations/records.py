@@ -1,4 +1,4 @@
-"""Frozen records of what people wrote: tours, notes, stops, anchors, labs, each with its file and line."""
+"""Frozen records of the notes: tours, notes, stops, anchors, labs, each with its file and line."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
 def trace(
     expression: str | Callable[[], object] | None = None, *, python: str | None = None, **options: Unpack[AskedOfTrace]
 ) -> PublicTrail:
-    """Traces an expression, a script or a function of yours: returns what ran, and where each line is.
+    """Traces an expression, a script or a function of yours: returns the trace, with the place of each step.
 
     An expression or a script runs in a process of its own. A function without arguments runs once in your own process,
     as under `ptexplore.record`: it can use your variables, nothing is stepped, and the options below do not apply.
@@ -179,8 +179,8 @@ def trace(
 
     An expression runs the same way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
     `twice` runs a script once more without a recorder, and a finding says whether both runs did the same. `again` is
-    for a script that fails because a saved tensor was modified: the script runs a second time, to see what wrote to the
-    tensor.
+    for a script that fails because a saved tensor was modified: the script runs a second time, to find the line that
+    wrote to the tensor.
 
     `timeout` is the limit in seconds for all runs together. `python` is another Python, whose torch is traced.
 

@@ -79,7 +79,7 @@ def _end_before_the_interpreter() -> None:
             threading._register_atexit(_end_all)  # type: ignore[attr-defined]
 
 
-class PublicRecording:  # `ptexplore.Recording`; inside the package the name has the prefix
+class PublicRecording:  # `ptexplore.Recording`
     """The result of `ptexplore.record`: use it in a `with`, or as a decorator. Each use starts a new recording.
 
     >>> import ptexplore, torch

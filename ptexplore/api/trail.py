@@ -56,7 +56,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
     ) -> str:
         """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
-        `view` is "path", "modules", "operators" or "tree". `verbose` adds what `-v` adds. `opened` opens the rows whose
+        `view` is "path", "modules", "operators" or "tree". `verbose` is the option `-v`. `opened` opens the rows whose
         name contains a text. The other options are for the tree. `full` shows every hop with its reasons. `depth`
         limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises PtexploreError if
         no name contains the text of `opened`, or if the trace lacks what the view shows.
@@ -254,7 +254,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         depth: int | None = None,
         only: str | None = None,
     ) -> str:
-        """Returns what `ptexplore trace` shows, as an SVG picture that loads nothing.
+        """Returns the output of `ptexplore trace` as an SVG picture that loads nothing.
 
         The options are explained at `text`.
 

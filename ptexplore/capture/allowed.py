@@ -1,7 +1,7 @@
 """A request that somebody allowed to run. Nothing else is ever run.
 
-`typed` makes one from what the user typed in this very command. `workspace/consent.py` makes all others, after it
-asked. A contract in pyproject.toml and tests/unit/test_architecture.py ensure that no other code makes one.
+`typed` makes one from the user's own command line. `workspace/consent.py` makes all others, after it asked. A contract
+in pyproject.toml and tests/unit/test_architecture.py ensure that no other code makes one.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def no_native(message: AboutRun) -> Reason:
 
 
 def unwatched(message: AboutRun) -> Reason:
-    """Returns why a run that watches saved tensors has no result. For an answer: that it saw no such write."""
+    """Returns why a run that watches saved tensors has no result. If the run was successful: it saw no write."""
     if message["type"] == "pass":
         return why.WritesNotTold(why.ErrorNotRaised())
     if message["type"] == "died":
@@ -193,7 +193,7 @@ def _where(message: RunRaised) -> Reason | None:
 
 
 def _who_kills() -> Reason:
-    """Returns what kills a process unasked: the limit on its processor time, if there is one, or lack of memory."""
+    """Returns the likely reason for a kill: the limit on processor time, if there is one, or lack of memory."""
     import resource
 
     if resource.getrlimit(resource.RLIMIT_CPU)[1] != resource.RLIM_INFINITY:

@@ -52,7 +52,7 @@ def _left(child: Starter, *, ended: bool) -> list[LeftProcess]:
 
 
 def told_of(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Reason]:
-    """Yields remarks about these processes: about those that live on, and about those that were killed."""
+    """Yields remarks about these processes, separately for living and for killed ones."""
     given: Reason = why.GivenScript() if is_script else why.GivenExpression()
     alive = [process for process in processes if not process.ended]
     if len(alive) == 1:

@@ -82,7 +82,7 @@ class BlockRecorder:
         self._block.begin(yours, (code.co_filename,) if code is not None else ())
 
     def end(self, error: BaseException | None = None) -> None:
-        """Stops recording and removes every hook. `error` is what the code raised.
+        """Stops recording and removes every hook. `error` is the exception that the code raised.
 
         An exception of a signal handler is raised when all is done. `end` may be called again.
         """

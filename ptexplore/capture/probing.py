@@ -119,7 +119,7 @@ def ask(
 def ask_of_program(
     runtime: Runtime, request: RunRequest, timeout: float, left: list[LeftProcess] | None = None
 ) -> Generator[ProbeMessage]:
-    """Does the same as `ask` for a program: if it is interrupted, it still reports what it did until then.
+    """Does the same as `ask` for a program: if it is interrupted, it still reports its work until then.
 
     If it does not answer within a minute, it is killed as `ask` does.
     """
@@ -139,7 +139,7 @@ class _Patient:
     def messages(
         self, timeout: float, extend: Callable[[dict[str, Any]], float | None], patience: float
     ) -> Iterator[dict[str, Any]]:
-        """Yields what `processes.Child.messages` yields."""
+        """Yields the same messages as `processes.Child.messages`."""
         begun = False
         try:
             for message in self.child.messages(timeout, extend, patience):
@@ -153,7 +153,7 @@ class _Patient:
         yield from self.child.messages(FOLDING, lambda _: None)
 
     def descendants(self) -> list[processes.Descendant]:
-        """Returns what `processes.Child.descendants` returns."""
+        """Does the same as `processes.Child.descendants`."""
         return self.child.descendants()
 
     def stop(self) -> int:

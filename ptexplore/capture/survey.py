@@ -173,7 +173,7 @@ class Surveyor:
 
 
 def _inside_of(surveyed: Surveyed) -> SampleInside | None:
-    """Returns which sample to run in what. None for a plain run."""
+    """Returns the sample and the way to run it. None for a plain run."""
     if surveyed.way is None:
         return None
     assert surveyed.sample is not None, "the sample has run alone before"

@@ -129,7 +129,7 @@ LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is n
 def capture(
     run: AllowedRun, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
 ) -> Session:
-    """Runs the allowed expression or script in a probe of `runtime`, and returns what its recorders saw.
+    """Runs the allowed expression or script in a probe of `runtime`, and returns the observations of its recorders.
 
     `digests` are the catalogue's, by operator: only operators that differ from it report their tables. If only the
     native pass fails, the session says why and has the observations of the others. With `raising`, code that raises
@@ -310,7 +310,7 @@ class _Heard:
         """Does nothing: nothing else is lost if such a recorder is stopped."""
 
     def _of_writes(self, message: AboutRun) -> None:
-        """Records what wrote to saved tensors, or why that is unknown."""
+        """Records the writes to saved tensors, or why they are unknown."""
         self._of_further_run(message)
         if message["type"] != "output" and not (message["type"] == "pass" and message["observations"]):
             self.say(WRITES, "unwatched", unwatched(message))
@@ -319,7 +319,7 @@ class _Heard:
         self.say(WRITES, "unwatched", why.WritesNotTold(error.because))
 
     def _failed(self, recorder: str, message: RunFailure) -> None:
-        """Records what ended a later pass without a message, if earlier passes can be shown.
+        """Records how a later pass ended without a message, if earlier passes can be shown.
 
         Else raises PtexploreError.
         """
@@ -464,7 +464,7 @@ class _Hearing(NamedTuple):
 
 _OF_PASS = _Hearing(_Heard._of_pass, _Heard._pass_stopped)
 _OF_FURTHER_RUN = _Hearing(_Heard._of_further_run, _Heard._further_run_stopped)
-# The recorders whose messages need more than storing observations.
+# Recorders with handlers of their own: their messages are more than observations.
 _HEARINGS: Mapping[str, _Hearing] = {
     NATIVE: _Hearing(_Heard._native, _Heard._native_stopped),
     LIBRARIES: _Hearing(_Heard._of_further_run, _Heard._native_stopped),

@@ -1,6 +1,6 @@
-"""Reads the body of a generated kernel: the key set it redispatches with, the guard it holds, and what it calls.
+"""Reads the body of a generated kernel: the key set of its redispatch, the guard it holds, and the functions it calls.
 
-The forms are those written by torchgen/dest/register_dispatch_key.py, torchgen/gen_functionalization_type.py and
+The bodies are written by torchgen/dest/register_dispatch_key.py, torchgen/gen_functionalization_type.py and
 tools/autograd/gen_{variable,trace,inplace_or_view}_type.py.
 """
 
@@ -82,7 +82,7 @@ def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | Non
 
 
 def _events(text: str) -> Iterator[re.Match[str]]:
-    """Yields what `_EVENT.finditer` yields."""
+    """Yields the same matches as `_EVENT.finditer`."""
     end = 0
     for begin in _EVENT_BEGINS.finditer(text):
         match = _EVENT.match(text, begin.start()) if begin.start() >= end else None

@@ -1,7 +1,7 @@
 """Facts from the generated files: registrations, entry points, nodes, and the Python names of PyMethodDef tables.
 
-A file is read by the extractors of the index. The forms of the tables are those that
-tools/autograd/gen_python_functions.py writes into tools/autograd/templates/python_*.cpp.
+A file is read by the extractors of the index. The tables are written by tools/autograd/gen_python_functions.py into
+tools/autograd/templates/python_*.cpp.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def definitions(file: GeneratedFile) -> Iterator[Place]:
 
 
 def unregistered(file: GeneratedFile, registered: Collection[str | None]) -> Iterator[Symbol]:
-    """Yields the functions that no record names: those in the text of a template, and members of classes.
+    """Yields the functions that no record names: functions in the text of a template, and members of classes.
 
     In files of kernels, these are the functions of structured kernels for outputs, and the helpers beside the
     `registered` kernels. In files of entry points, they are the functions that look an operator up on its first call.

@@ -41,7 +41,7 @@ class Model:
 
     @cached_property
     def shared_kernels(self) -> frozenset[str]:
-        """Kernels that several operators name. These may be overloads, which the name alone does not distinguish."""
+        """Kernels that several operators name. These may be overloads, which have the same name."""
         users: dict[str, set[str]] = {}
         for operator in self.by_name.values():
             for namespace, kernel, _ in operator.kernels.values():

@@ -21,7 +21,7 @@ _DECORATORS = 60  # greatest number of lines between a function's first decorato
 
 
 def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
-    """Returns the public names of the message. The line of a Python function is that of its `def`, or None."""
+    """Returns the public names of the message. The line of a Python function is the line of its `def`, or None."""
     names = []
     for entry in told:
         kind: Any = entry.kind if entry.kind in _KINDS else "other"
@@ -32,7 +32,7 @@ def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: So
 
 
 def python_kernels(told: Iterable[DumpedKernel], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
-    """Returns the Python kernels of the message. `line` is that of the `def`, or None if the text has none there.
+    """Returns the Python kernels of the message. `line` is the line of the `def`, or None if the text has none there.
 
     They are sorted by operator: torch registers many of them from a set, in no fixed order.
     """
@@ -79,7 +79,7 @@ def def_line(tree: SourceTree, path: str, first: int, function: str | None = Non
 def makes_library(tree: SourceTree, registration: Registration) -> bool:
     """Whether the text confirms a record made from Python: a torch.library.Library is made on its line.
 
-    That line is what torch/library.py passes to the dispatcher. If the binary names no file, there is no line to check.
+    torch/library.py passes that line to the dispatcher. If the binary names no file, there is no line to check.
     """
     if registration.path is None or registration.macro_line is None:
         return True

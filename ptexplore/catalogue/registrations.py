@@ -47,7 +47,7 @@ def registrations_of(
 ) -> list[Registration]:
     """Returns one registration for each record that names the file at `path`, in order.
 
-    `rows` are those of its blocks.
+    `rows` has the rows of its blocks.
     """
     libraries: dict[int, list[Dialect]] = defaultdict(list)
     entries: dict[tuple[int | None, str], list[Dialect]] = defaultdict(list)

@@ -102,7 +102,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
 
 def _start(name: str | None, load: str | None, library: Library) -> Start:
-    """Returns what the target means. Raises PtexploreError if it means nothing, before the screen is taken."""
+    """Returns the meaning of the target. Raises PtexploreError if it means nothing, before the screen is taken."""
     from ptexplore.annotations.blocks import ID
     from ptexplore.lookup.targets import candidates, nothing
     from ptexplore.tui.app import Start

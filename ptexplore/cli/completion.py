@@ -1,7 +1,7 @@
 """Completion of arguments: names of symbols, operators, files, trees and tours, from existing indexes.
 
-Nothing is built for it. typer's scripts for bash, zsh and fish call it; `answer` repairs what bash does to names with
-colons.
+Nothing is built for it. typer's scripts for bash, zsh and fish call it; `answer` repairs names with colons, which bash
+splits.
 """
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ def answer(complete: Callable[[], object]) -> int:
 
 
 def join_words() -> str:
-    """Joins, in COMP_WORDS, what bash split at colons and equal signs. Returns the word at the cursor as typed."""
+    """Joins, in COMP_WORDS, the words that bash split at colons and equal signs.
+
+    Returns the word at the cursor as typed.
+    """
     words, current = os.environ.get("COMP_WORDS", "").split("\n"), int(os.environ.get("COMP_CWORD") or 0)
     joined: list[str] = []
     was_break = False

@@ -190,7 +190,7 @@ class _NotKnown(Exception):
 
 
 def evaluate(condition: str, macro: Macro, depth: int = 0) -> int | None:
-    """Returns the value of `condition`. None if it depends on an unknown macro, or is not such an expression."""
+    """Returns the value of `condition`. None if it depends on an unknown macro, or cannot be parsed."""
     if depth > DEEPEST or len(condition) > LONGEST:
         return None
     try:

@@ -243,9 +243,10 @@ def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -
 
 
 def _hangs_on(define: Define) -> set[str] | None:
-    """Returns the words that must be attributes for this macro to be one: those outside brackets, known ones excepted.
+    """Returns the words that must be attributes for this macro to be one.
 
-    None if it cannot be an attribute.
+    These are the words outside brackets that are not attributes by themselves. None if the macro cannot be an
+    attribute.
     """
     if not define.body:
         return set()

@@ -46,7 +46,7 @@ class Matched:
 
 
 def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
-    """Returns those definitions of one qualified name that can be meant. An unknown fact rules nothing out."""
+    """Returns the definitions of one qualified name that can be meant. An unknown fact rules nothing out."""
     visible = [symbol for symbol in definitions(symbols) if not symbol.static or wanted.near == symbol.path]
     left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]
     ruled_out = len(visible) - len(left)
@@ -100,7 +100,7 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
 
 
 def _chosen(mine: Sequence[str], written: Sequence[str], *, exactly: bool) -> bool:
-    """Whether the types are those of a list with `#if`s, in some build. Without `exactly`: whether they can be."""
+    """Whether the types equal a list with `#if`s, in some build. Without `exactly`: whether they can be."""
     if not written:
         return not mine
     plain, conditional = plain_type(written[0].removeprefix(CONDITIONAL)), written[0].startswith(CONDITIONAL)
@@ -121,7 +121,7 @@ def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
 def _indirect_otherwise(plain: str, other: str) -> bool:
     """Whether one type is a pointer or reference and the other certainly is not.
 
-    Whatever an alias or a template parameter stands for: with a `*` it is a pointer, with a `&` a reference.
+    With a `*`, every alias and template parameter is a pointer; with a `&`, it is a reference.
     """
     if "(" in other or "[" in other:
         return False

@@ -40,7 +40,10 @@ def words(text: str) -> frozenset[str]:
 
 
 class Words(NamedTuple):
-    """Every distinct word of a file, comments included: `all` as bytes; `listed` has those that may be identifiers."""
+    """Every distinct word of a file, comments included:
+
+    `all` as bytes; `listed` has the words that may be identifiers.
+    """
 
     all: Set[bytes]
     listed: str

@@ -1,4 +1,4 @@
-"""What the kernel of a dispatch key does: by key, by the kind of its table entry, and by what ran."""
+"""The effect of a dispatch key's kernel: by key, by the kind of its table entry, and by the observed calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds and refreshes the index of one tree: all cores read the changed files, and only the rows of those change."""
+"""Builds and refreshes the index of one tree: all cores read changed files, and only their rows change."""
 
 from __future__ import annotations
 

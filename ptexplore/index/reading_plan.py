@@ -1,4 +1,4 @@
-"""Plans what to read of a tree for its index: the files that are new or changed."""
+"""Plans which files of a tree to read for its index: the files that are new or changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_fresh(source: IndexInput, target: Path) -> bool:
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """What to read, as the fields of a Task without its id; what to remove; how many of `read` certainly changed."""
+    """The files to read, as fields of a Task without its id; the files to remove; how many of `read` surely changed."""
 
     read: list[tuple[str, str, str, int, str | None]]
     removed: list[str]

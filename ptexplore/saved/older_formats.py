@@ -139,7 +139,7 @@ def _reason_of(text: str) -> dict[str, Any]:
 _ASKED_FOR = {"the budget was spent": {"code": "budget-spent"}}
 _HAD_SENTENCES = ("kinds-left", "tree-ends", "frames-unordered")
 _HOW = {"--var": "variable", "--setup": "setup"}  # how format 3 described how a name was bound
-# How format 3 described what backward began at, behind the words for the tensor.
+# How format 3 described the start of backward, behind the words for the tensor.
 _BEGAN = {
     ", its real part, summed": "began-at-real-sum",
     ", summed": "began-at-sum",
@@ -241,7 +241,7 @@ def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts what a Trail or session of format 3 says about its names, passes and result."""
+    """Converts the names, passes and result of a Trail or session of format 3."""
     captured, result = record["captured"], record["result"]
     first, began = captured.get("first"), result.get("backward")
     return {
@@ -256,7 +256,7 @@ def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backward_of_format_3(text: str) -> dict[str, Any]:
-    """Converts what backward ran from: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
+    """Converts the starts of backward: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
     tensors = text.removeprefix("from ").removesuffix(" and more").split(" and ")
     starts = []
     for tensor in tensors:

@@ -30,7 +30,7 @@ def _portable_path(path: CallPath, folder: str) -> CallPath:
 
 
 def flaw_of(program: Program) -> str | None:
-    """Returns what is wrong with a program read from a file. None if every number in it is valid.
+    """Returns the error in a program read from a file. None if every number in it is valid.
 
     A number must refer to an earlier entry, so that there are no circles. The calls that recorded a node are an
     exception.

@@ -29,7 +29,7 @@ def portable(session: Session) -> SavedSession:
 
 
 def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str) -> Session:
-    """Returns a session that was read, if every observation has what its kind requires. Nothing in it is executed.
+    """Returns a session that was read, if every observation fits its kind. Nothing in it is executed.
 
     `change` is applied to each of its reasons.
 

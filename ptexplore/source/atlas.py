@@ -226,8 +226,8 @@ SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
 class Atlas:
     """An open atlas. Every method raises PtexploreError (MISSING) if the file turns out to be damaged.
 
-    Records have only what an atlas stores: a Symbol's `signature` and a Dialect's `text` are "", and a `context` that
-    is a C++ type is None.
+    Records have only the fields that an atlas stores: a Symbol's `signature` and a Dialect's `text` are "", and a
+    `context` that is a C++ type is None.
     """
 
     def __init__(self, path: Path, file: AtlasFile) -> None:

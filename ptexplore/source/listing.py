@@ -26,7 +26,7 @@ ROOTS = ("aten", "c10", "torch", "torchgen", "tools", "caffe2", "functorch")  # 
 _GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")
 _NO_SOURCE = frozenset(
     {"__pycache__", "node_modules"}
-)  # in an extension, NOT_SOURCE also excludes what its own build leaves
+)  # in an extension, NOT_SOURCE also excludes the output of its build
 
 
 class Listed(NamedTuple):

@@ -63,7 +63,7 @@ def doc_lines(tree: SourceTree) -> dict[str, DocLine]:
 def _docstrings(module: ast.Module) -> Iterator[tuple[str, str, int, bool]]:
     """Yields the docstrings at the top of a module: last part of the name, text, line, whether it is of a function.
 
-    These are the docstrings of functions, and those attached by add_docstr.
+    These are docstrings of functions, and docstrings attached by add_docstr.
     """
     for statement in module.body:
         if isinstance(statement, ast.FunctionDef):

@@ -188,7 +188,7 @@ class PythonLookup:
         return self._known[key]
 
     def _resolution_order(self, place: _Place) -> Iterator[_Place | None]:
-        """Returns the class and its bases in Python's resolution order. None stands for a base outside these files.
+        """Returns the class and its bases in Python's resolution order. A base outside these files is None.
 
         The order is depth first, keeping the last of several occurrences. This equals C3's order if C3 has one and no
         base is missing (PEP 253, "MRO").

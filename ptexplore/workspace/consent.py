@@ -105,7 +105,7 @@ def _trusted() -> dict[str, str]:
 
 
 def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str) -> NotYours:
-    """Returns what would run if a saved trace ran again.
+    """Returns the code that would run if a saved trace ran again.
 
     `asked` has options of your command: a call to step, a time limit.
 
@@ -204,7 +204,7 @@ def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
 
 
 def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
-    """Returns a lab. `request` is what runs for it, including the guard before it."""
+    """Returns a lab. `request` has the code that runs for it, including the guard before it."""
     return NotYours(
         request, f"the lab {lab.id} of {tour.where.file}", tour.where.file, tour.sha, tuple(_of_lab(lab)),
         f"ptexplore notes trust {shlex.quote(tour.where.file)}", tour.shipped,

@@ -38,9 +38,9 @@ class IndexRequest:
 
 @dataclass(frozen=True)
 class IndexRun:
-    """The result of a run: a summary of each index, what libclang resolved, the exported tags.
+    """The result of a run: a summary of each index, the result of libclang, the exported tags.
 
-    `note` is what the user should know about the headers that libclang used.
+    `note` is a remark about the headers that libclang used.
     """
 
     summaries: tuple[IndexSummary, ...]

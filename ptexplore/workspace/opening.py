@@ -257,8 +257,8 @@ def fresh_index(
 ) -> IndexStore:
     """Returns the index of one checkout. Builds a missing index, with progress. Raises the errors of `refresh`.
 
-    A folder used in place is read again if it changed, so that lines are those of its present text. `listed` are its
-    files, if the caller has just listed them.
+    A folder used in place is read again if it changed, so that lines fit its present text. `listed` are its files, if
+    the caller has just listed them.
     """
     from ptexplore.index.reading_plan import is_fresh
 
@@ -293,7 +293,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
 def _to_index(
     source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, listed: list[Listed] | None = None
 ) -> IndexInput:
-    """Returns what to index of `source`. `listed` are its files, if the caller has just listed them."""
+    """Returns the input for indexing `source`. `listed` are its files, if the caller has just listed them."""
     from ptexplore.index.reading_plan import IndexInput
     from ptexplore.source.listing import files_of
 

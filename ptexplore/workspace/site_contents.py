@@ -72,7 +72,7 @@ def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]
 
 
 def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_url: str | None) -> Settings:
-    """Returns the settings: those given, else those of the project's file."""
+    """Returns the settings: the given ones, else those of the project's file."""
     project = find_project(Path.cwd())
     known = project.site if project is not None else {}
     base = base_url or known.get("url", "")

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 # under a title, shows how many of how many are done
 Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
-Todo = Callable[[list[str]], Iterable[str]]  # selects from all operators those to survey
+Todo = Callable[[list[str]], Iterable[str]]  # selects the operators to survey
 Progressed = Callable[[int, int], None]  # how many are done, of how many
 
 
 @dataclass(frozen=True)
 class SurveyRequest:
-    """What to survey, and how. `only` is a regular expression, `out` the folder (default: one in the cache).
+    """The request for a survey. `only` is a regular expression, `out` the folder (default: one in the cache).
 
     `again` repeats operators that are saved already. `resolve` resolves the saved sessions again and runs nothing.
     `alone` omits the runs of each sample inside something else; a survey of backward omits them, too.
@@ -125,7 +125,7 @@ def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tupl
 
 
 def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> list[str]:
-    """Returns the operators to survey now: those not done, or with `resolve` those done."""
+    """Returns the operators to survey now: the unfinished ones, or with `resolve` the finished ones."""
     chosen = _chosen(request, operators)
     if request.again:
         return chosen
@@ -162,7 +162,7 @@ def _nothing_saved(folder: Folder) -> PtexploreError:
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """What every worker needs to know. `anew` resolves saved sessions again and runs nothing.
+    """The instructions for every worker. `anew` resolves saved sessions again and runs nothing.
 
     `alone` omits the runs of each sample inside something else.
     """

@@ -1,4 +1,4 @@
-"""Allows what the user typed in this very command to run, without a question."""
+"""Allows the user's own command to run without a question."""
 
 from __future__ import annotations
 

@@ -89,8 +89,8 @@ class Workspace:
     checkout, or "runtime"; None: all in use). `notes` are folders of notes that are read over the shipped ones. `watch`
     shows progress under a title. `notice` shows something that is not an error.
 
-    Several threads may use one workspace. Threads share each open catalogue and index, and the workspace closes those
-    that are no longer used. Raises PtexploreError if the cache belongs to somebody else.
+    Several threads may use one workspace. Threads share each open catalogue and index. The workspace closes one that is
+    no longer used. Raises PtexploreError if the cache belongs to somebody else.
     """
 
     def __init__(
@@ -668,7 +668,7 @@ class Workspace:
         return Folder(request.out or survey_dir(self.runtime.key, request.phase))
 
     def health(self) -> Health:
-        """Returns the state of the installed torch, trees and caches: what exists, how it relates, what is missing."""
+        """Returns the state of the installed torch, trees and caches: present parts, relations, missing parts."""
         from ptexplore.view.health import health
 
         torch = self.torch

@@ -39,7 +39,7 @@ class SteppedCall:
 
     @property
     def own(self) -> int:
-        """Instructions outside inner calls. Those that run a Python function count for the interpreter."""
+        """Instructions outside inner calls. Instructions that run a Python function count for the interpreter."""
         if self.place.kind == PYTHON:
             return 0
         return self.inclusive - sum(call.inclusive for call in self._native_calls())

@@ -44,9 +44,9 @@ def thrown(text: str, cache: Path) -> ThrownError | None:
 
 
 def raised(told: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
-    """Returns where an error was thrown whose line torch does not keep, or None if that is unknown.
+    """Returns where an error was thrown, if torch keeps no line for it. None if the place is unknown.
 
-    `told` is what the probe noted (probe/raises.py). A function that converts an error of C++ for Python takes it as an
+    `told` has the probe's notes (probe/raises.py). A function that converts an error of C++ for Python takes it as an
     exception_ptr. Then the last error thrown before is that error.
     """
     by, places = told.by, told.places

@@ -94,7 +94,7 @@ class Invocations:
             self.made.append(Made(use, texts[:1], use.start))
 
     def _in_code(self, use: MacroUse) -> None:
-        """Ends a macro that stands for statements with a semicolon, if the text has none; or blanks the macro."""
+        """Handles a macro that expands to statements: adds a missing semicolon behind it, or blanks the macro."""
         view = self.view
         definitions = self.prepared.macros.definitions(use.name, use.start)
         if any(define.parameters is not None for define in definitions):

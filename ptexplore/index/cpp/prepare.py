@@ -36,8 +36,8 @@ class MacroUse(NamedTuple):
 class Prepared:
     """The input for the parser.
 
-    `views` are the texts to parse (ASCII, each as long as the file); the first has everything that can stand together.
-    `hidden` are the spans that are blank in each view. `uses` are the macro names in the text, in order.
+    `views` are the texts to parse (ASCII, each as long as the file); the first has all arms that can be parsed
+    together. `hidden` are the spans that are blank in each view. `uses` are the macro names in the text, in order.
     """
 
     text: Text
@@ -327,7 +327,9 @@ _METAL = (
 
 
 def rewrite(path: str, text: str, words: Words | None = None) -> str:
-    """Rewrites what the grammar lacks in `text`, whose comments and literals are blank. The length stays the same.
+    """Rewrites constructs that the grammar lacks in `text`, whose comments and literals are blank.
+
+    The length stays the same.
 
     With the `words` of the file, a rule whose word is absent is skipped without a search.
     """

@@ -108,7 +108,7 @@ def _encoded(names: frozenset[str]) -> frozenset[bytes]:
 
 
 def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
-    """Yields what wrapper macros register, if they are invoked outside library blocks."""
+    """Yields the registrations of wrapper macros that are invoked outside library blocks."""
     if not carriers:
         return
     for match in _INVOKED.finditer(piece.text.bare):
@@ -124,7 +124,7 @@ def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
 
 
 def _needed(carriers: frozenset[str]) -> Callable[[Define], bool]:
-    """Returns a test for macros in a body: only those that lead to a dialect macro, or make its arguments, matter."""
+    """Returns a test for macros in a body: only macros that lead to a dialect macro, or make its arguments, matter."""
     return lambda define: define.name in carriers or "##" in define.body or "CONCATENATE" in define.body
 
 

@@ -95,7 +95,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
 
 
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
-    """Yields the registrations between two offsets: first those in the text, then those made by macros."""
+    """Yields the registrations between two offsets: first the registrations in the text, then those made by macros."""
     call = re.compile(rf"(?<![\w.>]){re.escape(block.variable)}\s*\.\s*(impl|def|fallback)\s*\(")
     spans: list[tuple[int, int]] = []
     for match, closing in piece.calls(call, start, stop):

@@ -30,8 +30,8 @@ class Piece:
     For an expansion, `at` is the first and last line of the invocation.
 
     `macro` is the name of the invoked macro, as the file writes it. `expander` knows the definitions of macros. In an
-    expansion, it uses those in force at the `offset` of the invocation, and only those that `needed` accepts. `macros`
-    are the macros of the file; an expansion has none.
+    expansion, it uses the definitions in force at the `offset` of the invocation, and only if `needed` accepts them.
+    `macros` are the macros of the file; an expansion has none.
     """
 
     text: Text
@@ -122,7 +122,10 @@ class Piece:
 
 
 def _matches(pattern: re.Pattern[str], word: str, text: str) -> Iterator[re.Match[str]]:
-    """Yields what `finditer` yields. A search for a word is fast; a pattern that begins with no literal is slow."""
+    """Yields the same matches as `finditer`.
+
+    A search for a word is fast; a pattern that begins with no literal is slow.
+    """
     at = text.find(word)
     while at >= 0:
         begin = at

@@ -111,7 +111,7 @@ def _take(result: UnitResult, resolved: dict[str, Resolved]) -> None:
 
 
 def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> None:
-    """Replaces the references of every file whose content is still that of the index."""
+    """Replaces the references of every file that has not changed since it was indexed."""
     lock = lock_file(target)
     why = f"another process has held {lock} for half an hour"
     refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index --semantic")

@@ -163,7 +163,7 @@ class _Xz:
 
 
 class _ShortHeader(tarfile.TarInfo):
-    """A tar header that is refused before tarfile reads what it announces: that could take minutes, or never end."""
+    """A tar header that is refused before tarfile reads the announced data: that could take minutes, or never end."""
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:

@@ -178,7 +178,7 @@ def _forget_index(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutChoice:
-    """The checkout in use and why. `note` is what the user should know about it, such as a pin that nothing matches."""
+    """The checkout in use and why. `note` is a remark for the user, such as a pin that nothing matches."""
 
     checkout: Checkout | None
     reason: Literal["used", "pinned", "fits", "only", "last", "none"]

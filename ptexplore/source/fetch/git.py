@@ -237,7 +237,7 @@ def import_gitpython() -> None:
 
 
 def _environment(protocols: tuple[str, ...], url: str | None = None) -> dict[str, str]:
-    """Returns the environment of a git process: the user's GIT_ variables are replaced by those of this module."""
+    """Returns the environment of a git process: the user's GIT_ variables are replaced by this module's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     ours = {**_ENVIRONMENT, "GIT_ALLOW_PROTOCOL": ":".join(protocols)}
     if url is not None:

@@ -45,7 +45,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class FetchOutcome:
-    """The checkout, whether it is new, and what the user should know about it."""
+    """The checkout, whether it is new, and remarks for the user."""
 
     checkout: Checkout
     new: bool
@@ -201,7 +201,9 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
 
 
 def sweep() -> None:
-    """Deletes what killed fetches left; what git can continue stays for two weeks. Call it inside the lock.
+    """Deletes the remains of killed fetches. A fetch that git can continue is kept for two weeks.
+
+    Call it inside the lock.
 
     If a checkout was moved away for a new one that never came, it gets its name back.
     """

@@ -494,7 +494,7 @@ def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> t
 
 
 def _is_asked(checkout: Checkout, remote: Remote, ref: str, request: Request) -> bool:
-    """Whether `checkout` is certainly what `ref` names: a commit, or a release's tag whose commit is known."""
+    """Whether `ref` certainly names `checkout`: by its commit, or by a release's tag whose commit is known."""
     release = releases.by_tag(ref)
     commit = ref if SHA.fullmatch(ref) else release.commit if release else None
     asked = (remote.shown, request.project, "git", commit)

@@ -48,7 +48,10 @@ class SiteDefinition(NamedTuple):
 
 
 class SiteUse(NamedTuple):
-    """All uses of one spelling in a file. `text` is the spelling; `target` is what a semantic reader resolved it to."""
+    """All uses of one spelling in a file. `text` is the spelling.
+
+    `target` is the definition that a semantic reader found for it.
+    """
 
     name: str
     kind: str

@@ -24,7 +24,7 @@ _INSERT = {
     "dialect": "INSERT INTO dialect VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _TABLES = ("symbol", "ref", "dialect")
-_WORDS = 200  # files whose words wait to be sorted; workers are out of order by fewer files
+_WORDS = 200  # files whose words wait to be inserted in order; workers differ in order by fewer files
 
 
 class IndexWriter(DatabaseWriter):
@@ -144,7 +144,10 @@ class IndexWriter(DatabaseWriter):
             self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
 
     def replace_refs(self, path: str, refs: RefLines, extractor: Extractor) -> None:
-        """Replaces the references of a file with those of a better `extractor`. A file without rows is ignored."""
+        """Replaces the references of a file with references from a better `extractor`.
+
+        A file without rows is ignored.
+        """
         number = self._file(path)
         if number is None:
             return
