@@ -179,7 +179,7 @@ def trace(
 
     An expression runs the same way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
     `twice` runs a script once more without a recorder, and a finding says whether both runs did the same. `again` is
-    for a script that fails because a saved tensor was modified: the script runs a second time, to find the line that
+    for a script that fails because a saved tensor was modified: the script runs a second time, to find the code that
     wrote to the tensor.
 
     `timeout` is the limit in seconds for all runs together. `python` is another Python, whose torch is traced.

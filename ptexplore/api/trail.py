@@ -134,7 +134,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
     def find(self, text: str) -> list[Hop]:
         """Returns the hops whose name or source path contains `text`, callers first.
 
-        The name is the name that a row of any view shows.
+        A name counts if a row of any view shows it.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
