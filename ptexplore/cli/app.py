@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 arguments = list(sys.argv[1:] if argv is None else argv)
                 status = _run(arguments)
-                sys.stdout.flush()  # here, so that a reader that went away is noticed inside this `try`
+                sys.stdout.flush()  # flushing here notices a reader that went away inside this `try`
             except KeyboardInterrupt:
                 print("error: interrupted" if signals.is_interrupt else "error: ended by the system", file=sys.stderr)
                 return 128 + signals.number

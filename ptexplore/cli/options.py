@@ -57,7 +57,7 @@ def open_workspace(python: str | None = None, tree: str | None = None, notes: Se
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """Returns the console for a command's output. rich is imported when there is something to print."""
+    """Returns the console for a command's output. rich is imported only before the first output."""
     from ptexplore.render.terminal.console import make_console
 
     return make_console(stderr=stderr)

@@ -43,7 +43,7 @@ LEADS_ON = ("c10::Dispatcher::", "c10::impl::OperatorEntry::", "pybind11::")
 
 
 def facts() -> Iterator[tuple[str, FactSource]]:
-    """Yields each of these facts with its name and its source."""
+    """Yields every fact of this module, with name and source."""
     for frame in (LOOKUP, RUNS_NODE, PY_NODE, HANDS_OVER, UNPACK):
         yield f"function {frame.begins.rstrip('(')}", frame.source
     yield from ((f"boxing by {source.words}", source) for source in BOXED_IN)

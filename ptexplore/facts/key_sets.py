@@ -142,7 +142,7 @@ FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 
 
 def facts() -> Iterator[tuple[str, FactSource]]:
-    """Yields each of these facts with its name and its source."""
+    """Yields every fact of this module, with name and source."""
     yield from ((f"guard {row.text}", row.source) for row in GUARDS)
     yield from ((f"hand-written kernels of {row.key}", row.source) for row in HAND_WRITTEN)
     yield from ((f"key made by {row.operator}", row.source) for row in MAKERS)

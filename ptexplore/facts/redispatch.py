@@ -62,7 +62,7 @@ class LeftToHand(NamedTuple):
 
     It redispatches below that key.
 
-    It was read from the 2.6.0 source, so it is a prediction for every other version. detach_ never redispatches.
+    The row was read from the 2.6.0 source, so it is a prediction for every other version. detach_ never redispatches.
     """
 
     operator: str  # without namespace and overload
@@ -78,7 +78,7 @@ MANUAL_KERNELS = frozenset((
 
 
 def facts() -> Iterator[tuple[str, FactSource]]:
-    """Yields each of these facts with its name and its source."""
+    """Yields every fact of this module, with name and source."""
     yield from ((f"set {row.name}", row.source) for row in SETS_AFTER)
     yield from (("fallbacks of autograd", source) for source in (NOT_IMPLEMENTED_IN, AUTOGRAD_FALLBACK, BASIC_FALLBACK))
     yield from ((f"kernel {row.function}", row.source) for row in (CUSTOM_AUTOGRAD, CUSTOM_WRITES))

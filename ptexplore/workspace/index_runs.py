@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexRequest:
-    """The request for an index run: `checkout` names one; None means all sources in use.
+    """The request for an index run: `checkout` names one; None stands for all sources in use.
 
     `jobs` is the number of reading processes.
 

@@ -99,7 +99,7 @@ def run_labs(
 def run_lab(
     tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
 ) -> tuple[LabResult, Trail | None]:
-    """Returns how one lab ended, and its Trail if there is one. `opened` is called only if the lab may run."""
+    """Returns the result of one lab, and its Trail if there is one. `opened` is called only if the lab may run."""
     if not allowed_labs()(tour):
         return _untrusted(tour, stop, lab), None
     torch, lookup = opened()

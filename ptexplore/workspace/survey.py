@@ -202,7 +202,7 @@ class _Worker:
 
 
 def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Progressed) -> None:
-    """Surveys the operators that `todo` selects. Each is saved by the worker that ran it.
+    """Surveys the operators that `todo` selects. The worker that ran an operator also saves the result.
 
     One worker starts first, since it reports the operators; then come as many workers as there is work for. Raises
     PtexploreError if no worker can work. Workers and probes are gone when this returns or raises.
@@ -235,7 +235,7 @@ def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Pro
 
 
 def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
-    """Returns a worker's message: all operators when it begins, later the name of each operator that it finished.
+    """Returns a worker's message: first the list of all operators, later the name of each finished operator.
 
     None if it died; then its operator is saved as failed. Raises PtexploreError if the worker met one, or if it died
     before it was given anything.
@@ -344,7 +344,7 @@ def _leave(number: int, frame: Any) -> None:
 
 
 def _watch(parent: int) -> None:
-    """Ends this process when its parent ends, for any reason."""
+    """Ends this process when the parent ends, for any reason."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,7 +1,7 @@
 """The workspace: the questions of all front ends, over one installed torch and the source in use.
 
-A workspace opens a cache when a question first needs it, and builds what is missing. It prints nothing: the front end
-passes functions that show progress and notices.
+A workspace opens a cache when a question first needs it, and builds what is missing. A workspace prints nothing: the
+front end passes functions that show progress and notices.
 """
 
 from __future__ import annotations
