@@ -127,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 arguments = list(sys.argv[1:] if argv is None else argv)
                 status = _run(arguments)
-                sys.stdout.flush()  # flushing here notices a reader that went away inside this `try`
+                sys.stdout.flush()  # flush now: if the reader went away, the error must come here
             except KeyboardInterrupt:
                 print("error: interrupted" if signals.is_interrupt else "error: ended by the system", file=sys.stderr)
                 return 128 + signals.number
