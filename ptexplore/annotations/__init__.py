@@ -1,1 +1,1 @@
-"""The curated notes and tours: read, placed on a tree, locked, trusted."""
+"""The curated notes and tours: reading them, placing them on a tree, locking their places, trusting their code."""

@@ -1,7 +1,8 @@
-"""Place anchors on a tree: exact, moved, changed, ambiguous, lost; never by guess: a wrong place is worse than none.
+"""Places anchors on a tree: exact, moved, changed, ambiguous, lost. It never guesses: a wrong place is worse than none.
 
-An anchor names a symbol. The candidates are everything in the index that it may mean. If there is one, its tokens and
-those of the anchor's baseline (a hash of them, in anchors.lock) say whether the text changed.
+An anchor names a symbol. The candidates are all definitions in the index that it may mean. If there is exactly one, the
+hash of its tokens is compared with the hash in anchors.lock, which was made on the anchor's baseline. So a changed text
+is noticed.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 Outcome = Literal["exact", "moved", "changed", "ambiguous", "lost", "unpinned", "absent"]
 OUTCOMES: tuple[Outcome, ...] = ("exact", "moved", "changed", "ambiguous", "lost")
-BESIDE: tuple[Outcome, ...] = ("unpinned", "absent")  # placed, but never compared; this tree cannot hold the file
+BESIDE: tuple[Outcome, ...] = ("unpinned", "absent")  # placed, but never compared; this tree cannot have the file
 PLACED: tuple[Outcome, ...] = ("exact", "moved", "changed", "unpinned")
 _SHOWN = 5  # places that a reason names
 
-# --- tokens and their hash: whether text changed ---
+# --- tokens and their hash: to detect changed text ---
 
 _CPP = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
@@ -49,7 +50,7 @@ _PYTHON = re.compile(
 )
 _YAML = re.compile(r"(?P<skip>\s+|(?:(?<=\s)|\A)\#[^\n]*)|[^\W\d]\w*|\d[\w.]*|.", re.DOTALL)
 _BY_LANGUAGE = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
-_DIGITS = 20  # of the hash, in hexadecimal: enough to tell texts apart, no way back to them
+_DIGITS = 20  # hexadecimal digits of the hash: enough to distinguish texts, and the text cannot be computed from it
 
 
 class Token(NamedTuple):
@@ -60,7 +61,7 @@ class Token(NamedTuple):
 
 
 def read_tokens(lines: Sequence[str], first: int, last: int, language: str) -> list[Token]:
-    """The tokens of lines `first` to `last` (1-based, both in it) of a file, without comments and white space."""
+    """Returns the tokens of lines `first` to `last` (1-based, inclusive), without comments and white space."""
     text = "\n".join(lines[first - 1 : last])
     tokens, line, at = [], first, 0
     for match in _BY_LANGUAGE.get(language, _CPP).finditer(text):
@@ -72,17 +73,17 @@ def read_tokens(lines: Sequence[str], first: int, last: int, language: str) -> l
 
 
 def digest(texts: Iterable[str]) -> str:
-    """The hash of these texts in this order."""
+    """Returns the hash of these texts in this order."""
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def fingerprint(tokens: Iterable[Token]) -> str:
-    """The hash of a stretch of source."""
+    """Returns the hash of a piece of source."""
     return digest(token.text for token in tokens)
 
 
 def _places(tokens: Sequence[Token], hash_: str, size: int) -> list[tuple[int, int]]:
-    """First and last line of every run of `size` tokens that fills its lines and has that hash."""
+    """Returns first and last line of every run of `size` tokens that fills its lines and has that hash."""
     places = []
     for start, token in enumerate(tokens[: max(len(tokens) - size + 1, 0)]):
         if start and tokens[start - 1].line == token.line:
@@ -94,7 +95,7 @@ def _places(tokens: Sequence[Token], hash_: str, size: int) -> list[tuple[int, i
     return places
 
 
-# --- candidates: what an anchor may mean in an index ---
+# --- candidates: the definitions in an index that an anchor may mean ---
 
 _BLOCK = re.compile(r"[A-Z][A-Z0-9_]+\(.*\)?")
 _BLOCKS = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.anchor == "block")
@@ -105,7 +106,10 @@ _CLASSES = ("class", "struct", "union")
 
 @dataclass(frozen=True, slots=True)
 class AnchorCandidate:
-    """One thing of that name: where (`begin` <= `line` <= `end`) and what it is. `local`: no other file sees it."""
+    """One definition with the anchor's name: its place (`begin` <= `line` <= `end`) and kind.
+
+    `local`: invisible in other files.
+    """
 
     path: str
     name: str
@@ -119,9 +123,10 @@ class AnchorCandidate:
 
 
 def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known: str | None) -> list[AnchorCandidate]:
-    """What the anchor may mean in its own path. `known` is the qualified name that it had on its baseline.
+    """Returns the candidates in the anchor's own file. `known` is its qualified name on the baseline.
 
-    With that only what still bears it; else what bears the anchor's own, or ends in it.
+    With `known`, only symbols that still have this name; else symbols with the anchor's name, or whose name ends with
+    it.
     """
     block = _squeezed(anchor.symbol)
     if _BLOCK.fullmatch(block):
@@ -145,7 +150,7 @@ def in_file(store: IndexStore, anchor: Anchor, outline: Sequence[Symbol], known:
 
 
 def _elsewhere(store: IndexStore, anchor: Anchor, qualified: str) -> list[AnchorCandidate]:
-    """Definitions of exactly that qualified name in other files; stubs (.pyi) only repeat what the .py defines."""
+    """Returns the definitions of exactly this qualified name in other files. Stubs (.pyi) only repeat the .py files."""
     if _BLOCK.fullmatch(_squeezed(anchor.symbol)):
         return []
     if _is_yaml(anchor):
@@ -158,7 +163,7 @@ def _elsewhere(store: IndexStore, anchor: Anchor, qualified: str) -> list[Anchor
 
 
 def _best(symbols: Iterable[Symbol], signature: str | None) -> list[AnchorCandidate]:
-    """Of these those with the signature; definitions rather than declarations; a class rather than its constructors."""
+    """Selects: symbols with the signature, definitions before declarations, a class before its constructors."""
     left = [_of_symbol(symbol) for symbol in symbols]
     if signature is not None:
         wanted = unqualified_types(signature)
@@ -175,7 +180,7 @@ def _is_yaml(anchor: Anchor) -> bool:
 
 
 def _endings(name: str) -> tuple[str, str]:
-    """How a qualified name ends whose last part is `name`, in C++ and in Python."""
+    """Returns the endings of qualified names whose last part is `name`, in C++ and in Python."""
     return f"::{name}", f".{name}"
 
 
@@ -184,7 +189,7 @@ def _squeezed(text: str) -> str:
 
 
 def _is_block(row: Dialect, wanted: str) -> bool:
-    """Whether `TORCH_LIBRARY_IMPL(aten, CPU, m)` is what `TORCH_LIBRARY_IMPL(aten, CPU)` asks for."""
+    """Whether a block is the wanted one: `TORCH_LIBRARY_IMPL(aten, CPU)` means `TORCH_LIBRARY_IMPL(aten, CPU, m)`."""
     given = _squeezed(row.text)
     return given == wanted or given.startswith(f"{wanted.removesuffix(')')},")
 
@@ -217,7 +222,7 @@ def _of_row(row: Dialect, name: str) -> AnchorCandidate:
 
 @dataclass(frozen=True, slots=True)
 class NarrowTarget:
-    """First and last line of what is meant; `why` is set where that is the whole symbol for want of anything surer."""
+    """First and last line of the target. `why` is set if it is the whole symbol because nothing better is certain."""
 
     first: int
     last: int
@@ -227,10 +232,10 @@ class NarrowTarget:
 def _target(
     anchor: Anchor, candidate: AnchorCandidate, tokens: Sequence[Token], entry: LockEntry | None
 ) -> NarrowTarget | None:
-    """What the anchor means inside `candidate`, whose tokens these are; None where it never was there.
+    """Returns the target of the anchor inside `candidate`, whose tokens these are. None if it never was there.
 
-    In a symbol whose text is the baseline's own, places count as written. In one that changed they hold only where the
-    tokens on those lines are the same and stand there once, or the anchor's token stood and stands there once.
+    In a symbol with the text of the baseline, places count as written. In a changed symbol, they count only if the
+    tokens on those lines are the same and occur once there, or if the anchor's token occurred once and still does.
     """
     if anchor.token is None and anchor.lines is None:
         return NarrowTarget(candidate.line, candidate.end)
@@ -269,7 +274,7 @@ def _as_written(anchor: Anchor, candidate: AnchorCandidate, tokens: Sequence[Tok
 
 
 def _occurrences(tokens: Iterable[Token], identifier: str | None) -> list[int]:
-    """The lines on which an identifier stands, once for each time."""
+    """Returns the lines on which an identifier occurs, once for each occurrence."""
     return [token.line for token in tokens if token.text == identifier]
 
 
@@ -282,12 +287,12 @@ def _on_lines(tokens: Iterable[Token], target: NarrowTarget) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedAnchor:
-    """What became of one anchor on one tree.
+    """The result for one anchor on one tree.
 
-    `line` to `end_line` is what the anchor means: its token's line, its lines, or the symbol from its name's line on;
-    0 where it is not placed. `symbol` to `symbol_end` is the symbol (`begin`: its first line). `why` says what a reader
-    must know. `candidates` are the places that an ambiguous one may mean. `was` is its place on the baseline, None
-    where nobody pinned it.
+    `line` to `end_line` is the target: the token's line, the anchor's lines, or the symbol from its name's line on; 0
+    if it is not placed. `symbol` to `symbol_end` is the symbol (`begin`: its first line). `why` is a remark for the
+    reader. `candidates` are the places that an ambiguous anchor may mean. `was` is its place on the baseline, None if
+    it was never pinned.
     """
 
     stop: str
@@ -311,13 +316,13 @@ class ResolvedAnchor:
 
 @dataclass
 class Resolver:
-    """Places anchors on one tree; remembers what it read of each file."""
+    """Places anchors on one tree, and caches the data of each file."""
 
     tree: SourceTree
     store: IndexStore
 
     def resolve(self, name: str, anchor: Anchor, entry: LockEntry | None = None) -> ResolvedAnchor:
-        """What became of the anchor of stop `name`, whose place on the baseline is `entry`."""
+        """Places the anchor of stop `name`, whose place on the baseline is `entry`."""
         if entry is not None and entry.asked != _asked(anchor):
             entry = None  # the anchor was rewritten after it was pinned
         candidates = self._told_apart(self._in_own_file(anchor, entry), entry) or self._moved(anchor, entry)
@@ -335,17 +340,20 @@ class Resolver:
         outline = self._outline(anchor.path)
         if entry is None:
             return in_file(self.store, anchor, outline, None)
-        # Under another qualified name (a namespace renamed) it is the same only where it is the same text.
+        # With another qualified name (a renamed namespace), a symbol is the same only if its text is the same.
         return _of_kind(in_file(self.store, anchor, outline, entry.symbol), entry) or self._of_text(
             in_file(self.store, anchor, outline, None), entry
         )
 
     def _of_text(self, candidates: list[AnchorCandidate], entry: LockEntry) -> list[AnchorCandidate]:
-        """Those whose text is the baseline's own."""
+        """Returns the candidates with the text of the baseline."""
         return [candidate for candidate in candidates if fingerprint(self.tokens(candidate)) == entry.hash]
 
     def _told_apart(self, candidates: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
-        """Of several the one that is the baseline's text, or has its parameter types; else all of them."""
+        """Returns the only candidate with the text or the parameter types of the baseline.
+
+        If there is none, returns all.
+        """
         if entry is None or len(candidates) < 2:
             return candidates
         same = self._of_text(candidates, entry)
@@ -354,18 +362,18 @@ class Resolver:
         return same if len(same) == 1 else candidates
 
     def _moved(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
-        """The definitions of its qualified name in other files."""
+        """Returns the definitions of its qualified name in other files."""
         candidates = _elsewhere(self.store, anchor, entry.symbol if entry else anchor.symbol)
         if entry is None:
             return candidates if self.holds(anchor.path) else []
         candidates = _of_kind(candidates, entry)
         if not self.holds(anchor.path) or any(candidate.local for candidate in candidates):
-            # What other files define for themselves under one name are different things, unless the text is one.
+            # Local definitions of one name in several files are different symbols, unless the text is the same.
             return self._of_text(candidates, entry)
         return self._told_apart(candidates, entry)
 
     def holds(self, path: str) -> bool:
-        """Whether this tree holds files such as `path`: a checkout all but generated ones, a wheel what it installs."""
+        """Whether this tree can have files like `path`: a checkout all but generated ones, a wheel what it installs."""
         if self.store.file(path) is not None:
             return True
         if "checkout" in self.tree.info.layers:
@@ -416,12 +424,12 @@ class Resolver:
         return self.store.outline(path)
 
     def tokens(self, candidate: AnchorCandidate) -> list[Token]:
-        """The tokens of a candidate's lines."""
+        """Returns the tokens of a candidate's lines."""
         lines = self.tree.lines(candidate.path)
         return read_tokens(lines, candidate.begin, candidate.end, language_of(candidate.path))
 
     def pin(self, resolved: ResolvedAnchor, baseline: str) -> LockEntry:
-        """The entry of an anchor that is placed on its baseline's tree."""
+        """Returns the lock entry for an anchor that is placed on the tree of its baseline."""
         anchor = resolved.anchor
         candidates = in_file(self.store, anchor, self._outline(anchor.path), resolved.name)
         symbol = next(c for c in candidates if (c.line, c.end) == (resolved.symbol, resolved.symbol_end))
@@ -442,14 +450,14 @@ class Resolver:
         )  # fmt: skip
 
 
-# The kinds that may stand for one another on different trees.
+# Kinds that count as equal, since a symbol may have either on different trees.
 _LIKE: dict[str, str] = {"struct": "class", "union": "class", "member": "variable"} | {
     kind: traits.like for kind, traits in DIALECT_KINDS.items() if traits.like
 }
 
 
 def _of_kind(candidates: list[AnchorCandidate], entry: LockEntry) -> list[AnchorCandidate]:
-    """Those that are what the anchor meant on its baseline: a class, a function, …"""
+    """Returns the candidates of the same kind as the anchor's target on its baseline: a class, a function, …"""
     kind = _LIKE.get(entry.kind, entry.kind)
     return [candidate for candidate in candidates if _LIKE.get(candidate.kind, candidate.kind) == kind]
 
@@ -460,13 +468,13 @@ def _folder_and_suffix(path: str) -> tuple[str, str]:
 
 
 def _asked(anchor: Anchor) -> str:
-    """A hash of what the anchor asks for: an entry that was made for something else says nothing of it."""
+    """Returns a hash of the anchor as written: a lock entry for another anchor is not valid for this one."""
     parts = (anchor.path, anchor.symbol, anchor.signature, anchor.inside, anchor.token, anchor.occurrence, anchor.lines)
     return digest(map(str, parts))[:12]
 
 
 def is_baseline(tree: TreeInfo, baseline: str) -> bool:
-    """Whether a tree is the release that notes name as theirs: 2.6.0, 2.6.0a0+git… and 2.6.0+cpu are v2.6.0."""
+    """Whether a tree is the release that notes were written on: 2.6.0, 2.6.0a0+git… and 2.6.0+cpu are v2.6.0."""
     match = re.match(r"[0-9]+(\.[0-9]+)*", tree.version)
     return match is not None and f"v{match[0]}" == baseline
 
@@ -474,7 +482,7 @@ def is_baseline(tree: TreeInfo, baseline: str) -> bool:
 def resolve_all(
     library: NoteLibrary, resolver: Resolver, only: Iterable[str] | None = None
 ) -> list[tuple[Tour, Stop, ResolvedAnchor]]:
-    """Every stop of the library (or of `only` these tours and stops) with what became of its anchor."""
+    """Returns every stop of the library (or of these tours and stops: `only`) with the result for its anchor."""
     wanted = None if only is None else set(only)
     rows = []
     for tour, stop in library.stops():
@@ -485,7 +493,7 @@ def resolve_all(
 
 
 def broken_links(stops: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: Resolver) -> Iterator[Problem]:
-    """The `src:` links that lead nowhere on the very tree that they were written on; to several places is no fault."""
+    """Yields `src:` links that lead nowhere on the very tree that they were written on. Several targets are allowed."""
     for tour, stop, _ in stops:
         for see in stop.anchor.see if is_baseline(resolver.tree.info, tour.baseline) else ():
             if see.kind == "src":
@@ -495,5 +503,5 @@ def broken_links(stops: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: R
 
 
 def count(resolved: Sequence[ResolvedAnchor]) -> dict[str, int]:
-    """How many of each outcome, those of the issue first."""
+    """Counts the anchors by outcome. The main outcomes come first."""
     return {outcome: sum(anchor.outcome == outcome for anchor in resolved) for outcome in (*OUTCOMES, *BESIDE)}

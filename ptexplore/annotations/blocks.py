@@ -1,6 +1,6 @@
-"""The blocks of YAML in notes: fields with their lines, and what is made of them, the anchor and the labs of a stop.
+"""The blocks of YAML in notes: their fields with lines, and the anchors and labs made of them.
 
-No aliases, no tags, no key twice, nothing that nests far.
+Aliases, tags, repeated keys and deep nesting are refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
 _EXPECT = ("trail", "value")
 _KINDS: tuple[HopKind, ...] = get_args(HopKind)
 _LARGEST = 16 * 1024  # characters of one block
-LARGEST_TOGETHER = 512 * 1024  # of all blocks that are read; those that come with ptexplore have 43,000
+LARGEST_TOGETHER = 512 * 1024  # characters of all blocks together; those shipped with ptexplore have 43,000
 _DEEPEST = 6
 _LONGEST = 2000  # characters of one value
 _MOST = 200  # entries of one list or mapping
@@ -38,9 +38,9 @@ _room: ContextVar[list[int] | None] = ContextVar("_room", default=None)
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """In this block, or in a function, all YAML that is read has at most LARGEST_TOGETHER characters.
+    """Limits all YAML read in this block, or in a decorated function, to LARGEST_TOGETHER characters together.
 
-    A megabyte of it takes 13 s.
+    Reading a megabyte takes 13 s.
     """
     before = _room.set([LARGEST_TOGETHER])
     try:
@@ -51,29 +51,29 @@ def bounded() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One node: its line in the file, and the text it was written as where it is a single value.
+    """One node: its line in the file, and its source text if it is a single value.
 
-    Every method raises Unreadable where something else stands there.
+    Every method raises Unreadable if the node has another form.
     """
 
     line: int
     node: Any  # yaml.Node; its `id` is "scalar", "sequence" or "mapping"
-    first: int  # line of the block's first line
+    first: int  # the first line of the block
     source: str
 
     def text(self) -> str:
-        """One line of text, as written: `1.0` stays "1.0"."""
+        """Returns one line of text, as written: `1.0` stays "1.0"."""
         value = self._scalar("a text").strip()
         if "\n" in value:
             raise Unreadable(self.line, "it must be one line")
         return self._short(value)
 
     def code(self) -> str:
-        """Text that may have several lines."""
+        """Returns text that may have several lines."""
         return self._short(self._scalar("a piece of code").strip("\n"))
 
     def raw(self) -> str:
-        """The value as written in the file, brackets and all; what is quoted or a block without its quotes."""
+        """Returns the value as written in the file, with brackets. A quoted value or a block is without its quotes."""
         if self.node.id == "scalar" and self.node.style is not None:
             return self._short(str(self.node.value).strip())
         return self._short(self.source[self.node.start_mark.index : self.node.end_mark.index].strip())
@@ -84,36 +84,36 @@ class Field:
         return str(self.node.value)
 
     def _short(self, value: str) -> str:
-        if code := unsafe_in(value):  # YAML has escapes for what stands nowhere in the file
+        if code := unsafe_in(value):  # escapes of YAML can make characters that are not in the file
             raise Unreadable(self.line, f"it holds {code}, which cannot be shown")
         if len(value) > _LONGEST:
             raise Unreadable(self.line, f"it has {len(value)} characters, and {_LONGEST} is the limit")
         return value
 
     def flag(self) -> bool:
-        """`true` or `false`."""
+        """Returns the value of `true` or `false`."""
         if self.node.value not in ("true", "false"):
             raise Unreadable(self.line, "true or false must stand here")
         return bool(self.node.value == "true")
 
     def whole_number(self) -> int:
-        """A whole number of at most six digits."""
+        """Returns a whole number of at most six digits."""
         if self.node.id != "scalar" or not re.fullmatch(r"-?[0-9]{1,6}", self.node.value):
             raise Unreadable(self.line, "a whole number must stand here")
         return int(self.node.value)
 
     def items(self) -> list[Field]:
-        """The entries of a list."""
+        """Returns the entries of a list."""
         if self.node.id != "sequence":
             raise Unreadable(self.line, "a list must stand here")
         return [self._child(node, self.first + node.start_mark.line) for node in self.node.value]
 
     def texts(self) -> tuple[str, ...]:
-        """The entries of a list of one-line texts."""
+        """Returns the entries of a list of one-line texts."""
         return tuple(item.text() for item in self.items())
 
     def fields(self, known: Collection[str] = ()) -> dict[str, Field]:
-        """The entries of a mapping; only of `known` keys where given, and no key twice."""
+        """Returns the entries of a mapping. With `known`, other keys are refused; a repeated key always is."""
         if self.node.id != "mapping":
             raise Unreadable(self.line, "keys with values must stand here")
         fields: dict[str, Field] = {}
@@ -135,9 +135,11 @@ class Field:
 def read_fields(
     source: str, first: int, known: Collection[str], needed: Collection[str], block: int = 0
 ) -> dict[str, Field]:
-    """The fields of the block whose YAML begins at line `first`; the block itself begins at line `block`, if given.
+    """Returns the fields of the block whose YAML begins at line `first`.
 
-    Raises Unreadable where it is no YAML, or YAML that is not read here, and where one of `needed` is missing.
+    The block itself begins at line `block`, if given.
+
+    Raises Unreadable if it is not YAML, uses refused features, or lacks one of the `needed` fields.
     """
     fields = _read(source, first).fields(known)
     for name in needed:
@@ -172,7 +174,10 @@ def _read(source: str, first: int) -> Field:
 
 
 def _refuse_sharing(source: str, first: int) -> None:
-    """Aliases can make a few lines mean gigabytes, and tags make objects: neither has a use here."""
+    """Refuses aliases and tags.
+
+    Aliases can make a few lines mean gigabytes, and tags make objects; notes need neither.
+    """
     import yaml
 
     depth = 0
@@ -191,7 +196,7 @@ def _refuse_sharing(source: str, first: int) -> None:
 
 
 def anchor(source: str, first: int, file: str) -> Anchor:
-    """The anchor of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
+    """Returns the anchor of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
     fields = read_fields(source, first, _ANCHOR, ("path", "symbol"))
     path = fields["path"].text()
     if not is_plain(path):
@@ -253,7 +258,7 @@ def _see(field: Field, file: str) -> See:
 
 
 def lab(source: str, first: int, file: str) -> Lab:
-    """The lab of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
+    """Returns the lab of a block whose YAML begins at line `first` of `file`. Raises Unreadable."""
     fields = read_fields(source, first, _LAB, ("id", "run", "expect"))
     name = fields["id"].text()
     if not ID.fullmatch(name):
@@ -276,7 +281,7 @@ def lab(source: str, first: int, file: str) -> Lab:
 
 
 def _python(field: Field, mode: str) -> str:
-    """Code that Python's own parser takes; it is not run."""
+    """Returns code that Python's own parser accepts. It is not run."""
     code = field.code()
     try:
         ast.parse(code.strip() if mode == "eval" else code, mode=mode)

@@ -26,7 +26,7 @@ STAGES = {
 class Concept:
     """One thing to understand: a question to check oneself with, the stops that teach it, the lab that shows it.
 
-    `stops` are "tour#stop", `lab` is "tour#stop/lab" or "". `stage` is a key of STAGES.
+    `stops` are "tour#stop"; `lab` is "tour#stop/lab" or "". `stage` is a key of STAGES.
     """
 
     where: Where
@@ -40,18 +40,21 @@ class Concept:
 
 @dataclass
 class LearningPath:
-    """Every concept by id, in order, and what is wrong with the list."""
+    """Every concept by id, in order, and the problems of the list."""
 
     concepts: dict[str, Concept] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def of(self, stage: str) -> list[Concept]:
-        """The concepts of one stage."""
+        """Returns the concepts of one stage."""
         return [concept for concept in self.concepts.values() if concept.stage == stage]
 
 
 def load_path(library: NoteLibrary) -> LearningPath:
-    """The concepts of every layer: a later layer's replaces an earlier one's of its id. What is wrong is told."""
+    """Returns the concepts of every layer, and problems.
+
+    A later layer's concept replaces an earlier one with its id.
+    """
     path = LearningPath()
     for layer in library.layers:
         concepts, problems = _read(layer)
@@ -72,13 +75,13 @@ def _read(layer: Layer) -> tuple[list[Concept], list[Problem]]:
     except Unreadable as error:
         return [], [Problem(Where(shown, error.line), str(error))]
     if layer.quiet and "```concept" not in text:
-        return [], []  # somebody else's file of that name
+        return [], []  # a file of that name that belongs to something else
     return parse(text, shown)
 
 
 @blocks.bounded()
 def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
-    """The concepts of a file: a stage is a ## heading with its id, a concept a ### heading with a `concept` block.
+    """Parses a file: a stage is a ## heading with its id, a concept is a ### heading with a `concept` block.
 
     The prose of a concept is its question.
     """
@@ -110,7 +113,7 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
 
 
 def _concept(concept: Concept, section: HeadedSection) -> Concept:
-    """The concept with what its section says. Raises Unreadable."""
+    """Completes the concept with the content of its section. Raises Unreadable."""
     if not blocks.ID.fullmatch(concept.id):
         raise Unreadable(section.first, "a concept's heading ends in an id: ### Dispatch keys {#dispatch-key}")
     question = []
@@ -139,7 +142,7 @@ def _filled(concept: Concept, source: str, first: int) -> Concept:
 
 
 def _dangling(library: NoteLibrary, path: LearningPath) -> Iterator[Problem]:
-    """Stops and labs that concepts name and nobody wrote; concepts that tours name and the list does not have."""
+    """Yields problems: concepts name stops and labs that do not exist, or tours name concepts that the list lacks."""
     for concept in path.concepts.values():
         for name in concept.stops:
             if library.stop(name) is None:

@@ -1,6 +1,6 @@
-"""Welcome pages of folders: what a folder of PyTorch is for, where to start in it, a sentence for each subfolder.
+"""Welcome pages of folders: the purpose of a folder of PyTorch, where to start, a sentence for each subfolder.
 
-A page is `folders/*.md` of a folder of notes. Everything that it names is found by name; nothing is a line number.
+A page is `folders/*.md` in a folder of notes. It refers to everything by name, never by line number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST = 500  # pages of one folder of notes
 
 @dataclass(frozen=True, slots=True)
 class FileToRead:
-    """A file to begin with, and why. `symbol` is the name in it to look at, "" for its beginning."""
+    """A file to begin with, and the reason. `symbol` is the name in it to look at; "" means its beginning."""
 
     where: Where
     path: str  # in the repository
@@ -49,7 +49,7 @@ class FileToRead:
 
 @dataclass(frozen=True, slots=True)
 class Subfolder:
-    """A sentence about a folder inside. `rare` says that a reader seldom needs it."""
+    """A sentence about a subfolder. `rare`: readers seldom need it."""
 
     where: Where
     path: str  # in the repository
@@ -59,10 +59,10 @@ class Subfolder:
 
 @dataclass(frozen=True, slots=True)
 class FolderPage:
-    """What was written about one folder. `folder` is its path in the repository, "" for all of it.
+    """The page about one folder. `folder` is its path in the repository; "" is the root.
 
-    `intro`, `build` and the text of `newer` are Markdown; `newer` is what differs in a later release: (version, text).
-    `expression` can be traced, and runs through the folder; "" where there is none.
+    `intro`, `build` and the text of `newer` are Markdown. `newer` has the differences of later releases: (version,
+    text). `expression` can be traced and runs through the folder; "" if there is none.
     """
 
     where: Where
@@ -77,18 +77,18 @@ class FolderPage:
     build: str = ""
     newer: tuple[tuple[str, str], ...] = ()
     shipped: bool = False  # whether it came with ptexplore
-    sha: str = ""  # of the file's bytes, by which its expression is trusted
+    sha: str = ""  # the hash of the file's bytes, which trust in its expression is bound to
 
 
 @dataclass
 class FolderPages:
-    """Every page by its folder: a later layer's replaces an earlier one's. `problems` is what is wrong with them."""
+    """All pages by folder. A later layer's page replaces an earlier one. `problems` are errors in pages."""
 
     pages: dict[str, FolderPage] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def sentence(self, folder: str) -> Subfolder | None:
-        """What the page of the folder around it says of a folder; else the summary of its own page."""
+        """Returns the sentence for a folder from the page of its parent folder, else the summary of its own page."""
         around = self.pages.get(folder.rpartition("/")[0])
         for subfolder in around.subfolders if around is not None else ():
             if subfolder.path == folder:
@@ -99,7 +99,7 @@ class FolderPages:
 
 @bounded()
 def load_folders(layers: Sequence[Layer]) -> FolderPages:
-    """Read the pages of every layer; what is wrong with one is told, and the rest is there."""
+    """Reads the pages of every layer. An error in one page becomes a problem, and the others still load."""
     made = FolderPages()
     for layer in layers:
         own: dict[str, FolderPage] = {}
@@ -129,7 +129,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
 
 
 def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
-    """The name to show and the path of each page's file. A folder that cannot be read is one of the problems."""
+    """Yields the shown name and the path of each page's file. A folder that cannot be read becomes a problem."""
     try:
         names = names_in(layer.root / FOLDERS, layer.root)
     except (FileNotFoundError, NotADirectoryError):
@@ -142,7 +142,7 @@ def _files(layer: Layer, problems: list[Problem]) -> Iterator[tuple[str, Path]]:
 
 
 def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderPage | None, list[Problem]]:
-    """The page in `data`, None where its front matter cannot be used, and everything that is wrong with it."""
+    """Returns the page in `data` and all its problems. The page is None if its front matter cannot be used."""
     problems: list[Problem] = []
     try:
         text, controls = without_controls(decode(data))
@@ -158,7 +158,7 @@ def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderP
         return None, [*problems, Problem(Where(shown, 1), f"this is no Markdown that can be read: {str(error)[:80]}")]
     problems += [Problem(Where(shown, line), trouble) for line, trouble in troubles(document)]
     if len(problems) > len(controls):
-        return None, problems  # what may not be shown is in it somewhere
+        return None, problems  # something in it must not be shown
     page = _Page(shown, folder, lines)
     for section in sections(document, ("h2",), len(lines)):
         page.take(section)
@@ -176,7 +176,7 @@ def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderP
 
 
 def _folder(given: Field) -> str:
-    """The folder that a page is about; "" is written as '""'. Raises Unreadable."""
+    """Returns the folder that a page is about. "" is written as '""'. Raises Unreadable."""
     if given.node.id == "scalar" and given.node.value == "":
         return ""
     path = given.text().rstrip("/")
@@ -187,7 +187,7 @@ def _folder(given: Field) -> str:
 
 @dataclass
 class _Page:
-    """The sections of one page as they are read."""
+    """The sections of one page while they are read."""
 
     shown: str
     folder: str
@@ -199,11 +199,14 @@ class _Page:
     problems: list[Problem] = field(default_factory=list)
 
     def problem(self, line: int, text: str) -> None:
-        """Note something wrong at a line (1-based)."""
+        """Adds a problem at a line (1-based)."""
         self.problems.append(Problem(Where(self.shown, line), text))
 
     def expression(self, given: Field) -> str:
-        """The expression to try; "" and a problem for what cannot be read at a glance: it is printed as a command."""
+        """Returns the expression to try.
+
+        It is printed as a command, so one that is hard to read becomes "" and a problem.
+        """
         code = given.code()
         try:
             ast.parse(code, mode="eval")
@@ -218,7 +221,7 @@ class _Page:
         return code
 
     def take(self, section: HeadedSection) -> None:
-        """Read one section by its title."""
+        """Reads one section, according to its title."""
         title = section.title.lower()
         version = _VERSION.fullmatch(title)
         prose = "\n".join(self.lines[section.body - 1 : section.last]).strip()
@@ -239,7 +242,7 @@ class _Page:
             self.problem(section.first, f"there is no section {section.title!r}; there are {known}")
 
     def _entries(self, section: HeadedSection) -> Iterator[tuple[int, str, str, str]]:
-        """Line, path in the repository, name and sentence of each entry of a section's list."""
+        """Yields line, path in the repository, name and sentence of each entry in a section's list."""
         for line, token in _items(section):
             match = _ENTRY.fullmatch(token.content.strip())
             path = match[1].strip().rstrip("/") if match is not None else ""
@@ -251,7 +254,7 @@ class _Page:
 
 
 def _items(section: HeadedSection) -> Iterator[tuple[int, Token]]:
-    """The text of each item of the lists in a section, with its line."""
+    """Yields the text of each list item in a section, with its line."""
     line, is_open = section.first, False
     for token in section.tokens:
         if token.type == "list_item_open":

@@ -1,4 +1,7 @@
-"""Read one file of notes: its bytes, front matter, introduction, stops; a mistake is told by line, the rest loads."""
+"""Reads one file of notes: its bytes, front matter, introduction, stops.
+
+An error is reported by line; the rest loads.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,18 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-LARGEST = 256 * 1024  # bytes; the longest honest tour is a sixth of it
-LARGEST_FOLDER = 8 * 1024**2  # bytes of all notes of one folder, or of all its pages; ptexplore's own are half of one
+LARGEST = 256 * 1024  # bytes; the longest real tour has a sixth of it
+# bytes of all notes of one folder, or of all its pages; ptexplore's own have half a megabyte
+LARGEST_FOLDER = 8 * 1024**2
 _FRONT = re.compile(rb"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _DECLARED = re.compile(rb"^encoding:[ \t]*[\"']?([A-Za-z0-9_-]*)[\"']?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _NAMES = {"utf8": "utf-8", "gb18030": "gb18030"}
 _MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"\x84\x31\x95\x33", "GB18030"))
 Kind = Literal["tour", "note"]
 _MOST_STOPS = 300
-_MOST_CODES = 20  # lines with control characters that are told of
-_LONGEST = 8_000  # characters without an empty line: Markdown's inline rules take the square of a paragraph's length
+_MOST_CODES = 20  # greatest number of reported lines with control characters
+# characters without an empty line: Markdown's inline rules take time in the square of a paragraph's length
+_LONGEST = 8_000
 _BASELINE = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
 _KEYS: dict[Kind, tuple[str, ...]] = {
     "tour": ("id", "title", "level", "summary", "baseline", "prerequisites", "concepts", "encoding"),
@@ -40,7 +45,7 @@ _NEEDED: dict[Kind, tuple[str, ...]] = {
 
 
 def decode(data: bytes) -> str:
-    """The text, line ends made one. Raises Unreadable that names the byte."""
+    """Decodes the text, with LF as the only line end. Raises Unreadable, which names the byte."""
     if len(data) > LARGEST:
         raise Unreadable(1, f"the file has {len(data):,} bytes, and {LARGEST:,} is the limit")
     declared, skipped = _declared(data), 0
@@ -65,7 +70,7 @@ def decode(data: bytes) -> str:
 
 
 def _declared(data: bytes) -> str | None:
-    """The encoding that the front matter names. Raises Unreadable where it is not one of those that may be."""
+    """Returns the encoding that the front matter declares. Raises Unreadable if it is not an allowed one."""
     front = _FRONT.match(data.removeprefix(b"\xef\xbb\xbf").removeprefix(b"\x84\x31\x95\x33"))
     match = _DECLARED.search(front[1]) if front else None
     if front is None or match is None:
@@ -79,9 +84,10 @@ def _declared(data: bytes) -> str | None:
 
 
 def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """The text with control characters and direction overrides replaced, and the line and code of each first of a line.
+    """Replaces control characters and direction overrides. Returns the text, and the lines that had some.
 
-    They would act on a terminal, or make a line read as what it is not.
+    For each such line, the code of its first control character is returned. These characters would control a terminal,
+    or make a line look like another one.
     """
     codes = [(number, code) for number, line in enumerate(text.split("\n"), 1) if (code := unsafe_in(line))]
     return clean_document(text), codes[:_MOST_CODES]
@@ -89,7 +95,7 @@ def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a file comes from: its name as shown, its folder, whether it came with ptexplore."""
+    """The origin of a file: its name as shown, its folder, whether it came with ptexplore."""
 
     shown: str
     folder: str = ""
@@ -98,23 +104,23 @@ class Origin:
 
 @dataclass
 class _Reading:
-    """One file as it is read."""
+    """One file while it is read."""
 
     shown: str
     lines: list[str]
     problems: list[Problem] = field(default_factory=list)
 
     def problem(self, line: int, text: str) -> None:
-        """Note something wrong at a line (1-based)."""
+        """Adds a problem at a line (1-based)."""
         self.problems.append(Problem(Where(self.shown, line), text))
 
     def source(self, first: int, last: int) -> str:
-        """Lines `first` to `last` (1-based, both in it)."""
+        """Returns lines `first` to `last` (1-based, inclusive)."""
         return "\n".join(self.lines[first - 1 : last])
 
 
 def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Problem]]:
-    """The tour or note in `data`, None where its front matter cannot be used, and everything that is wrong with it."""
+    """Returns the tour or note in `data` and all its problems. It is None if its front matter cannot be used."""
     try:
         text, controls = without_controls(decode(data))
     except Unreadable as error:
@@ -141,10 +147,10 @@ def parse(data: bytes, kind: Kind, origin: Origin) -> tuple[Tour | None, list[Pr
 
 
 def _hash(data: bytes, problems: Sequence[Problem]) -> str:
-    """What stands for the content that you may trust: the bytes, and what of them could not be read here.
+    """Returns the hash of the content that you may trust: the bytes, and what could not be read here.
 
-    What was not read was not shown. A lab in the syntax of a later Python is read by that one, for which this is
-    another content.
+    Unreadable parts were not shown to you. A later Python may read a lab whose syntax is too new here; for that Python,
+    the content has another hash.
     """
     made = hashlib.sha256(data)
     for problem in problems:
@@ -156,12 +162,12 @@ def _hash(data: bytes, problems: Sequence[Problem]) -> str:
 
 
 def is_note(data: bytes) -> bool:
-    """Whether a file begins as all of ours do: with front matter."""
+    """Whether a file begins with front matter, as all notes do."""
     return data.removeprefix(b"\xef\xbb\xbf")[:4] in (b"---\n", b"---\r")
 
 
 def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[str]) -> tuple[int, dict[str, Field]]:
-    """The line that ends the front matter of a file, and its fields, `baseline` among them. Raises Unreadable."""
+    """Returns the line that ends the front matter, and its fields, which include `baseline`. Raises Unreadable."""
     ends = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() == "---")
     end = next(ends, None) if lines[0].rstrip() == "---" else None
     if end is None:
@@ -173,7 +179,7 @@ def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[st
 
 
 def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
-    """The line that ends the front matter, and its fields. Raises Unreadable."""
+    """Returns the line that ends the front matter, and its fields. Raises Unreadable."""
     end, fields = front_matter(reading.lines, _KEYS[kind], _NEEDED[kind])
     if not blocks.ID.fullmatch(fields["id"].text()):
         raise Unreadable(fields["id"].line, "an id has lower-case letters, digits and hyphens")
@@ -200,9 +206,9 @@ def _ids(given: Field) -> tuple[str, ...]:
 
 
 def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
-    """The introduction and every stop that can be used."""
+    """Returns the introduction and every usable stop."""
     document = _tokens(reading, end)
-    bad = dict(reversed(list(troubles(document))))  # the first trouble of each line
+    bad = dict(reversed(list(troubles(document))))  # the first problem of each line
     for line in sorted(bad):
         reading.problem(line, bad[line])
     last = len(reading.lines)
@@ -228,7 +234,7 @@ def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
 def _tokens(reading: _Reading, end: int) -> list[Token]:
     length = 0
     for number, line in enumerate(reading.lines[end:], end + 1):
-        length = length + len(line) + 1 if line.strip(" \t") else 0  # no other blank ends one
+        length = length + len(line) + 1 if line.strip(" \t") else 0  # no other blank character counts
         if length > _LONGEST:
             reading.problem(number, f"there are more than {_LONGEST:,} characters without an empty line")
             return []
@@ -273,7 +279,7 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
 
 
 def _fences(reading: _Reading, section: HeadedSection) -> Iterator[tuple[Token, str]]:
-    """The anchor and lab blocks of a stop."""
+    """Yields the anchor and lab blocks of a stop."""
     for token in section.tokens:
         kind = token.info.strip()
         if token.type != "fence" or kind not in ("anchor", "lab"):
@@ -287,7 +293,7 @@ def _fences(reading: _Reading, section: HeadedSection) -> Iterator[tuple[Token, 
 def _parts(
     reading: _Reading, section: HeadedSection, held: Sequence[tuple[int, int, Lab | None]]
 ) -> Iterator[StopPart]:
-    """Prose and labs in order; the anchor, and a lab that cannot be used, are left out."""
+    """Yields prose and labs in order, without the anchor and unusable labs."""
     at = section.body
     for first, end, lab in [*held, (section.last + 1, section.last + 1, None)]:
         prose = reading.source(at, first - 1)

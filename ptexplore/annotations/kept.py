@@ -1,4 +1,4 @@
-"""What is worked out of folders of notes, kept in the cache while no file in them changes."""
+"""A cache of data computed from folders of notes. It is valid while no file in them changes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.records import Problem
 
-_KEPT = 50  # files; older ones go
+_KEPT = 50  # files; older ones are deleted
 _OURS = re.compile(r"(?:[a-z]+-)*[0-9a-f]{32}\.json")
 _T = TypeVar("_T")
 
 
 def notes_key(layers: Sequence[Layer], *further: str) -> str:
-    """What is the same while the notes' files are: names, sizes, times of change; and `further` is."""
+    """Returns a hash of the names, sizes and times of change of the notes' files, and of `further`."""
     digest = hashlib.sha256(" ".join((__version__, *further)).encode())
     for layer in layers:
         digest.update(f"\0{layer.root}\0{layer.shown}\0{layer.quiet}".encode())
@@ -50,26 +50,26 @@ def _stamps(folder: Path) -> Iterable[str]:
 
 
 def stamp(file: str | Path, state: os.stat_result) -> str:
-    """A file as it was: its name, size and time of change."""
+    """Returns a text with name, size and time of change of a file."""
     return f"\0{file} {state.st_size} {state.st_mtime_ns}"
 
 
 def kept(name: str, key: str, made: Callable[[dict[str, Any]], _T]) -> list[_T] | None:
-    """The records that are kept under this name; None where there are none, or they cannot be used."""
+    """Returns the cached records of this name. None if there are none, or if they cannot be used."""
     try:
         return [made(row) for row in json.loads(clean_json(kept_bytes(marks_file(name)) or b""))[key]]
     except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
         return None
 
 
-Tell = Callable[[UnreadNotes], None]  # what to do about a file that was kept back
+Tell = Callable[[UnreadNotes], None]  # reports a file that the system could not read
 
 
 def keep(name: str, key: str, rows: Sequence[dict[str, Any]], problems: Iterable[Problem], tell: Tell) -> None:
-    """Keep records, and let the oldest files go. Where the cache cannot be written nothing is kept.
+    """Caches records, and deletes the oldest files. If the cache cannot be written, nothing is cached.
 
-    Nor where one of the problems that were met as they were made is that a file was kept back, which is told: the next
-    run may read it, and nothing in its name, size and time of change would say so.
+    Nothing is cached either if the system could not read a file of notes, which is reported. The next run may read it,
+    and its name, size and time of change would be the same.
     """
     missing = [problem for problem in problems if isinstance(problem, UnreadNotes)]
     for problem in missing:
@@ -80,7 +80,7 @@ def keep(name: str, key: str, rows: Sequence[dict[str, Any]], problems: Iterable
     with contextlib.suppress(OSError, UnicodeError):
         keep_whole(file, json.dumps({key: rows}, ensure_ascii=False))
         if file.parent.is_symlink():
-            return  # a folder elsewhere may hold what is not ours
+            return  # a folder elsewhere may contain files of others
         ours = [other for other in file.parent.iterdir() if _OURS.fullmatch(other.name)]
         by_age = sorted(ours, key=lambda other: other.lstat().st_mtime_ns)
         for old in by_age[:-_KEPT]:

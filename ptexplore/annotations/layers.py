@@ -1,6 +1,6 @@
-"""Folders of notes, in layers: those that came with ptexplore, then the project's own or --notes.
+"""Folders of notes, in layers: first the shipped ones, then the project's or those of --notes.
 
-Apart from the reading of them (load.py): a search has kept what it needs of notes, and only asks where they lie.
+This module is separate from load.py: a search has its data in a cache, and only asks where the notes are.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from ptexplore.annotations.files import is_inside
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.source.fetch.project_file import find_project
 
-OWN = "notes"  # the folder that is looked into where nothing else is said
+OWN = "notes"  # the folder of notes that is read by default
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One folder of notes. `shown` is its name in messages; a `quiet` one may hold Markdown that is none of ours."""
+    """One folder of notes. `shown` is its name in messages.
+
+    A `quiet` one may have Markdown files that are not notes.
+    """
 
     root: Path
     shown: str
@@ -28,7 +31,7 @@ class Layer:
 
 
 def shipped_folder() -> Path | None:
-    """The notes that came with ptexplore: inside the installed package, or beside it in a working copy."""
+    """Returns the notes shipped with ptexplore: inside the installed package, or beside it in a working copy."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "data" / "annotations", package.parent / "annotations"):
         if folder.is_dir():
@@ -42,10 +45,11 @@ def is_installed(layer: Layer) -> bool:
 
 
 def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: bool = True) -> tuple[Layer, ...]:
-    """The folders to read, lowest first: the shipped ones, then `notes`; where none is given the project's own.
+    """Returns the folders to read, lowest first: the shipped ones, then `notes`, or by default the project's.
 
-    Those are what ptexplore.toml names, else ./notes where it is there. Raises PtexploreError (MISSING) where a
-    folder that was asked for is not there, (USAGE) where ./notes leads elsewhere, and as `find_project` does.
+    The project's folders are those that ptexplore.toml names, else ./notes if it exists. Raises PtexploreError
+    (MISSING) if a requested folder does not exist, (USAGE) if ./notes leads elsewhere, and the errors of
+    `find_project`.
     """
     folder = shipped_folder() if shipped else None
     own = [Layer(folder, "annotations", shipped=True)] if folder is not None else []
@@ -54,7 +58,7 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     except FileNotFoundError:
         if notes:
             raise
-        return tuple(own)  # the current folder is gone
+        return tuple(own)  # the current folder was deleted
     if notes:
         return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
     project = find_project(start)

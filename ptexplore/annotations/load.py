@@ -1,4 +1,4 @@
-"""Read all notes, layer by layer: a later layer's tour replaces an earlier one's of the same id."""
+"""Reads all notes, layer by layer. A later layer's tour replaces an earlier one with the same id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 2000  # files of one folder
 
 @dataclass
 class NoteLibrary:
-    """Everything that loaded: tours and notes by id (a later layer's replaces an earlier one's), locks, problems."""
+    """All loaded notes: tours and notes by id (a later layer's replaces an earlier one's), locks, problems."""
 
     layers: tuple[Layer, ...]
     tours: dict[str, Tour] = field(default_factory=dict)
@@ -28,13 +28,13 @@ class NoteLibrary:
     layer_of: dict[str, Layer] = field(default_factory=dict)
 
     def stops(self) -> Iterator[tuple[Tour, Stop]]:
-        """Every stop with its tour: tours first, in order of their ids."""
+        """Yields every stop with its tour: tours before notes, sorted by id."""
         for tour in sorted(self.tours.values(), key=lambda tour: (tour.kind == "note", tour.id)):
             for stop in tour.stops:
                 yield tour, stop
 
     def stop(self, name: str) -> tuple[Tour, Stop] | None:
-        """The stop called "tour#stop"; None where there is none."""
+        """Returns the stop called "tour#stop" with its tour, or None."""
         tour_id, _, stop_id = name.partition("#")
         tour = self.tours.get(tour_id)
         return next(((tour, stop) for stop in tour.stops if stop.id == stop_id), None) if tour is not None else None
@@ -42,7 +42,7 @@ class NoteLibrary:
 
 @bounded()
 def load(folders: Sequence[Layer]) -> NoteLibrary:
-    """Read every file of every layer; what is wrong with one is a problem of the library, and the rest is there."""
+    """Reads every file of every layer. An error in one becomes a problem of the library, and the rest loads."""
     library = NoteLibrary(tuple(folders))
     for layer in folders:
         own: dict[str, Tour] = {}
@@ -74,7 +74,7 @@ def load(folders: Sequence[Layer]) -> NoteLibrary:
 
 
 def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
-    """A layer's files by name: loose notes at its top and under notes/, tours under tours/."""
+    """Returns a layer's files by name: notes at its top and under notes/, tours under tours/."""
     folders: tuple[tuple[Kind, Path], ...] = (
         ("tour", layer.root / "tours"), ("note", layer.root), ("note", layer.root / "notes"),
     )  # fmt: skip
@@ -117,7 +117,7 @@ def _read(library: NoteLibrary, layer: Layer, kind: Kind, file: Path, data: byte
 
 
 def _dangling(library: NoteLibrary) -> Iterator[Problem]:
-    """Links to stops and tours that are not there."""
+    """Yields links to stops and tours that do not exist."""
     for tour in library.tours.values():
         for name in tour.prerequisites:
             if name not in library.tours:

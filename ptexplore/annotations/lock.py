@@ -1,4 +1,4 @@
-"""anchors.lock: where each anchor was on its baseline, and a hash of what stood there; never a line of its text."""
+"""anchors.lock: the place of each anchor on its baseline, and a hash of the text there. It contains no text itself."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LARGEST = 8 * 1024 * 1024  # bytes
 class LockEntry:
     """One anchor on its baseline.
 
-    `asked` is a hash of the anchor as it was written then. `line` to `end` is the symbol (its name's line, its last),
-    `at` to `at_end` what the anchor means inside it. `hash` is of the symbol's tokens, `overload` of its parameter
-    types, `near` of the `size` tokens on the lines `at` to `at_end` (empty where those tokens stand in the symbol more
-    than once). `count` is how often the anchor's token does.
+    `asked` is a hash of the anchor as it was written then. `line` to `end` is the symbol (from its name's line to its
+    last line); `at` to `at_end` is the target inside it. `hash` is a hash of the symbol's tokens, `overload` a hash of
+    its parameter types. `near` is the hash of the `size` tokens on the lines `at` to `at_end`; it is empty if those
+    tokens occur in the symbol more than once. `count` is how often the anchor's token occurs.
     """
 
     stop: str
@@ -48,7 +48,7 @@ _KINDS = {field.name: {"str": str, "int": int}[str(field.type)] for field in fie
 
 
 def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Problem]]:
-    """The entries by stop, and the lines that are none."""
+    """Returns the entries by stop, and a problem for each line that is not an entry."""
     try:
         data = read_bytes(file, _LARGEST)
     except FileNotFoundError:
@@ -75,14 +75,14 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Proble
 
 
 def _check_head(line: str) -> None:
-    """Raises ValueError where this is no first line of such a file."""
+    """Raises ValueError if this is not the first line of such a file."""
     head = _json(line)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT}")
 
 
 def _entry(line: str) -> LockEntry:
-    """The entry of a line. Raises ValueError that says why it is none."""
+    """Returns the entry of a line. Raises ValueError with the reason if it is not one."""
     values = _json(line)
     if not isinstance(values, dict) or not all(_fits(name, value) for name, value in values.items()):
         raise ValueError("this is no entry of a lock")
@@ -105,7 +105,7 @@ def _json(line: str) -> Any:
 
 
 def lock_text(entries: Iterable[LockEntry]) -> str:
-    """The file's text: a head, then one line a stop, in order; what is empty is left out."""
+    """Returns the file's text: a head, then one line per stop, sorted. Empty values are omitted."""
     rows = [json.dumps({"format": FORMAT})]
     for entry in sorted(entries, key=lambda entry: entry.stop):
         filled = {key: value for key, value in asdict(entry).items() if value not in ("", 0)}

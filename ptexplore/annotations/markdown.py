@@ -1,4 +1,4 @@
-"""The Markdown that notes are written in: CommonMark with tables, without HTML, links of known schemes alone."""
+"""The Markdown of notes: CommonMark with tables, without HTML, and with links of a few schemes only."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _EMPTY_LINES = re.compile(r"\n[ \t]*\n")
-_BRACKETS = 100  # of a paragraph: each may open a link, and is looked for to the end of it
-_CELLS = 20_000  # of all tables of a file: each row of one is filled up to as many cells as its widest has
+_BRACKETS = 100  # in a paragraph: each may begin a link, which the parser searches to the paragraph's end
+_CELLS = 20_000  # in all tables of a file: each row is filled up to the cells of the widest row
 _SCHEMES = ("http", "https")
 PICTURES = (".svg", ".png")
 _TITLED = re.compile(r"(.*)\{#([^{}]*)\}\s*")
@@ -25,11 +25,11 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 def parser(*, html: bool = False) -> MarkdownIt:
-    """The parser for showing notes: HTML is text to it, and what `link_trouble` refuses is no link."""
+    """Returns the parser for showing notes. HTML is plain text, and a URL that `link_trouble` refuses is no link."""
     from markdown_it import MarkdownIt
 
     class Reader(MarkdownIt):
-        """Gives tokens whose texts are clean: what was an entity (&#x202e;) is there only now."""
+        """Makes tokens with clean texts: entities (&#x202e;) become characters only in the parser."""
 
         def parse(self, src: str, env: MutableMapping[str, Any] | None = None) -> list[Token]:
             return _cleaned(super().parse(src, env))
@@ -43,7 +43,7 @@ def parser(*, html: bool = False) -> MarkdownIt:
 
 
 def _cleaned(tokens: list[Token]) -> list[Token]:
-    """The tokens with clean texts and attributes, those inside of them too."""
+    """Cleans texts and attributes of tokens, inner tokens included."""
     for token in tokens:
         token.content, token.info = clean_lines(token.content), clean_lines(token.info)
         for name, value in token.attrs.items():
@@ -55,9 +55,9 @@ def _cleaned(tokens: list[Token]) -> list[Token]:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text` with HTML and every link told apart, for `troubles`.
+    """Returns the tokens of `text` with HTML and all links recognised, for `troubles`.
 
-    Raises ValueError for a paragraph of too many brackets, and for tables of too many cells.
+    Raises ValueError for a paragraph with too many brackets, and for tables with too many cells.
     """
     reading = parser(html=True)
     reading.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
@@ -70,21 +70,21 @@ def tokens(text: str) -> list[Token]:
 
 
 def _most_cells(paragraph: str) -> int:
-    """How many cells the lines of a paragraph have at most, were they rows of one table."""
+    """Returns the greatest number of cells in the lines of a paragraph, if they were the rows of one table."""
     lines = paragraph.split("\n")
     return len(lines) * max(line.count("|") for line in lines)
 
 
 def line_of(token: Token) -> int:
-    """The line of a block, 1-based."""
+    """Returns the line of a block, 1-based."""
     return token.map[0] + 1 if token.map else 1
 
 
 @dataclass(frozen=True, slots=True)
 class HeadedSection:
-    """A heading, and what stands below it up to the next one: tokens, and lines `first` (the heading's) to `last`.
+    """A heading, and everything below it up to the next one: tokens, and lines `first` (the heading's) to `last`.
 
-    `title` and `id` are the parts of "Dispatch keys {#dispatch-key}"; `id` is "" where the heading has none.
+    `title` and `id` are the parts of "Dispatch keys {#dispatch-key}"; `id` is "" if the heading has none.
     """
 
     level: str  # "h2"
@@ -97,7 +97,7 @@ class HeadedSection:
 
 
 def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[HeadedSection]:
-    """The sections below headings of these levels ("h2") that stand in no list or quote.
+    """Returns the sections below headings of these levels ("h2") outside lists and quotes.
 
     `last` is the last line of the text.
     """
@@ -117,7 +117,7 @@ def sections(document: list[Token], levels: tuple[str, ...], last: int) -> list[
 
 
 def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
-    """Line (1-based) and text of everything that may not stand in a note."""
+    """Yields line (1-based) and text of everything that is not allowed in a note."""
     for token in document:
         line = line_of(token)
         if token.type == "html_block":
@@ -139,7 +139,7 @@ def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
 
 
 def link_trouble(url: str) -> str | None:
-    """Why a link may not be followed; None where it may: http(s), or a relative one."""
+    """Returns why a link is not allowed. None if it is: http(s), or a relative one."""
     plain = re.sub(r"[\x00-\x20\x7f-\x9f]", "", unquote(url))
     scheme = _SCHEME.match(plain)
     if scheme is not None and scheme[1].lower() not in _SCHEMES:
@@ -150,7 +150,7 @@ def link_trouble(url: str) -> str | None:
 
 
 def picture_trouble(url: str) -> str | None:
-    """Why a picture may not be shown; None for a file beside or below the tour's own."""
+    """Returns why a picture is not allowed. None for a file beside or below the tour's own."""
     plain = re.split(r"[?#]", url, maxsplit=1)[0]
     if link_trouble(url) or _SCHEME.match(plain) or ".." in plain.split("/") or not plain.endswith(PICTURES):
         return f"a picture must be a file beside the tour ({', '.join(PICTURES)}), not {url[:60]!r}"

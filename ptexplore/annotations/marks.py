@@ -1,4 +1,4 @@
-"""Where the stops of all notes are on one tree, kept in the cache: searches show notes and must not place them anew."""
+"""The places of all stops on one tree, cached: a search shows notes and must not place them again."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One stop on one tree. `line` to `end_line` is what its anchor means, `begin` to `symbol_end` the symbol.
+    """One stop on one tree. `line` to `end_line` is the target of its anchor, `begin` to `symbol_end` the symbol.
 
-    `name` is the symbol's, `kind` what it is, "" where that is no symbol. `ops` are operators it points to by `see`.
-    Everything about places is 0 or "" where the anchor is not placed. `text` is what a search looks through.
+    `name` is the name of the symbol, `kind` its kind, or "" if it is not a symbol. `ops` are operators that the stop
+    points to by `see`. If the anchor is not placed, all fields about places are 0 or "". `text` is the text for
+    searches.
     """
 
     stop: str
@@ -49,12 +50,12 @@ class Mark:
 
     @property
     def command(self) -> str:
-        """What shows the stop."""
+        """The command that shows the stop."""
         return shlex.join(["ptexplore", "tour", *self.stop.split("#")])
 
 
 def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mark]:
-    """Every stop of the library, placed on the tree where its anchor is."""
+    """Returns every stop of the library. If its anchor is placed, the mark has its place."""
     from ptexplore.annotations.anchors import Resolver, resolve_all
 
     placed = []
@@ -77,9 +78,9 @@ def marks(library: NoteLibrary, tree: SourceTree, store: IndexStore) -> list[Mar
 def kept_marks(
     layers: Sequence[Layer], load: Callable[[], NoteLibrary], tree: SourceTree, store: IndexStore, tell: Tell
 ) -> list[Mark]:
-    """The stops of these folders' notes on one tree: from the cache, while neither the notes nor the index changed.
+    """Returns the stops of these folders' notes on one tree: from the cache, while notes and index are unchanged.
 
-    `load` gives what stands in the folders; `tell` is given each file that could not be read.
+    `load` reads the folders. `tell` is called for each file that could not be read.
     """
     name = notes_key(layers, str(FORMAT), _index(store))
     placed_before = kept(name, "marks", lambda row: Mark(**row | {"ops": tuple(row["ops"])}))

@@ -1,4 +1,4 @@
-"""What a reader has read, visited and run, by stable ids, in the user's data folder; a damaged file is put aside."""
+"""A reader's progress: stops read and visited, labs run, in the user's data folder. A damaged file is moved aside."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ReadState = Literal["read", "visited", "new"]
 
 @dataclass
 class ReadingProgress:
-    """Stops that were read and those that were visited ("tour#stop"), labs that passed ("tour#stop/lab").
+    """Stops that were read or visited ("tour#stop"), and labs that passed ("tour#stop/lab").
 
-    A stop is visited once it was shown. It is read once its lab was predicted, its question was answered, or the reader
-    marked it. `last` is where each tour was left. `trouble` says why what was kept before is not here.
+    A stop is visited when it has been shown. It is read when its lab was predicted, its question was answered, or the
+    reader marked it. `last` is the present stop of each tour. `trouble` says why earlier progress is missing.
     """
 
     done: set[str] = field(default_factory=set)
@@ -36,24 +36,24 @@ class ReadingProgress:
     trouble: str = ""
 
     def of(self, tour: Tour) -> int:
-        """How many of the tour's stops were read; stops that are not there any more do not count."""
+        """Returns how many of the tour's stops were read. Stops that no longer exist do not count."""
         return sum(tour.name_of(stop) in self.done for stop in tour.stops)
 
     def visited_of(self, tour: Tour) -> int:
-        """How many of the tour's stops were shown or read."""
+        """Returns how many of the tour's stops were shown or read."""
         return sum(self.state(tour.name_of(stop)) != "new" for stop in tour.stops)
 
     def state(self, name: str) -> ReadState:
-        """What became of the stop of that name."""
+        """Returns the state of the stop of that name."""
         return "read" if name in self.done else "visited" if name in self.visited else "new"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingStep:
-    """What a reader just did, as far as it is kept; "" for what was not done.
+    """A step of a reader, as far as it is stored. "" means that this did not happen.
 
-    `read`, `unread` and `visited` are stops ("tour#stop"), `lab` is a lab that passed. `last` is a tour and the stop at
-    which it is. `ended` is a tour that was walked to its end: it is not gone on with from there.
+    `read`, `unread` and `visited` are stops ("tour#stop"), `lab` is a lab that passed. `last` is a tour and its present
+    stop. `ended` is a tour that was read to its end: it does not continue from there.
     """
 
     read: str = ""
@@ -65,8 +65,9 @@ class ReadingStep:
 
 
 def load_progress() -> ReadingProgress:
-    """What was kept. A file that cannot be read, or is damaged, gives none, and says so; a damaged one is moved aside
-    before one is written.
+    """Returns the stored progress. If the file cannot be read or is damaged, it is empty and says why.
+
+    A damaged file is moved aside before a new one is written.
     """
     file = progress_file()
     try:
@@ -76,7 +77,7 @@ def load_progress() -> ReadingProgress:
 
 
 def _known_progress(file: Path) -> ReadingProgress:
-    """The same. Raises OSError where the file is there and cannot be read."""
+    """Returns the stored progress. Raises OSError if the file exists and cannot be read."""
     kept = kept_bytes(file, _LARGEST)
     if kept is None:
         return ReadingProgress()
@@ -107,9 +108,9 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def remember(step: ReadingStep) -> None:
-    """Add what a reader did to what is kept. Raises OSError.
+    """Adds a reader's step to the stored progress. Raises OSError.
 
-    What is kept is read anew first: another terminal may have written since.
+    The file is read again first: another terminal may have written it.
     """
     with changing(progress_file()):
         _remember(progress_file(), step)

@@ -1,4 +1,4 @@
-"""The frozen records of what people wrote: tours, notes, stops, anchors, labs, each with its file and line."""
+"""Frozen records of the notes: tours, notes, stops, anchors, labs, each with its file and line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS: tuple[Level, ...] = ("basic", "core", "advanced")
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in a file of notes: `file` as it is shown to the reader, `line` 1-based."""
+    """A place in a file of notes: `file` as shown to the reader, `line` 1-based."""
 
     file: str
     line: int
@@ -24,7 +24,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that could not be read or may not be there; everything else of its file still loads."""
+    """Something that could not be read or is not allowed. The rest of its file still loads."""
 
     where: Where
     text: str
@@ -32,17 +32,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class UnreadNotes(Problem):
-    """A file or a folder that the system kept back this time, whatever is in it: nothing made without it is kept."""
+    """A file or folder that the system could not read this time. Results that lack it are not cached."""
 
 
 def unread(shown: str, error: OSError) -> Problem:
-    """The problem that a file or a folder cannot be read, now or ever: a link, say, is no file of notes."""
+    """Returns the problem for a file or folder that cannot be read, now or ever. A link, for example, is never read."""
     kind = UnreadNotes if error.errno in BROKEN else Problem
     return kind(Where(shown, 1), f"it cannot be read: {error.strerror or error}")
 
 
 class Unreadable(ValueError):
-    """A file of notes, or a part of it, that cannot be used; `line` is where."""
+    """A file of notes, or a part of it, that cannot be used. `line` is its place."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -62,12 +62,12 @@ class See:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What a stop is about, by name: nothing here is a line of PyTorch's text.
+    """The target of a stop, by name. Nothing here is a line of PyTorch's text.
 
-    `symbol` is a qualified name, or its ending where that is one thing in `path`; the name of a YAML entry; or a
-    registration block as "TORCH_LIBRARY_IMPL(aten, CPU)". `signature` are parameter types in brackets. `inside` is the
-    enclosing symbol (`in:`). `token` is an identifier inside the symbol, its `occurrence`-th; `lines` are offsets from
-    the symbol's line. At most one of these two.
+    `symbol` is a qualified name, or its ending if that is unique in `path`. It may also be the name of a YAML entry, or
+    a registration block such as "TORCH_LIBRARY_IMPL(aten, CPU)". `signature` has parameter types in brackets. `inside`
+    is the enclosing symbol (`in:`). `token` is an identifier inside the symbol, its `occurrence`-th; `lines` are
+    offsets from the symbol's line. At most one of these two is set.
     """
 
     where: Where
@@ -83,9 +83,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """An expression to run, and what must come of it: hops of its Trail in reading order, or a value.
+    """An expression to run, and the expected result: hops of its trace in reading order, or a value.
 
-    `trail` are pairs of a hop's kind and its name or the name's last part. `value` is a Python literal as text.
+    `trail` are pairs of a hop's kind and its name, or the last part of the name. `value` is a Python literal as text.
     """
 
     where: Where
@@ -102,7 +102,7 @@ class Lab:
 
 @dataclass(frozen=True, slots=True)
 class StopPart:
-    """A stretch of a stop as it is read: Markdown, or the lab that stands there. `line` is its first."""
+    """A part of a stop: Markdown, or a lab. `line` is its first line."""
 
     line: int
     text: str = ""
@@ -111,7 +111,7 @@ class StopPart:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One heading with its anchor and what is said under it. `end_line` is the last line of the stop in its file."""
+    """One heading with its anchor and the content below. `end_line` is the last line of the stop in its file."""
 
     where: Where
     id: str
@@ -132,10 +132,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """One file: a tour, whose stops follow one another, or a note, whose stops stand alone.
+    """One file: a tour, whose stops form a sequence, or a note, whose stops are independent.
 
-    `folder` is the file's own folder (pictures lie there); `sha` the hash of its bytes, by which its labs are trusted.
-    `shipped` says that it came with ptexplore.
+    `folder` is the folder of the file, for pictures. `sha` is the hash of its bytes, which trust in its labs is bound
+    to. `shipped`: it came with ptexplore.
     """
 
     where: Where
@@ -154,5 +154,5 @@ class Tour:
     shipped: bool = False
 
     def name_of(self, stop: Stop) -> str:
-        """What the stop is called everywhere: "tour#stop"."""
+        """Returns the name of a stop: "tour#stop"."""
         return f"{self.id}#{stop.id}"

@@ -1,4 +1,4 @@
-"""What people wrote about, as a search finds it: tours, stops, notes, concepts, folders; kept in the cache."""
+"""The topics of notes for a search: tours, stops, notes, concepts, folders. They are cached."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ TopicKind = Literal["tour", "stop", "note", "concept", "folder"]
 
 @dataclass(frozen=True)
 class Topic:
-    """One thing that people wrote about.
+    """One topic that people wrote about.
 
-    `names` are what it is called by, the whole name first: ("dispatcher#boxing", "boxing"); a folder is called by its
-    path. `stemmed` are the names and the title in stems, `titled` all of these stems; `about` are those of what else
-    says what it is about (its tour, its summary), `words` those of its text: each once, parted by blanks.
-    `stops` are the stops that show it, the first of them the one to open.
+    `names` are its names, the full name first: ("dispatcher#boxing", "boxing"); the name of a folder is its path.
+    `stemmed` are the names and the title as stems, and `titled` has all of these stems. `about` has the stems of other
+    descriptions (its tour, its summary), `words` those of its text. In these three, each stem occurs once, separated by
+    blanks. `stops` are the stops that show it; the first one is opened.
     """
 
     kind: TopicKind
@@ -47,7 +47,7 @@ class Topic:
 def _topic(
     kind: TopicKind, names: tuple[str, ...], title: str, *, about: str = "", text: str = "", stops: tuple[str, ...] = ()
 ) -> Topic:
-    own = [name for name in names if "#" not in name]  # a stop's tour is only what it is about
+    own = [name for name in names if "#" not in name]  # the tour in a stop's name only describes the stop
     stemmed = tuple(" ".join(stems(text)) for text in (*names, title))
     summary = about if kind in ("tour", "note", "folder") else ""
     titled = distinct_stems([*own, title])
@@ -55,7 +55,7 @@ def _topic(
 
 
 def topics(library: NoteLibrary, path: LearningPath, pages: FolderPages) -> list[Topic]:
-    """Everything, in the order of the tours, then the concepts and the folders."""
+    """Returns all topics: in the order of the tours, then concepts, then folders."""
     return [*_stops(library), *_concepts(library, path), *_folders(pages)]
 
 
@@ -88,9 +88,9 @@ def _folders(pages: FolderPages) -> Iterator[Topic]:
 
 
 def kept_topics(layers: Sequence[Layer], tell: Tell) -> list[Topic]:
-    """The topics of these folders of notes: from the cache, while no file of theirs changed.
+    """Returns the topics of these folders of notes: from the cache, while none of their files changed.
 
-    `tell` is given each file that could not be read. Raises PtexploreError where a folder of notes is not there.
+    `tell` is called for each file that could not be read. Raises PtexploreError if a folder of notes does not exist.
     """
     name = f"topics-{notes_key(layers, str(FORMAT))}"
     known = kept(name, "topics", _of_row)

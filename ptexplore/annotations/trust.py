@@ -1,4 +1,4 @@
-"""Whose code may run: what came with ptexplore, and what you said yes to, remembered by the hash of its very bytes."""
+"""Decides which code may run: shipped code, and code that you allowed, identified by the hash of its exact bytes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def trusted() -> dict[str, str]:
-    """The hashes of what may run, each with the name it had then. What is damaged trusts nothing.
+    """Returns the hashes of the content that may run, each with the name it had then. A damaged file allows nothing.
 
-    Raises OSError, also where the file or its folder belongs to somebody else, or others may write it: then who said
-    yes is not known.
+    Raises OSError, also if the file or its folder belongs to somebody else, or others may write it: then it is unknown
+    who gave the permission.
     """
     file = trust_file()
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -44,35 +44,35 @@ def may_run(tour: Tour, known: dict[str, str]) -> bool:
 
 
 def trust(tours: Iterable[Tour]) -> None:
-    """Trust the files of these tours as they are now. Raises OSError."""
+    """Trusts the files of these tours in their present state. Raises OSError."""
     trust_files({tour.sha: tour.where.file for tour in tours})
 
 
 def trust_files(files: dict[str, str]) -> None:
-    """Trust contents by their hashes; each has the name of its file. Raises OSError."""
+    """Trusts contents: a dict from their hashes to the names of their files. Raises OSError."""
     with _changing():
         _write(trusted() | files)
 
 
 def remember(sha: str, name: str) -> None:
-    """Trust one content. Raises OSError."""
+    """Trusts one content. Raises OSError."""
     trust_files({sha: name})
 
 
 def forget(tours: Iterable[Tour]) -> None:
-    """Trust the files of these tours no longer. Raises OSError."""
+    """Revokes the trust in the files of these tours. Raises OSError."""
     forget_files(tour.sha for tour in tours)
 
 
 def forget_files(hashes: Iterable[str]) -> None:
-    """Trust contents no longer. Raises OSError."""
+    """Revokes the trust in contents. Raises OSError."""
     gone = set(hashes)
     with _changing():
         _write({sha: name for sha, name in trusted().items() if sha not in gone})
 
 
 def _changing() -> contextlib.AbstractContextManager[None]:
-    """Nobody else changes the file in this block; its folder is there, and only you may write it."""
+    """Locks the file for this block. Creates its folder, which only the user may write to."""
     folder = trust_file().parent
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def _changing() -> contextlib.AbstractContextManager[None]:
 
 
 def _check(file: Path, state: os.stat_result) -> None:
-    """Raises PermissionError for what somebody else owns or may write, or what is neither a file nor a folder."""
+    """Raises PermissionError for a file or folder that others own or may write to, and for any other kind of entry."""
     if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
         raise PermissionError(errno.EACCES, "it is no regular file", str(file))
     if state.st_uid not in (os.geteuid(), 0):
@@ -91,7 +91,7 @@ def _check(file: Path, state: os.stat_result) -> None:
 
 
 def _is_private_group(state: os.stat_result) -> bool:
-    """Whether a file's group is the user's own, as systems with a group a user have it: its number is the user's."""
+    """Whether the file's group has only the user: on systems with a group for each user, both numbers are equal."""
     return state.st_gid == state.st_uid == os.geteuid()
 
 

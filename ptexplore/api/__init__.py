@@ -1,1 +1,1 @@
-"""The public Python API: what the commands ask, answered with records. `import ptexplore` has its names."""
+"""The public Python API: the questions of the commands, answered with records. `import ptexplore` exports the names."""

@@ -1,4 +1,4 @@
-"""The options of a trace in Python: their types; names and defaults are those of `model/options.py`."""
+"""The options of a trace in Python: their types. Names and defaults come from `model/options.py`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
 
 Traces = TypeVar("Traces", bound=Callable[..., Any])
-LIMITS = frozenset(("native", "native_budget", "timeout"))  # of what is done with a text: no function is stepped
+LIMITS = frozenset(("native", "native_budget", "timeout"))  # unused for a function: nothing is stepped
 
 
 class AskedOfTrace(TypedDict, total=False):
-    """What `trace` takes beside the expression."""
+    """The options of `trace`, beside the expression."""
 
     script: str | os.PathLike[str] | None
     variables: Mapping[str, str] | None
@@ -38,17 +38,17 @@ class AskedOfTrace(TypedDict, total=False):
 
 
 def names() -> tuple[str, ...]:
-    """The options, as they are named in Python."""
+    """Returns the names of the options, as Python spells them."""
     return tuple(_fields())
 
 
 def _fields() -> dict[str, str]:
-    """By its name in Python: the field of an option."""
+    """Returns a dict: the name of an option in Python -> the name of its field."""
     return {known.python or name: name for name, known in asked_options().items()}
 
 
 def signed(function: Traces) -> Traces:
-    """The function with every option of a trace in the signature that `help` shows."""
+    """Returns the function. `help` shows its signature with every option of a trace."""
     own = list(inspect.signature(function).parameters.values())[:-1]
     kinds = get_type_hints(AskedOfTrace)
     asked = [
@@ -65,19 +65,22 @@ def signed(function: Traces) -> Traces:
 
 
 def _shown(name: str, default: Any) -> Any:
-    """A default as Python's reader writes it."""
+    """Returns the default of an option as the signature shows it."""
     return {"native_budget": "10M", "variables": None}.get(name, default)
 
 
 def check_names(options: AskedOfTrace) -> None:
-    """Raises TypeError, as Python does, for an option that there is not."""
+    """Raises TypeError, as Python does, if an option does not exist."""
     unknown = next((name for name in options if name not in _fields()), None)
     if unknown is not None:
         raise TypeError(f"trace() got an unexpected keyword argument {unknown!r}")
 
 
 def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
-    """What is asked for, as a request. Raises PtexploreError (usage) for options that do not go together."""
+    """Makes a request of the expression and the options.
+
+    Raises PtexploreError (usage) if the options do not fit together.
+    """
     from ptexplore.capture.probing import asked_for, check_options
     from ptexplore.view.words.actions import in_python
     from ptexplore.view.words.errors import in_words
@@ -89,7 +92,7 @@ def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
 
 
 def _value(name: str, value: Any) -> Any:
-    """An option's value as its field holds it."""
+    """Converts the value of an option to the type of its field."""
     if name == "variables":
         return tuple((cast("Mapping[str, str] | None", value) or {}).items())
     if name in ("setup", "contexts"):

@@ -1,4 +1,4 @@
-"""The questions of the public API: each over a workspace of its own, or several over one `Workspace`."""
+"""The questions of the public API: as functions, which open a workspace each, and as methods of a `Workspace`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ptexplore.view.search.show import ShowView
 
 
-class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the name of the one behind it
+class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace` is the class that this one wraps
     """One installed torch and the source in use, opened once for several questions. Use it in a `with`.
 
-    `python` is a Python whose torch is looked at (None: your own), `tree` the one tree to look into (a checkout's
-    name, or "runtime"), `notes` folders of notes over the shipped ones. `inner` is the workspace behind it, which can
-    also index, fetch, survey and check notes.
+    `python` is the Python whose torch is examined (None: your own). `tree` limits answers to one source tree: the name
+    of a checkout, or "runtime" for the installed torch. `notes` are folders of notes that replace or extend the shipped
+    notes. `inner` is the workspace that does the work; it can also index, fetch, survey and check notes.
 
     >>> import ptexplore
     >>> with ptexplore.Workspace() as workspace:
@@ -53,7 +53,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
     def trace(
         self, expression: str | Callable[[], object] | None = None, **options: Unpack[AskedOfTrace]
     ) -> PublicTrail:
-        """As `ptexplore.trace`.
+        """Does the same as `ptexplore.trace`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace() as workspace:
@@ -79,7 +79,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
             return PublicTrail(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
-        """As `ptexplore.record`, looked into with this workspace, which must be open when you ask for the Trail.
+        """Does the same as `ptexplore.record`. The trace is resolved with this workspace.
+
+        The workspace must still be open when you ask for `trail`.
 
         >>> import ptexplore, torch
         >>> with ptexplore.Workspace() as workspace:
@@ -91,7 +93,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         return PublicRecording(self.inner, native_budget)
 
     def op(self, name: str) -> Card:
-        """As `ptexplore.op`.
+        """Does the same as `ptexplore.op`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace() as workspace:
@@ -101,7 +103,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         return self.inner.operator(_check_text("the operator", name))
 
     def explain_error(self, text: str) -> ErrorMessage:
-        """As `ptexplore.explain_error`.
+        """Does the same as `ptexplore.explain_error`, in this workspace.
 
         >>> import ptexplore
         >>> text = "Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend."
@@ -114,7 +116,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
     def find(
         self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
     ) -> FindView:
-        """As `ptexplore.find`.
+        """Does the same as `ptexplore.find`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace(tree="runtime") as workspace:
@@ -127,7 +129,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
     def show(
         self, target: str, *, kind: str | None = None, everything: bool = False, every_key: bool = False
     ) -> ShowView:
-        """As `ptexplore.show`.
+        """Does the same as `ptexplore.show`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace(tree="runtime") as workspace:
@@ -138,7 +140,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
 
     def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
-        """As `ptexplore.callers`.
+        """Does the same as `ptexplore.callers`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace(tree="runtime") as workspace:
@@ -148,7 +150,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
         return self.inner.callers(_check_text("the symbol", symbol), depth=depth, limit=limit)
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
-        """As `ptexplore.refs`.
+        """Does the same as `ptexplore.refs`, in this workspace.
 
         >>> import ptexplore
         >>> with ptexplore.Workspace(tree="runtime") as workspace:
@@ -162,21 +164,28 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package that is the 
 def trace(
     expression: str | Callable[[], object] | None = None, *, python: str | None = None, **options: Unpack[AskedOfTrace]
 ) -> PublicTrail:
-    """What runs for an expression, a script or a function of yours, and where it is.
+    """Traces an expression, a script or a function of yours: returns the trace, with the place of each step.
 
-    A text and a script run in a process of their own. A function, of no arguments, runs right here, once, as under
-    `ptexplore.record`: it sees what it closes over, nothing is stepped, and none of the options below is for it.
+    An expression or a script runs in a process of its own. A function without arguments runs once in your own process,
+    as under `ptexplore.record`: it can use your variables, nothing is stepped, and the options below do not apply.
 
-    Names of one letter become seeded 3 x 3 tensors; `variables` binds others, each to an expression's text. `setup`
-    are statements to run first, `contexts` context managers to run it in. `grad` makes bound tensors require grad,
-    `backward` runs backward too. `native` steps through its machine code (`native_op`: of this operator call alone;
-    `first`: of the very first call, not of a warm one); of a script one call of each kind, `native_budget`
-    instructions in all. `again` runs a script that fails over a saved tensor a second time, to see who wrote to it;
-    `twice` runs one again, unrecorded, and a finding says whether both runs did the same. An expression runs the same
-    way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
-    `timeout` is in seconds, for all runs together. `python` is another Python, whose torch is traced.
+    Names of one letter become seeded 3 x 3 tensors. `variables` binds other names, each to the text of an expression.
+    `setup` holds statements that run first. `contexts` holds context managers that the expression runs in. `grad` makes
+    bound tensors require grad, and `backward` runs backward too.
 
-    What raises has a Trail too, with an `ending`. Raises PtexploreError if it cannot be run, dies or takes too long.
+    `native` steps through the machine code. `native_op` steps only one operator call. `first` steps the very first call
+    instead of a call after a warm-up. In a script, one call of each kind is stepped, with `native_budget` instructions
+    for all of them together.
+
+    An expression runs the same way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
+    `twice` runs a script once more without a recorder, and a finding says whether both runs did the same. `again` is
+    for a script that fails because a saved tensor was modified: the script runs a second time, to find the code that
+    wrote to the tensor.
+
+    `timeout` is the limit in seconds for all runs together. `python` is another Python, whose torch is traced.
+
+    If the code raises, you still get a Trail, with an `ending`. Raises PtexploreError if the code cannot be run, kills
+    its process or takes too long.
 
     >>> import ptexplore
     >>> trail = ptexplore.trace("torch.add(a, b)", grad=True, native=False)
@@ -191,9 +200,9 @@ def trace(
 
 
 def op(name: str, *, python: str | None = None) -> Card:
-    """The card of an operator: schema, dispatch keys with their kernels, derivative, Python names.
+    """Returns the card of an operator: schema, dispatch keys with their kernels, derivative, Python names.
 
-    Raises PtexploreError if no operator is called that.
+    Raises PtexploreError if no operator has this name.
 
     >>> import ptexplore
     >>> ptexplore.op("add.Tensor").operator.name
@@ -204,10 +213,10 @@ def op(name: str, *, python: str | None = None) -> Card:
 
 
 def explain_error(text: str, *, python: str | None = None) -> ErrorMessage:
-    """What the text of an error of torch's tells: a traceback, or its message alone. torch is not imported.
+    """Explains an error of PyTorch, given its text: a traceback, or only the message. torch is not imported.
 
-    `missing` is the kernel that the dispatcher did not find, `modified` the tensor that was written to after it was
-    saved, `source` the line of C++ that threw. Raises PtexploreError if it tells nothing that is known.
+    `missing` is the kernel that the dispatcher did not find. `modified` is the tensor that was written to after it was
+    saved. `source` is the line of C++ that threw. Raises PtexploreError if nothing in the text is known.
 
     >>> import ptexplore
     >>> message = ptexplore.explain_error("Could not run 'aten::cumsum' with arguments from the 'SparseCPU' backend.")
@@ -228,11 +237,11 @@ def find(
     tree: str | None = None,
     python: str | None = None,
 ) -> FindView:
-    """What a query may mean: symbols, operators, folders, files, notes and lines of text, each group best first.
+    """Searches for a query: returns symbols, operators, folders, files, notes and lines of text, grouped, best first.
 
-    `best` has what fits best of all sorts. `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class",
-    …), `limit` at most so many of each. Raises PtexploreError if nothing fits; its `why` has the
-    closest names.
+    `best` holds the best matches of all groups. `kind` is a group ("symbol", "operator", …) or a kind of symbol
+    ("class", …). `limit` is the greatest number of matches in a group. Raises PtexploreError if nothing matches; its
+    `why` lists the closest names.
 
     >>> import ptexplore
     >>> ptexplore.find("conv2d", kind="operator").groups[0].hits[0].name
@@ -251,7 +260,7 @@ def show(
     tree: str | None = None,
     python: str | None = None,
 ) -> ShowView:
-    """The source of a symbol, an operator, a file or a line; or, if the target names several things, what they are.
+    """Returns the source of a symbol, an operator, a file or a line. If the target is ambiguous, returns the choices.
 
     Raises PtexploreError if the target names nothing.
 
@@ -271,9 +280,9 @@ def refs(
     tree: str | None = None,
     python: str | None = None,
 ) -> RefsView:
-    """Who uses a name, grouped by how; at most `limit` of each group.
+    """Returns the uses of a name, grouped by kind of use, with at most `limit` uses in each group.
 
-    Raises PtexploreError if nothing is called that.
+    Raises PtexploreError if nothing has this name.
 
     >>> import ptexplore
     >>> ptexplore.refs("TensorIteratorBase", limit=1, tree="runtime").asked
@@ -291,9 +300,10 @@ def callers(
     tree: str | None = None,
     python: str | None = None,
 ) -> CallersView:
-    """Who calls a function, who calls those, and so on, `depth` levels up; at most `limit` callers of each.
+    """Returns the callers of a function, their callers, and so on, `depth` levels up.
 
-    Without `limit` as many as fit a screen. Raises PtexploreError if no function is called that.
+    `limit` is the greatest number of callers of each function; without it, there are as many as fit a screen. Raises
+    PtexploreError if no function has this name.
 
     >>> import ptexplore
     >>> ptexplore.callers("torch.nn.functional.relu", depth=1, limit=1, tree="runtime").functions[0].name
@@ -304,7 +314,9 @@ def callers(
 
 
 def load(file: str | os.PathLike[str]) -> PublicTrail:
-    """The Trail of a saved trace; torch is not needed. Raises PtexploreError if the file is none.
+    """Loads the trace that `save` wrote into a file. torch is not needed.
+
+    Raises PtexploreError if the file is not a saved trace.
 
     >>> import ptexplore
     >>> try:
@@ -319,7 +331,7 @@ def load(file: str | os.PathLike[str]) -> PublicTrail:
 
 
 def _check_alone(options: AskedOfTrace) -> None:
-    """Raises PtexploreError where a function is traced with options that only a text can have."""
+    """Raises PtexploreError if a function is traced with options that only an expression or a script can have."""
     given = [name for name in names() if options.get(name) and name not in LIMITS]
     if given:
         why = f"it runs here, as it is; {', '.join(given)} would be for a text"
@@ -327,7 +339,10 @@ def _check_alone(options: AskedOfTrace) -> None:
 
 
 def _check_text(role: str, value: object) -> str:
-    """`value`, if it is a text or None. Raises PtexploreError for anything else, with the reason for a callable."""
+    """Returns `value` if it is a text, and "" for None. Raises PtexploreError for anything else.
+
+    For a callable, the error says why a callable cannot be used.
+    """
     if callable(value):
         why = "it runs in another process, and what a callable closes over cannot be taken there"
         raise PtexploreError(f"{role} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)

@@ -1,4 +1,4 @@
-"""Recordings of the user's own process: a block in a `with`, or a decorated function, and the Trail of what it ran."""
+"""Recording of the user's own process: a `with` block or a decorated function, and the Trail of what it ran."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ R = TypeVar("R")
 
 
 _set_recursion_limit, _get_recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit
-ROOM = 1000  # further calls within one another, where one begins or ends
-TRIES = 3  # of what must be done, whatever is raised meanwhile
+ROOM = 1000  # further nested calls that beginning and ending a recording may need
+TRIES = 3  # how often the end of a recording is tried, since a signal handler may raise each time
 
 
 class _Leave:
-    """What `with` calls behind its block: an object that `with` alone holds, so that its end is seen in any case.
+    """The `__exit__` that `with` fetches: an object that only the `with` statement holds.
 
-    An exception that a signal's handler raises may come between the block and the first line of `__exit__`, which then
-    is not called: the recording ends when `with` gives the object up.
+    A signal handler may raise between the block and the first line of `__exit__`, and then `__exit__` is never called.
+    So the recording also ends when `with` drops its last reference to this object.
     """
 
     def __get__(self, recording: PublicRecording | None, owner: type) -> Callable[..., None]:
@@ -49,38 +49,38 @@ class _Leave:
 
 
 def _leave(recording: PublicRecording, _kind: object, error: BaseException | None, _at: object) -> None:
-    """End a recording; `error` is what left the block."""
+    """Ends a recording. `error` is the exception that left the block."""
     recording._end(error)
 
 
 def _given_up(entered_by: object) -> None:
-    """End the recording that a `with` left without calling its `__exit__`."""
+    """Ends the recording whose `with` ended without calling `__exit__`."""
     for recording in tuple(_open):
         if recording._entered_by is entered_by:
             recording._end(None)
 
 
 def _end_all() -> None:
-    """End what the program left open, before the interpreter ends: torch's profiler must not outlive it."""
+    """Ends open recordings before the interpreter exits: torch's profiler must not outlive it."""
     for recording in tuple(_open):
         recording._end(None)
 
 
-_open: list[PublicRecording] = []  # those that go on: at most one
-_at_exit: list[bool] = []  # not empty once the interpreter ends them
+_open: list[PublicRecording] = []  # open recordings: at most one
+_at_exit: list[bool] = []  # not empty once `_end_all` is registered to run at exit
 
 
 def _end_before_the_interpreter() -> None:
     if not _at_exit:
         _at_exit.append(True)
         atexit.register(_end_all)
-        # Before any function that the program itself registered with atexit, which may save what was recorded.
+        # This runs before any function that the program registered with atexit: such a function may save the recording.
         with suppress(AttributeError, RuntimeError):
             threading._register_atexit(_end_all)  # type: ignore[attr-defined]
 
 
 class PublicRecording:  # `ptexplore.Recording`
-    """What `ptexplore.record` gives: enter it with `with`, or decorate a function with it. Used again, it records anew.
+    """The result of `ptexplore.record`: use it in a `with`, or as a decorator. Each use starts a new recording.
 
     >>> import ptexplore, torch
     >>> recording = ptexplore.record()
@@ -99,7 +99,7 @@ class PublicRecording:  # `ptexplore.Recording`
         self._block: RecordedBlock | None = None
         self._trail: PublicTrail | None = None
         self._entered_by: object = None
-        self._failed = ""  # why it did not begin
+        self._failed = ""  # why the recording did not begin
 
     def __repr__(self) -> str:
         state = "goes on" if self.is_open else "is over" if self._block is not None else "has not begun"
@@ -107,7 +107,7 @@ class PublicRecording:  # `ptexplore.Recording`
 
     @property
     def is_open(self) -> bool:
-        """Whether it goes on.
+        """Whether the recording is in progress.
 
         >>> import ptexplore
         >>> with ptexplore.record() as recording:
@@ -140,7 +140,7 @@ class PublicRecording:  # `ptexplore.Recording`
 
         @functools.wraps(function)
         def recorded(*args: P.args, **kwargs: P.kwargs) -> R:
-            if self.is_open:  # it called itself: that is part of the outer call
+            if self.is_open:  # the function called itself: the inner call is part of the outer one
                 return function(*args, **kwargs)
             with _Call(self, function):
                 return function(*args, **kwargs)
@@ -148,9 +148,10 @@ class PublicRecording:  # `ptexplore.Recording`
         return recorded
 
     def call(self, function: Callable[[], object]) -> PublicTrail:
-        """Call a function once, recorded here: its Trail, with what it raised as the ending.
+        """Calls a function once in your own process and records it. Returns the Trail.
 
-        Raises PtexploreError if it cannot be recorded. Ctrl-C and an exit pass through.
+        If the function raises, the Trail has an `ending`; KeyboardInterrupt and SystemExit pass through. Raises
+        PtexploreError if the function cannot be recorded.
 
         >>> import ptexplore, torch
         >>> ptexplore.record().call(lambda: torch.ones(2, requires_grad=True).sum().backward()).program.backwards
@@ -160,13 +161,13 @@ class PublicRecording:  # `ptexplore.Recording`
             self(function)()
         except Exception as error:
             if self.is_open or self._block is None:
-                raise  # it did not come to be called
+                raise  # the function was not called
             del error
         return self.trail
 
     @property
     def trail(self) -> PublicTrail:
-        """The Trail of what was recorded: concluded when you first ask for it. It needs no torch.
+        """The trace of the recorded code. ptexplore resolves the trace when you first ask for it, without torch.
 
         Raises PtexploreError if nothing was recorded yet.
 
@@ -191,7 +192,7 @@ class PublicRecording:  # `ptexplore.Recording`
         return self._trail
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the Trail into a file, as its own `save` does.
+        """Writes the Trail to a file, as `Trail.save` does.
 
         >>> import pathlib, ptexplore, tempfile, torch
         >>> with ptexplore.record() as recording:
@@ -202,16 +203,19 @@ class PublicRecording:  # `ptexplore.Recording`
         self.trail.save(Path(file))
 
     def _try_to_begin(self, frame: FrameType | None = None, function: object = None) -> None:
-        """Record from here on: all is set, or nothing and the block runs unrecorded, which the Trail's error tells.
+        """Begins to record.
 
-        Raises PtexploreError where nothing can be recorded, and what a signal's handler raises.
+        If something fails, every hook is removed and the block runs unrecorded; `trail` then says why.
+
+        Raises PtexploreError if recording is not possible here. An exception of a signal handler passes through.
         """
         if self.is_open:
             why, hint = "it goes on already", "record() gives another one, for when this one is over"
             raise PtexploreError("this recording cannot begin", why, hint, USAGE)
         limit = _get_recursion_limit()
         try:
-            _set_recursion_limit(limit)  # which is refused so near to it that it could not be put back later
+            # Python refuses a limit too close to the present depth; if so, fail now, before the limit must be restored
+            _set_recursion_limit(limit)
             _set_recursion_limit(limit + ROOM)
             self._begin(frame, function)
             _set_recursion_limit(limit)
@@ -238,7 +242,7 @@ class PublicRecording:  # `ptexplore.Recording`
         self._recorder = recorder
         try:
             recorder.begin(frame, function)
-        except NotCaptured as error:  # its words are loaded where it is refused alone
+        except NotCaptured as error:  # the wording is imported only here, when it is needed
             from ptexplore.view.words.actions import in_python
             from ptexplore.view.words.errors import give_words
 
@@ -246,14 +250,17 @@ class PublicRecording:  # `ptexplore.Recording`
             raise
 
     def _give_up(self, error: BaseException) -> None:
-        """It could not begin: nothing stays set."""
+        """Removes every hook of a recording that could not begin."""
         if not isinstance(error, PtexploreError):
             self._failed = f"{type(error).__name__}: {error}"
         if self in _open:
             self._end(error)
 
     def _end(self, error: BaseException | None) -> None:
-        """End what goes on, whatever is raised meanwhile: that is raised when all is as it was before."""
+        """Ends the recording, even if a signal handler raises meanwhile.
+
+        Then raises the exception of the handler again.
+        """
         raised: BaseException | None = None
         limit = _get_recursion_limit()
         for _ in range(TRIES):
@@ -262,14 +269,14 @@ class PublicRecording:  # `ptexplore.Recording`
                 self._end_once(error)
                 _set_recursion_limit(limit)
                 break
-            except BaseException as again:  # noqa: BLE001  (it is raised below, if it is the program's)
+            except BaseException as again:  # noqa: BLE001 (raised again below, if it belongs to the program)
                 raised = again
         _set_recursion_limit(limit)
         try:
             if raised is not None and _is_the_programs(raised):
                 raise raised
         finally:
-            del raised  # it has this function's frame, by which the program's own would stay
+            del raised  # the traceback holds this frame, which would keep the program's frames alive
 
     def _end_once(self, error: BaseException | None) -> None:
         recorder = self._recorder
@@ -277,7 +284,7 @@ class PublicRecording:  # `ptexplore.Recording`
             if recorder is not None:
                 recorder.end(error)
         finally:
-            # Also where a handler raised: everything is back by then.
+            # This also runs if a handler raised: by then everything is restored.
             if recorder is not None and recorder.is_over:
                 recorded = recorder.recorded
                 if recorded is not None:
@@ -288,7 +295,7 @@ class PublicRecording:  # `ptexplore.Recording`
 
 
 def _is_the_programs(error: BaseException) -> bool:
-    """Whether an exception is to reach the program; one of ours is told when the Trail is asked for."""
+    """Whether an exception must reach the program. An error of ptexplore is reported when the Trail is asked for."""
     if not isinstance(error, Exception):
         return True
     if isinstance(error, (MemoryError, RecursionError)):
@@ -299,7 +306,7 @@ def _is_the_programs(error: BaseException) -> bool:
 
 
 class _Call:
-    """A call of a function that is recorded, as a context."""
+    """A context manager around one call of a decorated function."""
 
     def __init__(self, recording: PublicRecording, function: object) -> None:
         self._recording, self._function = recording, function
@@ -316,20 +323,21 @@ class _Call:
 
 
 def record(*, native_budget: int | str = 0) -> PublicRecording:
-    """Record what runs here, in your own process: in a `with`, or as a decorator.
+    """Records what runs in your own process: use it in a `with`, or as a decorator.
 
-    Your code runs once, as it is and where it is; a profile function and torch's profiler see what it calls. The Trail
-    has its modules, functions, operators, kernels and times, and what it raised, which passes through. What recording
-    cost is part of the times, and told: `recording.trail.program.overhead`, in nanoseconds.
+    Your code runs once, unchanged and in place; a profile function and torch's profiler observe its calls. The Trail
+    has your modules, functions, operators, kernels and times. If your code raises, the Trail has the exception, and the
+    exception passes through. The times include the cost of recording: `recording.trail.program.overhead`, in
+    nanoseconds.
 
-    With `native_budget`, in instructions (3_000_000 or "3M"), one call of each kind is stepped in a fork of your
-    process, right before your own call is made: your process waits meanwhile, and no line of yours runs twice. Nothing
-    is forked once CUDA is in use or threads run, as those of a notebook do:
-    `recording.trail.program.stepping.reason.text` says so.
+    With `native_budget`, a number of instructions (3_000_000 or "3M"), one call of each kind is stepped in a fork of
+    your process, right before your own call. Your process waits meanwhile, and no line of yours runs twice. Nothing is
+    forked if CUDA is in use or other threads run, as in a notebook: `recording.trail.program.stepping.reason.text` says
+    so.
 
-    Raises PtexploreError where nothing can be recorded: in a thread that is not the main one, inside of another
-    recording, while another profiler is at work, without a torch that is supported. Where something else fails as it
-    begins (no memory, no file left), your block runs unrecorded: `recording.trail` then raises and says why.
+    Raises PtexploreError if recording is not possible: outside the main thread, inside another recording, while another
+    profiler is active, or with an unsupported torch. If recording fails to begin for another reason (no memory, no file
+    descriptors), your block runs unrecorded; `recording.trail` then raises and says why.
 
     >>> import ptexplore, torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
@@ -343,7 +351,7 @@ def record(*, native_budget: int | str = 0) -> PublicRecording:
 
 
 def instructions(given: object) -> int:
-    """The budget that was given for stepping a program. Raises PtexploreError for what is none."""
+    """Converts the stepping budget to a number of instructions. Raises PtexploreError if it is not a budget."""
     from ptexplore.capture.probing import BUDGET, native_budget
 
     wanted = native_budget(given)

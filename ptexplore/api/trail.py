@@ -1,4 +1,4 @@
-"""The Trail that the API gives: what ran for one expression, and its forms as text, JSON and picture."""
+"""The Trail of the API: what ran for one expression, as records, text, JSON and picture."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.explain import Explanation
 
 
-class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of the record in it
-    """What ran for one expression, as nested hops. `ptexplore.trace` and `ptexplore.load` give one.
+class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the record that this class wraps
+    """A trace: what ran, as nested hops. `ptexplore.trace` and `ptexplore.load` return one.
 
     >>> import ptexplore
     >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
@@ -41,7 +41,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return f"<Trail of {self.expression!r}: {sum(1 for _ in walk(self.hops))} hops>"
 
     def __str__(self) -> str:
-        """The text that `ptexplore trace` prints into a pipe."""
+        """Returns the text that `ptexplore trace` prints into a pipe."""
         return self.text()
 
     def text(
@@ -54,12 +54,12 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         depth: int | None = None,
         only: str | None = None,
     ) -> str:
-        """The same with the options of `ptexplore trace`, each as it is called there (`opened` is `--open`).
+        """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
-        `view` is one of "path", "modules", "operators" and "tree"; `verbose` adds what `-v` adds. `opened` opens what
-        ran whose name holds a text. Of the tree, `full` shows every hop with its reasons, `depth` at most so many
-        levels, `only` the hops whose name or path holds a text. Raises PtexploreError if nothing holds what is to be
-        opened, or if the trace has not what the view shows.
+        `view` is "path", "modules", "operators" or "tree". `verbose` is the option `-v`. `opened` opens the rows whose
+        name contains a text. The other options are for the tree. `full` shows every hop with its reasons. `depth`
+        limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises PtexploreError if
+        no name contains the text of `opened`, or if the trace lacks what the view shows.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
@@ -77,7 +77,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def expression(self) -> str:
-        """The expression, or the script's file, as it was given.
+        """The expression, or the file of the script, as you gave it.
 
         >>> import ptexplore
         >>> ptexplore.trace("a + b", native=False).expression
@@ -87,7 +87,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def hops(self) -> tuple[Hop, ...]:
-        """The outermost steps; each has those inside it as `children`.
+        """The outermost hops. The hops inside a hop are its `children`.
 
         >>> import ptexplore
         >>> [hop.kind for hop in ptexplore.trace("torch.add(a, b)", native=False).hops]
@@ -97,7 +97,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What you must know beside the steps: differences between runs, what was cut.
+        """Remarks beside the hops: differences between runs, and parts that were cut.
 
         >>> import ptexplore
         >>> [finding.kind for finding in ptexplore.trace("torch.rand(2)", native=False).findings]
@@ -107,9 +107,9 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def program(self) -> Program | None:
-        """What a recorded program ran: its paths of calls, kinds of operators, how often and how long; times in ns.
+        """What a recorded program ran: paths of calls, kinds of operators, counts, and times in nanoseconds.
 
-        None for an expression's trace.
+        None for the trace of an expression.
 
         >>> import ptexplore, torch
         >>> program = ptexplore.trace(lambda: torch.ones(2).exp()).program
@@ -123,7 +123,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def ending(self) -> Ending | None:
-        """What the expression raised, where and why; None where it raised nothing.
+        """The exception that the expression raised, with place and reason. None if it raised nothing.
 
         >>> import ptexplore
         >>> ptexplore.trace("a.view(5)", native=False).ending.function
@@ -132,7 +132,9 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return self.record.ending
 
     def find(self, text: str) -> list[Hop]:
-        """Every step whose name, as a row of any view has it, or source path holds `text`, callers first.
+        """Returns the hops whose name or source path contains `text`, callers first.
+
+        A name counts if a row of any view shows it.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
@@ -145,9 +147,12 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
 
     @property
     def stable_keys(self) -> Mapping[int, str]:
-        """By each step's id a key that it has in every trace of the same code: two traces are aligned by them.
+        """A dict: the id of a hop -> a key that is the same in every trace of the same code.
 
-        It is made of what the step is, of its caller's key, and of how many like it the caller called before.
+        Use it to align two traces.
+
+        The key is made of the hop's content, the key of its caller, and the number of equal hops that the caller called
+        before.
 
         >>> import ptexplore
         >>> first = ptexplore.trace("torch.add(a, b)", native=False)
@@ -160,7 +165,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return hop_keys(self.record.hops)
 
     def explain(self, hop: int) -> Explanation:
-        """What the step with this id is concluded from. Raises PtexploreError if there is none.
+        """Returns the evidence for the hop with this id. Raises PtexploreError if there is no such hop.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
@@ -172,7 +177,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return explain(self.record, self.session, hop)
 
     def to_json(self) -> str:
-        """The Trail as JSON text, as docs/json.md describes it.
+        """Returns the Trail as JSON text, as docs/json.md describes it.
 
         >>> import json, ptexplore
         >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
@@ -183,7 +188,7 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return trail_to_json(self.record)
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Write the Trail with its session into a file. Raises PtexploreError if that cannot be written.
+        """Writes the Trail and its session to a file. Raises PtexploreError if the file cannot be written.
 
         >>> import pathlib, ptexplore, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -197,11 +202,12 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         save_trace(Path(file), self.record, self.session)
 
     def with_times(self, file: str | os.PathLike[str]) -> PublicTrail:
-        """The same program with the times of another run of it: a trace that torch.profiler wrote (Chrome's format).
+        """Returns the Trail with the times of another run: a trace that torch.profiler wrote (Chrome's format).
 
-        Outermost operator calls are matched by their names and those of what they called, in runs of several; what
-        fits none, or several places, is counted: `program.elsewhere`. Raises PtexploreError where the file is no such
-        trace or is of another program, or where this is no program's Trail.
+        The Trail must be of a program. Outermost operator calls are matched in runs of several calls: by their names,
+        and by the names of the operators that they called. `program.elsewhere` counts the calls that match no place, or
+        several. Raises PtexploreError if the file is not such a trace, if it is of another program, or if this is not
+        the Trail of a program.
 
         >>> import json, pathlib, ptexplore, tempfile, torch
         >>> trail = ptexplore.trace(lambda: torch.ones(2).exp())
@@ -218,12 +224,12 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         return PublicTrail(with_times_of(self.record, os.fspath(file)), self.session)
 
     def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
-        """Write what ran, with what it weighs, into a file for a viewer of profiles.
+        """Writes what ran, with weights, to a file for a viewer of profiles.
 
-        "collapsed" has a line for each stack (flamegraph.pl), "speedscope" is that viewer's own format, "chrome" has
-        Chrome's trace events (Perfetto). A program weighs nanoseconds, summed by path, since no timeline was kept; a
-        trace that was stepped weighs instructions. Raises PtexploreError where nothing has a weight, or the file
-        cannot be written.
+        "collapsed" has one line for each stack (flamegraph.pl). "speedscope" is the format of the viewer of that name.
+        "chrome" has Chrome's trace events (Perfetto). The weights of a program are nanoseconds, summed by path, since a
+        trace has no timeline. The weights of a stepped trace are instructions. Raises PtexploreError if nothing has a
+        weight, or if the file cannot be written.
 
         >>> import pathlib, ptexplore, tempfile, torch
         >>> folder = tempfile.TemporaryDirectory()
@@ -248,7 +254,9 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         depth: int | None = None,
         only: str | None = None,
     ) -> str:
-        """What `ptexplore trace` shows, as an SVG picture that loads nothing; the views are those of `text`.
+        """Returns the output of `ptexplore trace` as an SVG picture that loads nothing.
+
+        The options are explained at `text`.
 
         >>> import ptexplore
         >>> ptexplore.trace("torch.add(a, b)", native=False).svg()[:4]
@@ -262,5 +270,5 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package that is the name of 
         from ptexplore.render.terminal.trace import print_trail
 
         page = view(self.record, options, self.session)
-        # Text and pictures travel: they have no links into this machine's folders.
+        # Text and pictures are passed on to others, so they have no links into folders of this machine.
         return lambda console: print_trail(console, page, lambda _ref: None)

@@ -1,1 +1,1 @@
-"""The parent's side of a probe: processes, private channel, timeouts, and the session that comes of them."""
+"""The parent's side of a probe: processes, private channel, timeouts, and the session made of the messages."""

@@ -1,7 +1,7 @@
-"""A request that may run: somebody said yes to it. Only such a one is captured.
+"""A request that somebody allowed to run. Nothing else is ever run.
 
-`typed` makes one of what the user typed in this very command; `workspace/consent.py` makes all others, after it asked.
-A contract in pyproject.toml and tests/unit/test_architecture.py hold that nobody else makes one.
+`typed` makes one from the user's own command line. `workspace/consent.py` makes all others, after it asked. A contract
+in pyproject.toml and tests/unit/test_architecture.py ensure that no other code makes one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AllowedRun:
-    """What may run, and how."""
+    """A request that may run, with its options."""
 
     __slots__ = ("_request",)
 
@@ -23,9 +23,9 @@ class AllowedRun:
 
     @property
     def request(self) -> TraceRequest:
-        """The expression or script, and all that decides how it runs."""
+        """The expression or script, and all options of the run."""
         return self._request
 
     def stepping(self, call: str) -> AllowedRun:
-        """The same code, run once more with one operator call of it stepped: `add.Tensor#2`."""
+        """Returns the same code, to be run again with one operator call stepped: `add.Tensor#2`."""
         return AllowedRun(replace(self._request, native_op=call, native=True))

@@ -1,6 +1,6 @@
-"""Read the operators of a trace that torch.profiler wrote elsewhere: Chrome's trace events, which nobody vouches for.
+"""Reads the operators of a trace that torch.profiler wrote elsewhere (Chrome's trace events). The file is not trusted.
 
-The file is read in pieces, an event at a time, so that one of several gigabytes needs no more room than its operators.
+It is read in pieces, one event at a time, so that a file of several gigabytes needs memory only for its operators.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.writing import open_users_file
 
 PIECE = 4 << 20  # bytes read at a time
-LONGEST = 16 << 20  # characters of one event, and of what stands before the first
-MOST = 3_000_000  # operators
-MOST_EVENTS = 12_000_000  # of all kinds: frames of Python and flows are three to an operator
-MAX_RATIO = 250  # of a packed file's text to its size: such traces come to 10 to 40
-FREE = 16 << 20  # bytes that any packed file may hold
+LONGEST = 16 << 20  # characters of one event, and of the text before the first event
+MOST = 3_000_000  # greatest number of operators
+MOST_EVENTS = 12_000_000  # greatest number of events of all kinds: Python frames and flows, about three for an operator
+MAX_RATIO = 250  # ratio of a packed file's text to its size; for such traces it is 10 to 40
+FREE = 16 << 20  # bytes that any packed file may unpack to
 LATEST = 1e18  # microseconds
 SPACE = re.compile(r"[\s,]*")
 BEGIN = re.compile(r'"traceEvents"\s*:\s*\[')
@@ -32,21 +32,21 @@ WRITES = 'profile.export_chrome_trace("FILE") of torch.profiler writes one'
 
 @dataclass(slots=True)
 class TimedOperator:
-    """An operator, or a node of backward, of such a trace. Times in nanoseconds."""
+    """An operator or a node of backward in such a trace. Times are in nanoseconds."""
 
     name: str
     begin: int
     end: int
-    sequence: int | None  # autograd's number, which a node has from the call that recorded it
+    sequence: int | None  # autograd's sequence number; a node has that of the call that recorded it
     inside: list[TimedOperator]
 
     @property
     def time(self) -> int:
-        """From entry to exit."""
+        """Nanoseconds from entry to exit."""
         return self.end - self.begin
 
     def walk(self) -> Iterator[TimedOperator]:
-        """It and what is inside of it, in the order in which they began."""
+        """Yields the operator and those inside it, in the order in which they began."""
         pending = [self]
         while pending:
             operator = pending.pop()
@@ -56,7 +56,7 @@ class TimedOperator:
 
 @dataclass(frozen=True, slots=True)
 class TimedTrace:
-    """What a file tells: of each thread its outermost operators, in order; how many events of devices there are."""
+    """The content of a file: the outermost operators of each thread, in order, and the number of device events."""
 
     name: str
     threads: tuple[tuple[TimedOperator, ...], ...]
@@ -64,9 +64,9 @@ class TimedTrace:
 
 
 def read_chrome_trace(name: str) -> TimedTrace:
-    """The operators of a trace that torch.profiler wrote, packed by gzip or not.
+    """Returns the operators of a trace that torch.profiler wrote, packed by gzip or not.
 
-    Raises PtexploreError (usage) for a file that cannot be read, is no such trace, is cut short, or is too large.
+    Raises PtexploreError (usage) for a file that cannot be read, is not such a trace, is cut short, or is too large.
     """
     threads: dict[tuple[Any, Any], list[TimedOperator]] = {}
     names: dict[str, str] = {}
@@ -104,11 +104,11 @@ def _operator(name: str, event: dict[str, Any]) -> TimedOperator:
 def _is_time(value: object) -> TypeGuard[float]:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return False
-    return abs(value) < LATEST  # which no NaN is
+    return abs(value) < LATEST  # false for NaN
 
 
 def _nested(operators: list[TimedOperator]) -> list[TimedOperator]:
-    """One thread's operators in a tree: what begins before another one has ended is inside of it."""
+    """Nests the operators of one thread: one that begins before another has ended is inside it."""
     operators.sort(key=lambda operator: (operator.begin, -operator.end))
     outermost: list[TimedOperator] = []
     around: list[TimedOperator] = []
@@ -121,7 +121,7 @@ def _nested(operators: list[TimedOperator]) -> list[TimedOperator]:
 
 
 def _events(name: str) -> Iterator[dict[str, Any]]:
-    """Each event of the file's list, as it stands there."""
+    """Yields each event of the file's list, unchanged."""
     decoder = json.JSONDecoder()
     try:
         with _opened(name) as file:
@@ -147,9 +147,9 @@ def _events(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _packed(file: IO[bytes]) -> IO[bytes]:
-    """What a packed file holds; the file is closed with it."""
+    """Returns the content of a packed file. Closing it closes the file."""
     packed = gzip.GzipFile(fileobj=file, mode="rb")
-    packed.myfileobj = file  # type: ignore[assignment]  # the one that it closes, as `gzip.open` sets it
+    packed.myfileobj = file  # type: ignore[assignment] # the file that it closes, as `gzip.open` sets it
     return packed  # type: ignore[return-value]
 
 
@@ -161,18 +161,18 @@ def _opened(name: str) -> IO[bytes]:
 
 
 class _Text:
-    """The text of a file, of which a part is held; `at` is where the next value is looked for in that."""
+    """The text of a file, of which a part is in memory. `at` is the position of the next value in that part."""
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file, self._name = file, name
         self._most = max(FREE, os.fstat(file.fileno()).st_size * MAX_RATIO)
-        self._count = 0  # bytes that were read
+        self._count = 0  # number of bytes read so far
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
         self.held = ""
         self.at = 0
 
     def read_on(self) -> bool:
-        """Hold more of it, and no longer what was read; False at its end."""
+        """Reads more, and drops the text before `at`. Returns False at the end of the file."""
         piece = self._file.read(PIECE)
         self._count += len(piece)
         if self._count > self._most:
@@ -182,7 +182,7 @@ class _Text:
         return bool(piece)
 
     def find_list(self, name: str) -> None:
-        """Go to the first event: of a list, or of the list that an object has under `traceEvents`."""
+        """Moves to the first event: in a list, or in the list under `traceEvents` of an object."""
         while self.at == len(self.held) and self.read_on():
             start = SPACE.match(self.held)
             self.at = start.end() if start else 0
@@ -197,10 +197,10 @@ class _Text:
         self.at = begin.end()
 
     def next_value(self, name: str) -> int | None:
-        """Where the next value begins; None at the end of the list."""
+        """Returns the position of the next value, or None at the end of the list."""
         while True:
             space = SPACE.match(self.held, self.at)
-            self.at = space.end() if space else self.at  # what is blank is held no longer
+            self.at = space.end() if space else self.at  # drops blanks
             if self.at < len(self.held):
                 return None if self.held[self.at] == "]" else self.at
             if not self.read_on():

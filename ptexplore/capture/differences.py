@@ -1,6 +1,6 @@
-"""Where two runs of the same code called other operators: in the order of one thread, by count in the others.
+"""Finds where two runs of the same code called different operators: by order in one thread, by counts in the others.
 
-When another thread runs, beside this one, nothing tells: of those only how often each operator was called is compared.
+The order between two threads is not recorded. So only the number of calls of each operator is compared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 @dataclass(frozen=True)
 class RunOperators:
-    """The operators of a run: those of the thread that ran the code, in order, and how often each in others."""
+    """The operators of a run: those of the thread that ran the code, in order, and the counts of the other threads."""
 
     own: Sequence[str]
     beside: Counter[str]
@@ -21,7 +21,7 @@ class RunOperators:
 
 @dataclass(frozen=True, slots=True)
 class OtherOrder:
-    """The first operator that differs: its position from 0, and its name in each run; None behind a run's last."""
+    """The first operator that differs: its position from 0, and its name in each run. None: that run has ended."""
 
     position: int
     names: tuple[str | None, str | None]
@@ -29,14 +29,14 @@ class OtherOrder:
 
 @dataclass(frozen=True, slots=True)
 class OtherCount:
-    """An operator that other threads called another number of times: its name, and how often in each run."""
+    """An operator with different counts in other threads: its name, and the count in each run."""
 
     name: str
     counts: tuple[int, int]
 
 
 def first_difference(first: RunOperators, second: RunOperators) -> OtherOrder | OtherCount | None:
-    """Where two runs differ first; None where they do not."""
+    """Returns the first difference of two runs, or None."""
     for position, names in enumerate(zip_longest(first.own, second.own)):
         if names[0] != names[1]:
             return OtherOrder(position, names)

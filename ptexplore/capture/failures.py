@@ -1,4 +1,4 @@
-"""Turn a pass that failed into the three-part error that its user needs."""
+"""Turns a failed pass into the three-part error for the user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ptexplore.model.messages import (
 from ptexplore.model.observed import LeftFrame, RaisedError
 from ptexplore.model.reasons import Reason, reason_of
 
-# Of each kind of refusal: why, and what would help.
+# For each kind of refusal: the reason, and what would help.
 REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "empty": (why.NothingToRun(), to.TraceExpression()),
     "syntax": (why.ParserRefuses(), to.TraceExpression()),
@@ -40,22 +40,22 @@ REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "backward": (why.BackwardNeeds(), to.ComputeFromInputs()),
 }
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")
-TYPED = ("<--", "<expression")  # how the probe names the files of what was typed
+TYPED = ("<--", "<expression")  # the probe's file names for code that was typed
 TEXT_LIMIT = 1000  # characters shown of an error's own message
 
 
 def is_about_run(message: ProbeMessage) -> TypeGuard[AboutRun]:
-    """Whether a message is about a run, and not only that it begins."""
+    """Whether a message reports about a run that has begun: its output, its result or its failure."""
     return message["type"] in ("output", "pass", "refused", "raised", "unavailable", "died", "late")
 
 
 def is_failure(message: ProbeMessage) -> TypeGuard[RunFailure]:
-    """Whether a message says why a run told nothing, unless it could not be made here."""
+    """Whether a message says why a run failed. "unavailable", a run that is impossible here, does not count."""
     return message["type"] in ("refused", "raised", "died")
 
 
 def failure(message: RunFailure, request: TraceRequest) -> NotCaptured:
-    """The error for a run that told nothing."""
+    """Returns the error for a run without a result."""
     if message["type"] == "refused":
         because, then = REFUSED.get(message["kind"], (why.CannotRun(), to.TraceExpression()))
         return NotCaptured(told_by(message["told"]), _caret(message) or because, _near(message) or then, USAGE)
@@ -63,7 +63,7 @@ def failure(message: RunFailure, request: TraceRequest) -> NotCaptured:
 
 
 def told_by(told: ReasonSaid) -> Reason:
-    """The reason that a probe gives, with no text longer than is shown."""
+    """Returns the reason that a probe gives, with texts cut to the shown length."""
     return reason_of(_shortened(told))
 
 
@@ -79,17 +79,17 @@ def _near(message: RunRefused | RunRaised) -> Action | None:
 
 
 def _caret(message: RunRefused) -> Reason | None:
-    """The offending line with a caret under the place, where there is one."""
+    """Returns the wrong line with a caret under the place, or None if there is no place."""
     lines, (line, column) = str(message["source"]).split("\n"), message["where"] or (0, 0)
     if not 1 <= line <= len(lines):
         return None
     shown, column = lines[line - 1], max(column, 1)
-    start = max(column - 60, 0)  # a long line is shown around the place
+    start = max(column - 60, 0)  # shows only the part of a long line around the place
     return why.GivenLine(shown[start : start + 100], f"\n       {' ' * (column - start - 1)}^")
 
 
 def no_native(message: AboutRun) -> Reason:
-    """Why there is no native call tree, for a message of the native pass that is not its answer."""
+    """Returns why there is no native call tree, given a message of the native pass other than an answer."""
     if message["type"] == "raised":
         return why.RaisedUnderStepper(message["exception"], _first_line(message["message"]))
     if message["type"] == "died":
@@ -102,14 +102,14 @@ def no_native(message: AboutRun) -> Reason:
     told = told_by(message["told"])
     if message["type"] == "refused" and message["kind"] == "repeat":
         return why.FurtherRun(told)
-    # Other passes had none of it: they run the setup once a process.
+    # The other passes did not raise, since the setup runs once in a process.
     if isinstance(told, why.GivenRaised) and isinstance(told.given, why.GivenSetup):
         return why.SetupRaisedAgain(told.exception, told.message.partition("\n")[0])
     return told
 
 
 def unwatched(message: AboutRun) -> Reason:
-    """Why a run that watches saved tensors told nothing, for its message; of an answer, that it saw no such write."""
+    """Returns why a run that watches saved tensors has no result. If the run was successful: it saw no write."""
     if message["type"] == "pass":
         return why.WritesNotTold(why.ErrorNotRaised())
     if message["type"] == "died":
@@ -133,15 +133,15 @@ def _source(request: TraceRequest) -> str:
 
 
 def without_stack(message: str) -> str:
-    """An error's own words, without C++'s stack, which c10::Error writes behind them where it is asked to."""
+    """Returns an error's own text, without the C++ stack that c10::Error appends if asked to."""
     return message.partition("\nException raised from ")[0]
 
 
 def is_told(raised: RaisedError) -> bool:
-    """Whether a Trail tells what was raised.
+    """Whether an error gets a trace.
 
-    Not where memory ran out, which the next run may find elsewhere; nor of a name that is misspelt in the expression.
-    What ran in the user's own process has no next run.
+    Not if memory ran out: the next run may fail at another place. Nor if a name in the expression is misspelt. A block
+    of the user's own process always gets a trace, since it has no next run.
     """
     if raised.stage == "block":
         return True
@@ -167,7 +167,7 @@ def _raised(message: RunRaised, request: TraceRequest) -> NotCaptured:
     stage = message["stage"]
     part = PARTS.get(stage) or why.PartOfRun(stage)
     text = message["message"].strip()
-    # torch's own message without the C++ stack that may follow.
+    # torch's own message, without the C++ stack that may follow.
     words = without_stack(text).strip()[:TEXT_LIMIT]
     because = why.Said(words) if words else why.ErrorSilent(name)
     if _out_of_memory(name, text):
@@ -181,7 +181,7 @@ PARTS: Mapping[str, Reason] = {"backward": why.PartBackward(), "context": why.Pa
 
 
 def _where(message: RunRaised) -> Reason | None:
-    """Where Python was: a function, and the innermost line of what was typed."""
+    """Returns where Python was: a function, and the innermost line of the typed code."""
     frames = convert(message.get("frames", ()), list[LeftFrame])
     typed = next((frame for frame in reversed(frames) if frame.file.startswith(TYPED)), None)
     if typed is None:
@@ -193,7 +193,7 @@ def _where(message: RunRaised) -> Reason | None:
 
 
 def _who_kills() -> Reason:
-    """What kills a process without being asked to: the limit on its processor time where there is one, or memory."""
+    """Returns the likely reason for a kill: the limit on processor time, if there is one, or lack of memory."""
     import resource
 
     if resource.getrlimit(resource.RLIMIT_CPU)[1] != resource.RLIM_INFINITY:
@@ -222,7 +222,10 @@ def _ended(
     alone: str | None = None,
     same: bool = False,
 ) -> NotCaptured:
-    """The error for a process that ended; `alone`: how one without recorders ended, which may be the `same`."""
+    """Returns the error for a process that ended.
+
+    `alone` is how a run without recorders ended; `same`: in the same way.
+    """
     without = why.AloneGoesOn() if alone == "answered" else why.AloneAlike() if same else why.AloneOtherwise(str(alone))
     ended = why.ProcessEnded(
         how,

@@ -1,6 +1,7 @@
-"""Processes that traced code started and left running: which they are, and how a trace says so.
+"""Processes that traced code started and left running: finding them, and reporting them in a trace.
 
-What left the probe's process group (a daemon) is its user's, and lives on; what is in the group ends with the trace.
+A process that left the probe's process group (a daemon) belongs to the user and lives on. One in the group is killed
+with the trace.
 """
 
 from __future__ import annotations
@@ -14,27 +15,27 @@ from ptexplore.model.observed import LeftProcess
 from ptexplore.model.reasons import Reason
 from ptexplore.processes import Descendant
 
-PATIENCE = 1.0  # seconds that a process may need to end behind the last run
-POLL = 0.02  # seconds between two looks
-# Helpers of multiprocessing's and torch's compiler, by what their command lines hold: they end by themselves.
+PATIENCE = 1.0  # seconds that a process gets to end after the last run
+POLL = 0.02  # seconds between two checks
+# Helpers of multiprocessing and of torch's compiler, by parts of their command lines: they end by themselves.
 HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver", "_inductor/compile_worker")
 COMMAND = 60  # characters shown of a command line
 COMMANDS = 4  # command lines that are shown
-NUMBERS = 3  # processes that are numbered of each
+NUMBERS = 3  # process ids shown for each command line
 
 
 class Starter(Protocol):
-    """A child of ours that can say what it started."""
+    """A child process that can list the processes it started."""
 
     def descendants(self) -> list[Descendant]:
-        """What it started, itself or through others, and what still runs."""
+        """Returns the running processes that it started, itself or through others."""
         ...
 
 
 def left_running(child: Starter, *, ended: bool) -> list[LeftProcess]:
-    """What the child's runs left running. If they have `ended`, each process is given a moment to end as well.
+    """Returns the processes that the child's runs left running. If the runs have `ended`, these get a moment to end.
 
-    If not, what is in the child's group is about to be ended as a part of the run, and is not told.
+    If not, processes in the child's group are about to be killed as part of the run, and are not reported.
     """
     last = time.monotonic() + (PATIENCE if ended else 0.0)
     while (left := _left(child, ended=ended)) and time.monotonic() < last:
@@ -51,7 +52,7 @@ def _left(child: Starter, *, ended: bool) -> list[LeftProcess]:
 
 
 def told_of(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Reason]:
-    """What a reader must know of them: of those that live on, and of those that do not."""
+    """Yields remarks about these processes, separately for living and for killed ones."""
     given: Reason = why.GivenScript() if is_script else why.GivenExpression()
     alive = [process for process in processes if not process.ended]
     if len(alive) == 1:
@@ -67,7 +68,7 @@ def told_of(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Re
 
 
 def _listed(processes: Sequence[LeftProcess]) -> tuple[tuple[Reason, ...], int]:
-    """The processes by command line, as many as are shown, and how many others there are."""
+    """Returns the processes by command line, as many as are shown, and the number of the others."""
     numbers: dict[str, list[int]] = {}
     for process in processes:
         numbers.setdefault(process.command, []).append(process.pid)

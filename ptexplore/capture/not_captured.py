@@ -1,4 +1,4 @@
-"""The error of what could not be captured: its parts are codes, and words only where they are shown."""
+"""The error for something that could not be captured. Its parts are codes, worded only where they are shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ptexplore.model.reasons import Reason, Together
 
 
 class NotCaptured(PtexploreError):
-    """What failed, why, and what would help. Its texts are empty until `view/words/errors.py` has worded them."""
+    """What failed, why, and what would help. The texts are empty until `view/words/errors.py` words them."""
 
     def __init__(self, told: Reason, because: Reason, then: Action, exit_code: int = FAILED) -> None:
         super().__init__(type(told).__name__, "", "", exit_code)
@@ -18,13 +18,13 @@ class NotCaptured(PtexploreError):
         self.then = then
 
     def add(self, reasons: tuple[Reason, ...]) -> None:
-        """Say more of why."""
+        """Adds reasons."""
         if reasons:
             self.because = Together((self.because, *reasons))
 
 
 class RefusedOptions(PtexploreError):
-    """Options that cannot be asked for together, or of what is to be traced. It has no texts until it is worded."""
+    """Options that exclude each other, or do not fit the traced code. It has no texts until it is worded."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.first, "", "", USAGE)
@@ -32,7 +32,7 @@ class RefusedOptions(PtexploreError):
 
 
 class Stopped(NotCaptured):
-    """The probe was ended in the middle of a run: it took too long, or died. What it sent before is good."""
+    """The probe was ended during a run: it took too long, or died. Everything that it sent before is valid."""
 
 
 class TimeOver(Stopped):

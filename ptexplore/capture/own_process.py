@@ -1,7 +1,7 @@
-"""Record in the process that asks: the probe's recorder, loaded by path, around the user's own code.
+"""Records in the calling process: loads the probe's recorder by path and runs it around the user's own code.
 
-`import ptexplore` loads none of this. What is recorded is told as a probe tells a script, so that it becomes the same
-session.
+`import ptexplore` loads none of this. The recorder reports like the probe of a script, so the result is the same kind
+of session.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ptexplore.model.trace import Session
 from ptexplore.source.runtime.describe import INSTALL, OLDEST, release_of
 
 NOT_STEPPED = to_builtins(RanInYourProcess())
-# What would help, by why a process cannot be recorded; else another profiler is in the way.
+# What would help, by the reason why a process cannot be recorded. Else another profiler is in the way.
 _INSTEAD: Mapping[type[Reason], to.Action] = {
     why.RecordedAlready: to.EndRecording(),
     why.InOtherThreadThanMain: to.CallInMainThread(),
@@ -43,9 +43,9 @@ AGAIN = "record() once more"
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """A block of the user's own process, recorded: what it is called, the torch that ran, what the recorder told.
+    """A recorded block of the user's own process: its name, the torch that ran, and the recorder's message.
 
-    `failed`: why it told nothing, and `message` is empty then.
+    If it failed, `failed` says why, and `message` is empty.
     """
 
     name: str
@@ -55,18 +55,18 @@ class RecordedBlock:
 
 
 class BlockRecorder:
-    """Records this process from `begin` to `end`. What fails in it is told by the block that `end` gives."""
+    """Records this process from `begin` to `end`. If something fails, the block that `end` gives says so."""
 
     def __init__(self, native_budget: int = 0) -> None:
         self._native_budget = native_budget  # instructions that may be stepped, each call in a fork of this process
-        self._block: Any = None  # the probe's
+        self._block: Any = None  # the block of the probe
         self._name = self._torch_dir = ""
 
     def begin(self, frame: FrameType | None = None, function: object = None) -> None:
-        """Record from here on: the rest of the function that `frame` is in, or a call of `function`.
+        """Starts to record: the rest of the function that `frame` is in, or a call of `function`.
 
-        Raises PtexploreError if that cannot be: there is no torch or none that is supported, a profiler is at work,
-        this process is recorded already, or this is not the main thread.
+        Raises PtexploreError if that is not possible: there is no supported torch, a profiler is active, this process
+        is recorded already, or this is not the main thread.
         """
         _check_torch()
         program = _probe("program")
@@ -82,33 +82,33 @@ class BlockRecorder:
         self._block.begin(yours, (code.co_filename,) if code is not None else ())
 
     def end(self, error: BaseException | None = None) -> None:
-        """Record no more; everything that was hooked is as it was before. `error` is what the code raised.
+        """Stops recording and removes every hook. `error` is the exception that the code raised.
 
-        What a signal's handler raises meanwhile comes out when all that is done. It may be called again.
+        An exception of a signal handler is raised when all is done. `end` may be called again.
         """
         if self._block is not None:
             self._block.end(error)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing goes on, and everything is as it was before."""
+        """Whether recording has ended and every hook is removed."""
         return self._block is None or bool(self._block.is_over)
 
     @property
     def recorded(self) -> RecordedBlock | None:
-        """What was recorded, behind `end`; None if it did not begin."""
+        """The recording, after `end`. None if it did not begin."""
         if self._block is None:
             return None
         return RecordedBlock(self._name, self._torch_dir, self._block.message or b"", self._block.failed)
 
 
 def is_the_programs(error: BaseException) -> bool:
-    """Whether an exception that came out of here is the program's own, as one that a signal's handler raised."""
+    """Whether an exception raised from here belongs to the program, for example one of a signal handler."""
     return bool(_probe("held_signals").is_the_programs(error))
 
 
 def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, str]) -> Session:
-    """The session of what was recorded; `digests` are the catalogue's, by operator.
+    """Returns the session of a recording. `digests` are the catalogue's, by operator.
 
     Raises PtexploreError if another torch ran than that of `runtime`, or if nothing could be recorded.
     """
@@ -129,7 +129,7 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
 
 
 def _probe(name: str) -> Any:
-    """A module of the probe, under the name that it has in a probe."""
+    """Returns a module of the probe, under the name that it has in a probe."""
     return importlib.import_module(f"{_package()}.{name}")
 
 
@@ -140,13 +140,13 @@ def _package() -> str:
     assert spec.loader is not None
     main = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(main)
-    if main.PACKAGE not in sys.modules:  # it is there in a probe, whose script may be what asks
+    if main.PACKAGE not in sys.modules:  # it is loaded already in a probe, whose script may be the caller
         main.load_siblings()
     return str(main.PACKAGE)
 
 
 def _check_torch() -> None:
-    """Import torch. Raises PtexploreError if there is none, or one that is too old."""
+    """Imports torch. Raises PtexploreError if there is none, or one that is too old."""
     try:
         version = str(getattr(importlib.import_module("torch"), "__version__", ""))
     except ImportError as error:
@@ -157,7 +157,7 @@ def _check_torch() -> None:
 
 
 def _yours(frame: FrameType) -> FrameType:
-    """The function that is meant: not contextlib's, where an ExitStack enters."""
+    """Returns the user's frame, skipping those of contextlib: an ExitStack may enter the recording."""
     while frame.f_globals.get("__name__") == "contextlib" and frame.f_back is not None:
         frame = frame.f_back
     return frame

@@ -1,4 +1,4 @@
-"""Talk to a probe: what a trace is asked for, how the probe is started, its messages, and nothing left of it behind."""
+"""Communication with a probe: the request, the start, the messages, and ending all its processes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from ptexplore.model.reasons import Reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest(TraceOptions):
-    """One expression or script, and all that decides how it runs. `timeout` is in seconds, for all runs together.
+    """One expression or script, and all options of its run. `timeout` is in seconds, for all runs together.
 
-    `native` asks for the native pass, `native_op` ("add.Tensor#2") for one operator call to be stepped in it.
-    `script_sha256` is of the bytes of a script that were shown: the probe runs no others.
+    `native` asks for the native pass; `native_op` ("add.Tensor#2") selects one operator call to step. `script_sha256`
+    is the hash of a script that was shown: the probe runs no other content.
     """
 
     expression: str | None = None
@@ -41,13 +41,16 @@ class TraceRequest(TraceOptions):
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
-    """The request of one expression or script in the current folder, with the options that were given, by field."""
+    """Returns the request for one expression or script in the current folder.
+
+    `values` are the given options, by field.
+    """
     grad = bool(values.get("grad") or values.get("backward"))
     return TraceRequest(expression=expression, cwd=os.getcwd(), **{"native": True, **values, "grad": grad})
 
 
 def check_options(asked: Collection[str], *, is_script: bool) -> None:
-    """Raises RefusedOptions for options, by field, that do not go together, or that are for something else."""
+    """Raises RefusedOptions for options, by field, that exclude each other or do not fit."""
     refusal = refused(asked, is_script=is_script)
     if refusal is not None:
         raise RefusedOptions(refusal)
@@ -61,7 +64,7 @@ BUDGET = f"a number of instructions as 500k, 3M or 3000000: above {A_FORK:,}, wh
 
 
 def native_budget(given: object) -> int | None:
-    """The instructions that a text ("3M") or a number means; None if no budget can be that."""
+    """Returns the number of instructions in a text ("3M") or number. None if it is not a budget."""
     if type(given) not in (int, str):
         return None
     budget = _BUDGET.fullmatch(str(given).strip())
@@ -71,10 +74,11 @@ def native_budget(given: object) -> int | None:
 
 PROBE = Path(__file__).resolve().parent.parent / "probe" / "main.py"
 IMPORT_TIMEOUT = 180.0  # seconds that `import torch` may take on a cold disk
-IDLE = ("operators", "done")  # messages after which a probe waits for us
-GRACE = 10.0  # seconds after which the probe would have ended something itself
+IDLE = ("operators", "done")  # messages after which a probe waits for the parent
+GRACE = 10.0  # seconds after which the probe should have ended a run itself
 FOLDING = (
-    60.0  # seconds that a program may take, once it was interrupted, to say what it did: another interrupt ends it
+    # seconds for an interrupted program to report what it did: another interrupt ends it
+    60.0
 )
 DAY = 86400.0  # seconds
 
@@ -82,9 +86,12 @@ DAY = 86400.0  # seconds
 def request_of(
     request: TraceRequest, work: Literal["trace", "survey"], runtime: Runtime, digests: Mapping[str, str]
 ) -> RunRequest:
-    """A trace, or a survey's traces, as a probe is asked for it. `digests` are the catalogue's, by operator."""
+    """Returns the request of a trace or a survey in the form for the probe.
+
+    `digests` are the catalogue's, by operator.
+    """
     asked = {"work": work, "torch_dir": runtime.torch_dir, "digests": dict(digests), **asdict(request)}
-    return cast("RunRequest", asked)  # a test holds the fields of TraceRequest to it
+    return cast("RunRequest", asked)  # a test ensures that the fields of TraceRequest fit
 
 
 def ask(
@@ -94,14 +101,13 @@ def ask(
     environment: Mapping[str, str] | None = None,
     left: list[LeftProcess] | None = None,
 ) -> Generator[ProbeMessage]:
-    """Yield the probe's messages after its "ready"; all runs that it begins may take `timeout` seconds together.
+    """Yields the probe's messages after its "ready". All runs together may take `timeout` seconds.
 
-    Of a trace the probe itself sees to that; it is ended here only where it does not.
+    In a trace, the probe itself enforces the limit; it is killed here only if it does not.
 
-    `environment` are variables that it gets besides ours. When the iterator ends, `left` has what runs left running.
-
-    Raises NotCaptured for a probe that cannot start, has no torch or another one or breaks the channel, Stopped for
-    one that takes too long or dies. The probe's whole process group is gone when the iterator ends, however it ends.
+    `environment` are further variables for the probe. When the iterator ends, `left` has the processes that runs left
+    running. Raises NotCaptured if a probe cannot start, has no torch or another one, or breaks the channel; Stopped if
+    it takes too long or dies. When the iterator ends, for any reason, the probe's whole process group is gone.
     """
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
@@ -113,9 +119,9 @@ def ask(
 def ask_of_program(
     runtime: Runtime, request: RunRequest, timeout: float, left: list[LeftProcess] | None = None
 ) -> Generator[ProbeMessage]:
-    """As `ask`, of a program: one that is interrupted tells what it did until then.
+    """Does the same as `ask` for a program: if it is interrupted, it still reports its work until then.
 
-    What does not answer within a minute is ended as `ask` ends it.
+    If it does not answer within a minute, it is killed as `ask` does.
     """
     with tempfile.TemporaryFile() as given:
         given.write(json.dumps(request).encode())
@@ -126,14 +132,14 @@ def ask_of_program(
 
 @dataclass
 class _Patient:
-    """A child that is interrupted first, and ended only if it does not answer."""
+    """A child that is interrupted first, and killed only if it does not answer."""
 
     child: processes.Child
 
     def messages(
         self, timeout: float, extend: Callable[[dict[str, Any]], float | None], patience: float
     ) -> Iterator[dict[str, Any]]:
-        """As `processes.Child.messages`."""
+        """Yields the same messages as `processes.Child.messages`."""
         begun = False
         try:
             for message in self.child.messages(timeout, extend, patience):
@@ -147,18 +153,18 @@ class _Patient:
         yield from self.child.messages(FOLDING, lambda _: None)
 
     def descendants(self) -> list[processes.Descendant]:
-        """As `processes.Child.descendants`."""
+        """Does the same as `processes.Child.descendants`."""
         return self.child.descendants()
 
     def stop(self) -> int:
-        """As `processes.Child.stop`."""
+        """Does the same as `processes.Child.stop`."""
         return self.child.stop()
 
 
 def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[bytes], Iterator[ProbeMessage]]:
-    """A probe that is told more as it goes: where to write lines to, and its messages as `ask` gives them.
+    """Starts a probe that receives more lines later. Returns a file to write them to, and its messages as from `ask`.
 
-    Closing the first asks it to end. What it does before its first run may take as long as the import of torch.
+    Closing the file asks it to end. Before its first run, it may take as long as the import of torch.
     """
     reader, writer = os.pipe()
     given = os.fdopen(writer, "wb", buffering=0)
@@ -169,20 +175,20 @@ def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[
         raise
     finally:
         os.close(reader)
-    with contextlib.suppress(BrokenPipeError):  # it is gone already; its channel tells
+    with contextlib.suppress(BrokenPipeError):  # the probe is gone already; its channel reports that
         given.write(json.dumps(request).encode() + b"\n")
     return given, _heard(child, runtime, timeout, _allowed(timeout, IMPORT_TIMEOUT) | dict.fromkeys(IDLE, DAY))
 
 
 def _patience(request: RunRequest, timeout: float) -> float:
-    """How long a probe that sees to its time itself is waited for then: a first run may say what it saw."""
+    """Returns how long to wait for a probe that enforces its time itself: a first run may report what it saw."""
     return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:
-    """How long what follows a message may take.
+    """Returns how long the part after a message may take.
 
-    A run to see whether the expression can be run twice ("second") is ended by the probe before.
+    The probe itself ends, at an earlier time, a run that checks whether the expression can be run twice ("second").
     """
     return {"ready": ready, "begin": timeout, "second": 2 * timeout + GRACE}
 
@@ -195,12 +201,15 @@ def _heard(
     left: list[LeftProcess] | None = None,
     patience: float = 0.0,
 ) -> Generator[ProbeMessage]:
-    """First the import's own time, then what is `allowed` from each kind of message on, and `patience` seconds."""
+    """Yields messages: first within the import's own time, then within the time `allowed` after each kind of message.
+
+    After that, `patience` more seconds are allowed.
+    """
     running: Reason = why.ImportingTorch()
     ended = is_alone = False
     try:
         for told in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
-            message = cast("ProbeMessage", told)  # as the probe's own code is held to it
+            message = cast("ProbeMessage", told)  # the probe's code is checked against this type
             if message["type"] == "end":
                 ended, is_alone = True, not message["left"]
                 return
@@ -239,7 +248,7 @@ def _start(
 
 
 def _check(message: ProbeMessage, runtime: Runtime) -> None:
-    """Raise NotCaptured for a message that says that there is no probe to go on with."""
+    """Raises NotCaptured for a message that makes it impossible to go on."""
     if message["type"] == "no-torch":
         text = why.Said(message["message"])
         raise NotCaptured(why.TorchNotImported(), text, to.InstallTorch(runtime.python), MISSING)
@@ -251,7 +260,7 @@ def _check(message: ProbeMessage, runtime: Runtime) -> None:
 
 
 def _died(status: int, running: Reason) -> Reason:
-    """How a probe ended in the middle of what was running."""
+    """Returns how a probe ended during a run."""
     if status >= 0:
         return why.ProbeEnded(status, running)
     known = {s.value: s.name for s in signal.Signals}

@@ -1,4 +1,4 @@
-"""A recorded program as observations: of each route by which operators were called, the events of one such call."""
+"""Turns a recorded program into observations: the events of one call of each route."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ from ptexplore.model.observed import Event, Observation, Phase
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
 from ptexplore.model.recorders import FRAMES
 
-APART = 1_000_000  # between the autograd sequence numbers of two routes; within one they are a call's own
+APART = 1_000_000  # between the autograd sequence numbers of two routes; within a route they belong to one call
 
 
 @dataclass
 class _Events:
-    """Events of one tree as they are made, numbered as observations are.
+    """The events of one tree while they are made, numbered like observations.
 
     They are like the events of the frames pass: builtins, and the operators that they called.
     """
 
     observations: list[Observation] = field(default_factory=list)
-    read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))  # of a route's operators
+    # the read keys of a route's operators
+    read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))
 
     def add(self, event: Event) -> int:
-        """Add an event, numbered; its number."""
+        """Adds an event and returns its number."""
         number = len(self.observations)
         event = structs.replace(event, event=number, observation=number + 1)
         self.observations.append(Observation(FRAMES, "event", event))
@@ -35,7 +36,10 @@ class _Events:
 
 
 def observed(program: Program) -> tuple[Program, list[Observation]]:
-    """The observations of one call of every route, and the program whose routes know the first of theirs."""
+    """Returns the program, whose routes now refer to their first observation, and these observations.
+
+    Each route has the observations of one of its calls.
+    """
     events = _Events()
     routes = []
     beside = {calls.route for calls in program.calls if program.paths[calls.path].kind == "thread"}
@@ -48,9 +52,9 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
 def stepped(
     program: Program, observations: Sequence[Observation], steps: Iterable[ReadObservation]
 ) -> Iterator[ReadObservation]:
-    """What the probe stepped, each call with the observation of it.
+    """Yields the stepped calls, each with the event that it belongs to.
 
-    That of the builtin, where it was stepped from there on; else that of the operator, or of the node.
+    That is the event of the builtin if stepping started there, else of the operator or of the node.
     """
     for told in steps:
         part = told.data
@@ -64,7 +68,7 @@ def stepped(
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:
-    """The events of a route; `unread`: a thread of torch's own took it, whose thread-local sets nobody read."""
+    """Adds the events of a route. `unread`: one of torch's own threads took it, whose thread-local sets nobody read."""
     kind, sets = program.kinds[route.kind], program.sets[route.sets]
     is_node = kind.type in NODES
     phase: Phase = "backward" if is_node else "forward"
@@ -91,7 +95,7 @@ def _route(program: Program, number: int, route: OperatorRoute, events: _Events,
 
 
 def _python_name(program: Program, route: OperatorRoute) -> str | None:
-    """The builtin's name in Python, which every path that ends with it has."""
+    """Returns the builtin's name in Python. Every path that ends with the builtin has this name."""
     return next((p.name for p in program.paths if (p.table, p.method) == (route.table, route.method)), None)
 
 
@@ -104,10 +108,10 @@ def _kind(
     parent: int | None,
     events: _Events,
 ) -> Unrolling[None]:
-    """The events of a kind and of all that it called, each with what is next in `events.read`.
+    """Adds the events of a kind and of everything that it called, each with the next value of `events.read`.
 
-    `sequence` is its autograd sequence number, or that which its parts count from. What a node calls has no part in
-    that of the call that recorded the node: it counts from `own`.
+    `sequence` is its autograd sequence number, or the number that its parts count from. Calls made by a node do not
+    count from the number of the call that recorded the node: they count from `own`.
     """
     of_inputs = next(events.read, ())
     if kind.type == "op":

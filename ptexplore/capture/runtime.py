@@ -1,4 +1,4 @@
-"""Read a runtime's dispatcher: the catalogue message of a probe that has imported torch and nothing else."""
+"""Reads the dispatcher of a torch: the catalogue message of a probe that imported torch and nothing else."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TIMEOUT = 300.0  # seconds; it takes one on the reference machine
 
 
 def dump(runtime: Runtime) -> DispatcherDump:
-    """Every registration, table, key, public name and Python kernel of `runtime`.
+    """Returns every registration, table, key, public name and Python kernel of `runtime`.
 
-    Raises PtexploreError where the probe fails.
+    Raises PtexploreError if the probe fails.
     """
     request: RunRequest = {"work": "catalogue", "torch_dir": runtime.torch_dir}
     for message in ask(runtime, request, TIMEOUT):
@@ -29,7 +29,7 @@ def dump(runtime: Runtime) -> DispatcherDump:
 
 
 def _unpacked(message: CatalogueTold) -> DispatcherDump:
-    """Put the texts together again that the probe sent as numbers of `lines`."""
+    """Restores the texts that the probe sent as numbers of `lines`."""
     try:
         lines = message["lines"]
         operators = [

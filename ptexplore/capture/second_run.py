@@ -1,4 +1,4 @@
-"""A script's second run, under torch's profiler alone, beside the recorded one: whether both did the same."""
+"""A script's second run, only with torch's profiler: compares it with the recorded run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LONG = 60  # characters of a line that is shown
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """What is compared of a run: what it printed, and what it left behind, as the probe tells it.
+    """The compared parts of a run: its output, and the state that it left, as the probe reports them.
 
-    `left["uncompared"]`, where it is there, says why its operators cannot be compared.
+    If `left["uncompared"]` exists, it says why the operators cannot be compared.
     """
 
     printed: str
@@ -35,7 +35,7 @@ class ComparedRun:
 
 
 def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> SecondRun:
-    """How the second run compares with the recorded one."""
+    """Compares the second run with the recorded one."""
     equal: list[Reason] = []
     different: list[Reason] = []
     uncompared = next((run.left["uncompared"] for run in (recorded, second) if "uncompared" in run.left), None)

@@ -1,4 +1,4 @@
-"""What a probe saw, as records: all that it sends comes in here, and is read once."""
+"""Converts a probe's observations to records: everything that the probe sends is read here, once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from ptexplore.model.observed import KINDS, AnyRecord, RaisedError, ThrownError,
 
 
 def seen_in(told: Iterable[SentObservation]) -> list[ReadObservation]:
-    """What an answer of a run has seen."""
+    """Returns the observations in the answer of a run."""
     seen = []
     for sent in told:
         kind = sent["kind"]
         if kind in SENT:
-            data = _read(convert(sent["data"], SENT[kind], str_keys=True))  # keys are text in JSON, and numbers here
+            # the keys are numbers, which JSON turns into text
+            data = _read(convert(sent["data"], SENT[kind], str_keys=True))
         else:
             data = convert(sent["data"], KINDS.get(kind, UnknownRecord))
         if data is not None:
@@ -34,7 +35,7 @@ def seen_in(told: Iterable[SentObservation]) -> list[ReadObservation]:
 
 
 def _read(data: Sent) -> AnyRecord | Steps | None:
-    """What was sent with the names of C++'s functions; None of an error that C++ did not throw."""
+    """Adds the names of C++ functions to a message. None for an error that C++ did not throw."""
     if isinstance(data, SentThrow):
         return _thrown(data)
     if isinstance(data, SentError):
@@ -43,18 +44,18 @@ def _read(data: Sent) -> AnyRecord | Steps | None:
 
 
 def _raised(told: SentError) -> RaisedError:
-    """What ended a run."""
+    """Returns the error that ended a run."""
     error = convert(told, RaisedError, from_attributes=True)
     if not told.cpp:
         return error
-    from ptexplore.capture.native.thrown import stack_at  # numpy, only where it is needed
+    from ptexplore.capture.native.thrown import stack_at  # imports numpy, so only if needed
 
     return structs.replace(error, stack=tuple(stack_at(told.cpp, symbols_dir())))
 
 
 def _thrown(told: SentThrow) -> ThrownError | None:
-    """Where C++ threw an error; None where it did not."""
-    from ptexplore.capture.native.thrown import raised, thrown  # numpy, only where it is needed
+    """Returns where C++ threw an error, or None if it did not."""
+    from ptexplore.capture.native.thrown import raised, thrown  # imports numpy, so only if needed
 
     error = thrown(told.text, symbols_dir())
     if error is None and told.raised is not None:

@@ -1,4 +1,4 @@
-"""Survey a runtime: one probe that imports torch and its OpInfo database once, and what became of each operator."""
+"""Surveys a torch: one probe imports torch and its OpInfo database once, then runs each operator."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ptexplore.model.reasons import AnyReason, FailedSo, NoOperatorsNamed, Said,
 from ptexplore.model.trace import Session
 
 PLAIN = "plain"
-Way = Literal["vmap", "jit.trace", "Function"]  # what a sample is put into, beside being run alone
+Way = Literal["vmap", "jit.trace", "Function"]  # further ways to run a sample, beside the plain run
 WAYS: tuple[Way, ...] = ("vmap", "jit.trace", "Function")
-NEEDED = ("expecttest", "numpy")  # what torch.testing._internal imports and torch itself does not bring
+NEEDED = ("expecttest", "numpy")  # packages that torch.testing._internal imports and torch does not install
 
 
 @dataclass
 class SurveyedFacts:
-    """What is kept of one operator's run beside its session; `why` says why there is none.
+    """The stored facts of one operator's run beside its session. `why` is the reason why there is no session.
 
-    `digests` are those of the result by pass, the untraced run's under "plain"; None where a result has no plain bytes.
-    `inside` are the runs of the same sample put into something; `way` says what that is.
+    `digests` are hashes of the result by pass; the untraced run's is under "plain". One is None if a result has no
+    plain bytes. `inside` are runs of the same sample inside something else, which `way` names.
     """
 
     op: str
@@ -43,38 +43,38 @@ class SurveyedFacts:
     dtype: str | None = None
     expression: str | None = None
     digests: dict[str, str | None] = field(default_factory=dict)
-    why: AnyReason | str | None = None  # of an older survey a sentence
+    why: AnyReason | str | None = None  # a sentence in an older survey
     seconds: float = 0.0
     inside: tuple[SurveyedFacts, ...] = ()
 
 
 @dataclass
 class Surveyed(SurveyedFacts):
-    """One operator's run. `session` is None where there was nothing to trace, or it failed."""
+    """One operator's run. `session` is None if there was nothing to trace, or if it failed."""
 
     inside: tuple[Surveyed, ...] = ()
     session: Session | None = None
 
     @property
     def facts(self) -> SurveyedFacts:
-        """The same without sessions."""
+        """The same facts without sessions."""
         alone, *inside = (SurveyedFacts(**_own(run)) for run in (self, *self.inside))
         return replace(alone, inside=tuple(inside))
 
 
 def run_of_facts(facts: SurveyedFacts) -> Surveyed:
-    """The run of these facts, and those inside of it, without sessions."""
+    """Returns a run with these facts, and its inner runs, without sessions."""
     alone, *inside = (Surveyed(**_own(run)) for run in (facts, *facts.inside))
     return replace(alone, inside=tuple(inside))
 
 
 def _own(run: SurveyedFacts) -> dict[str, Any]:
-    """A run's own facts by name. What is put into something has nothing inside."""
+    """Returns a run's own facts by name, without its inner runs."""
     return {known.name: getattr(run, known.name) for known in fields(SurveyedFacts) if known.name != "inside"}
 
 
 class Surveyor:
-    """Surveys operators one by one; a probe that dies or hangs costs the operator that it was at, and is replaced."""
+    """Surveys operators one by one. If a probe dies or hangs, that operator is lost and the probe is replaced."""
 
     def __init__(
         self, runtime: Runtime, request: TraceRequest, digests: Mapping[str, str], ways: Sequence[Way] = ()
@@ -88,9 +88,9 @@ class Surveyor:
         self._running = False
 
     def operators(self) -> list[str]:
-        """The names of all operators that OpInfo knows, starting a probe where none runs.
+        """Returns the names of all operators that OpInfo knows. Starts a probe if none runs.
 
-        Raises PtexploreError (missing) where the runtime's Python lacks what OpInfo needs.
+        Raises PtexploreError (missing) if the Python of this torch lacks a package that OpInfo needs.
         """
         asked = request_of(self.request, "survey", self.runtime, self._digests)
         self._given, self._messages = converse(self.runtime, asked, self.request.timeout)
@@ -103,9 +103,9 @@ class Surveyor:
         raise NotCaptured(NoOperatorsNamed(), Together(()), ShowOutput())
 
     def survey(self, op: str) -> Surveyed:
-        """Run one operator's smallest sample untraced and through every pass, then put into what is asked for.
+        """Runs one operator's smallest sample untraced and with every pass, then inside each of the requested `ways`.
 
-        What fails is told, not raised. Raises PtexploreError only where no probe can be started.
+        A failure is recorded, not raised. Raises PtexploreError only if no probe can be started.
         """
         alone = self._run(Surveyed(op))
         if alone.session is not None:
@@ -114,7 +114,7 @@ class Surveyor:
         return alone
 
     def _run(self, surveyed: Surveyed) -> Surveyed:
-        """One run of a sample: what becomes of it, told in `surveyed`."""
+        """Runs a sample once. The outcome is in `surveyed`."""
         if not self._running:
             self.operators()
         began = time.monotonic()
@@ -125,7 +125,7 @@ class Surveyor:
             surveyed.why = Said(error.one_line)
             if isinstance(error, NotCaptured):
                 surveyed.why = FailedSo(error.told, error.because)
-        with contextlib.suppress(PtexploreError):  # told already
+        with contextlib.suppress(PtexploreError):  # reported already
             for _ in messages:
                 pass
         surveyed.seconds = time.monotonic() - began
@@ -147,11 +147,11 @@ class Surveyor:
                 raise failure(message, replace(self.request, expression=f"the sample of {surveyed.op}"))
 
     def _asked(self, surveyed: Surveyed) -> Iterator[ProbeMessage]:
-        """What the probe says of one run; a probe that does not come to the end of it is done with."""
+        """Yields the probe's messages for one run. A probe that does not finish the run is closed."""
         asked: SurveyAsked = {"op": surveyed.op, "inside": _inside_of(surveyed)}
         self._running = False
         try:
-            with contextlib.suppress(BrokenPipeError):  # its channel tells
+            with contextlib.suppress(BrokenPipeError):  # its channel reports that
                 self._given.write(json.dumps(asked).encode() + b"\n")
             for message in self._messages:
                 if message["type"] == "done":
@@ -165,7 +165,7 @@ class Surveyor:
                 self.close()
 
     def close(self) -> None:
-        """End the probe, whatever it does."""
+        """Ends the probe, whatever it does."""
         self._running = False
         self._given.close()
         if isinstance(self._messages, Generator):
@@ -173,7 +173,7 @@ class Surveyor:
 
 
 def _inside_of(surveyed: Surveyed) -> SampleInside | None:
-    """Which sample is put into what; None of one that is run alone."""
+    """Returns the sample and the way to run it. None for a plain run."""
     if surveyed.way is None:
         return None
     assert surveyed.sample is not None, "the sample has run alone before"

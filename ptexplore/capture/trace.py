@@ -1,4 +1,4 @@
-"""Capture one trace: the messages of all passes become one session; passes that differ are a finding."""
+"""Captures one trace: the messages of all passes become one session. Differences between passes become a finding."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Se
 
 
 def compare(passes: Mapping[str, Sequence[ReadObservation]]) -> list[tuple[str, Difference]]:
-    """Observations (kind and data) of passes that saw other operators than the first pass did.
+    """Returns observations (kind and data) for passes that saw other operators than the first pass.
 
-    "nondeterministic" where the first pass itself differs when run again, "perturbed" where only a recorder's does, or
-    where the recursion limit ends a run: the recorder's own frames count.
-    `passes` are what each recorder saw, the first pass first.
+    The kind is "nondeterministic" if the first pass differs from its own repetition. It is "perturbed" if only the pass
+    of a recorder differs, or if the recursion limit ends a run, since the recorder's own frames count. `passes` has the
+    observations of each recorder, the first pass first.
     """
     names = {recorder: operators(seen) for recorder, seen in passes.items()}
     reference = next(iter(names), None)
@@ -101,14 +101,14 @@ def compare(passes: Mapping[str, Sequence[ReadObservation]]) -> list[tuple[str, 
 
 
 def operators(seen: Iterable[ReadObservation]) -> RunOperators:
-    """The operators and autograd nodes of one pass."""
+    """Returns the operators and autograd nodes of one pass."""
     events = [read.data for read in seen if isinstance(read.data, Event) and read.data.is_operator]
     own = [str(event.name) for event in events if not event.thread]
     return RunOperators(own, Counter(str(event.name) for event in events if event.thread))
 
 
 def _difference(cause: Reason, reference: str, recorder: str, first: RunOperators, second: RunOperators) -> Difference:
-    """Where two passes differ."""
+    """Returns the difference between two passes."""
     differs = first_difference(first, second)
     passes = (reference, recorder)
     if isinstance(differs, OtherOrder):
@@ -119,21 +119,23 @@ def _difference(cause: Reason, reference: str, recorder: str, first: RunOperator
     return Difference(why.CountsDiffer(cause, differs.name, *differs.counts, reference, recorder), passes)
 
 
-# What makes torch tell where C++ threw an error, and how C++ got there (capture/native/thrown.py reads it).
+# Makes torch report where C++ threw an error, and the C++ stack (capture/native/thrown.py reads it).
 ENVIRONMENT = {"TORCH_SHOW_CPP_STACKTRACES": "1", "TORCH_DISABLE_ADDR2LINE": "1"}
-LEAST_REST = 5.0  # seconds that the look for where C++ threw gets, however long the passes took
-LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is not None)  # of what only `ops` saw
+LEAST_REST = 5.0  # least seconds for the search for the throw, however long the passes took
+# the observations that are missing if only `ops` ran
+LACKING = tuple(spec.missing for spec in RECORDERS.values() if spec.missing is not None)
 
 
 def capture(
     run: AllowedRun, runtime: Runtime, digests: Mapping[str, str] | None = None, *, raising: bool = False
 ) -> Session:
-    """Run the expression or script that may run in a probe of `runtime`, and keep what its recorders saw.
+    """Runs the allowed expression or script in a probe of `runtime`, and returns the observations of its recorders.
 
-    `digests` are the catalogue's, by operator: only operators that differ from it tell their tables. The native pass
-    may fail alone: the session then says why, and holds what the others saw. With `raising` the session of what raises
-    holds what was seen until then, and where that was thrown.
-    Raises PtexploreError (usage) for what cannot be run, (failed) for what raises, dies or takes too long.
+    `digests` are the catalogue's, by operator: only operators that differ from it report their tables. If only the
+    native pass fails, the session says why and has the observations of the others. With `raising`, code that raises
+    gets a session too: with everything seen until then, and where the error was thrown.
+
+    Raises PtexploreError: (usage) if it cannot be run, (failed) if it raises, dies or takes too long.
     """
     check(run.request)
     request = replace(run.request, native=run.request.native and not run.request.once)
@@ -154,7 +156,7 @@ def capture(
 def _captured(
     request: TraceRequest, asked: RunRequest, runtime: Runtime, left: list[LeftProcess], *, raising: bool
 ) -> Session:
-    """The session of what is asked; `left` gets what its runs left running."""
+    """Returns the session of a request. `left` gets the processes that its runs left running."""
     if request.script is not None:
         with closing(ask_of_program(runtime, asked, request.timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
@@ -162,7 +164,7 @@ def _captured(
     with closing(ask(runtime, asked, request.timeout, left=left)) as messages:
         session = gather(messages, request, runtime, raising=raising)
     raised = records(session.observations, "raised", RaisedError)
-    if request.once or all(error.by != "error" for error in raised):  # a signal says where it came
+    if request.once or all(error.by != "error" for error in raised):  # a signal itself says where it came
         return session
     rest = max(request.timeout - (time.monotonic() - began), LEAST_REST)
     with closing(ask(runtime, {**asked, "work": "stack"}, rest, ENVIRONMENT, left)) as messages:
@@ -170,7 +172,7 @@ def _captured(
 
 
 def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
-    """The session of what raised, with what further runs tell: where C++ threw that, who wrote to a saved tensor."""
+    """Adds the results of further runs to a session that raised: where C++ threw, what wrote to a saved tensor."""
     told: list[SentObservation] = []
     observations = list(session.observations)
     try:
@@ -178,7 +180,7 @@ def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
             if message["type"] == "pass":
                 told += message["observations"]
     except Stopped as error:
-        if not told:  # the first may have told by then
+        if not told:  # the first run may have reported by then
             stopped: Reason = why.Stopping(error.told, error.because, error.then)
             if isinstance(error, TimeOver):
                 stopped = why.RunsTimeOver(error.then)
@@ -188,20 +190,20 @@ def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
 
 
 def _add(observations: list[Observation], recorder: str, kind: str, data: AnyRecord) -> None:
-    """Keep one observation, numbered."""
+    """Appends one observation, with its number."""
     data = structs.replace(data, observation=len(observations) + 1)
     observations.append(Observation(recorder, kind, data))
 
 
 def _keep(observations: list[Observation], seen: Iterable[ReadObservation]) -> None:
-    """Keep what was heard, but for steps, of which others make their own."""
+    """Appends observations, except steps: other code makes observations of these."""
     for read in seen:
         if not isinstance(read.data, (SentSteps, SentMap)):
             _add(observations, read.recorder, read.kind, read.data)
 
 
 def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
-    """Name the script as it was typed, in what a probe tells: Python itself knows it with its folder."""
+    """Restores the script's name as typed in a probe's answer: Python itself uses the name with its folder."""
     script = str(request.script)
     file = request.cwd + os.sep + script
     pending: list[Any] = [message["observations"], *(message["program"]["paths"] if "program" in message else ())]
@@ -216,7 +218,7 @@ def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
 def gather(
     messages: Iterable[ProbeMessage], request: TraceRequest, runtime: Runtime, *, raising: bool = False
 ) -> Session:
-    """The session of one trace's messages. Raises as `capture` does."""
+    """Returns the session of one trace's messages. Raises the errors of `capture`."""
     heard = _Heard(request, raising)
     try:
         for message in messages:
@@ -228,36 +230,36 @@ def gather(
     return _session(request, runtime, heard)
 
 
-EXIT = "os._exit"  # how a process ends itself at once, as the probe names it
+EXIT = "os._exit"  # the probe's name for a process that ends itself at once
 
 
 @dataclass
 class _Heard:
-    """What a probe has said so far."""
+    """The state while the messages of a probe arrive."""
 
     request: TraceRequest
-    raising: bool = False  # whether what raises has a session
+    raising: bool = False  # whether code that raises gets a session
     passes: dict[str, RunAnswered] = field(default_factory=dict)
-    seen: dict[str, list[ReadObservation]] = field(default_factory=dict)  # of each pass
+    seen: dict[str, list[ReadObservation]] = field(default_factory=dict)  # by pass
     program: Program | None = None  # of a script
     observations: list[Observation] = field(default_factory=list)
     running: str = ""  # the recorder that runs now
     no_native: Reason | None = None
-    stepped_pass: RunAnswered | None = None  # the native pass's message, of an expression
-    late: bool = False  # whether the program was interrupted since it took too long
+    stepped_pass: RunAnswered | None = None  # the native pass's message, for an expression
+    late: bool = False  # whether the program was interrupted because it took too long
     printed: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by recorder: text, whether it was cut
-    first: FirstCall | None = None  # where the first call is shown though a later one was asked for
+    first: FirstCall | None = None  # set if the first call is shown although a later one was asked for
 
     def add(self, recorder: str, kind: str, data: AnyRecord) -> None:
-        """Keep one observation."""
+        """Appends one observation."""
         _add(self.observations, recorder, kind, data)
 
     def say(self, recorder: str, kind: str, told: Reason) -> None:
-        """Keep what must be known beside what was seen."""
+        """Appends a remark to the observations."""
         self.add(recorder, kind, Remark(told))
 
     def take(self, message: ProbeMessage) -> None:
-        """Keep one message. Raises PtexploreError for what ends the whole trace."""
+        """Handles one message. Raises PtexploreError for one that ends the whole trace."""
         if message["type"] == "ready":
             self._ready(message["varies"])
         elif message["type"] == "begin":
@@ -266,15 +268,15 @@ class _Heard:
             whys = tuple(map(reason_of, message["whys"]))
             self._first_call(FirstCall(message["imported"], whys[0] if len(whys) == 1 else why.Together(whys)))
         elif is_about_run(message):
-            with uncollected():  # it may have seen a hundred thousand events
+            with uncollected():  # there may be a hundred thousand events
                 _hearing(message["recorder"]).take(self, message)
 
     def stopped(self, error: Stopped) -> None:
-        """Keep what ended the probe while a recorder ran. Raises it if there is nothing to show."""
+        """Handles an error that ended the probe while a recorder ran. Raises it if there is nothing to show."""
         _hearing(self.running).stopped(self, error)
 
     def _of_pass(self, message: AboutRun) -> None:
-        """Keep what a pass says. Raises PtexploreError for what ends the whole trace."""
+        """Handles a message of a pass. Raises PtexploreError for one that ends the whole trace."""
         recorder = message["recorder"]
         if message["type"] == "output" and not self.passes and message["text"]:
             self.printed[recorder] = message["text"], message["cut"]
@@ -285,27 +287,30 @@ class _Heard:
             self._failed(recorder, message)
 
     def _pass_stopped(self, error: Stopped) -> None:
-        """Keep that a pass was stopped, and what is missing. Raises the error if no pass before it has ended."""
+        """Records that a pass was stopped, and the observations that are missing.
+
+        Raises the error if no earlier pass has ended.
+        """
         if not self.passes:
             raise error
         spec = RECORDERS.get(self.running)
         missing = (spec.missing,) if spec is not None and spec.missing is not None else ()
-        # The expression has ended in the passes before: only their time together was over.
+        # The expression itself ended in earlier passes: only the time of all of them together was over.
         is_late = isinstance(error, TimeOver)
         ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
         self.say(PROBE, "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
         self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.told)
 
     def _of_further_run(self, message: AboutRun) -> None:
-        """Keep what a recorder that may fail alone says: if it fails, nothing else is lost."""
+        """Handles a message of a recorder whose failure affects nothing else."""
         if message["type"] == "pass":
             _keep(self.observations, seen_in(message["observations"]))
 
     def _further_run_stopped(self, error: Stopped) -> None:
-        """Nothing else is lost either, if a recorder that may fail alone is stopped."""
+        """Does nothing: nothing else is lost if such a recorder is stopped."""
 
     def _of_writes(self, message: AboutRun) -> None:
-        """Keep who wrote to saved tensors, or why that is not known."""
+        """Records the writes to saved tensors, or why they are unknown."""
         self._of_further_run(message)
         if message["type"] != "output" and not (message["type"] == "pass" and message["observations"]):
             self.say(WRITES, "unwatched", unwatched(message))
@@ -314,7 +319,10 @@ class _Heard:
         self.say(WRITES, "unwatched", why.WritesNotTold(error.because))
 
     def _failed(self, recorder: str, message: RunFailure) -> None:
-        """Keep what ended a later pass without a word: what earlier passes saw is told. Raises PtexploreError else."""
+        """Records how a later pass ended without a message, if earlier passes can be shown.
+
+        Else raises PtexploreError.
+        """
         if message["type"] != "died" or not (self.passes and self.raising):
             raise failure(message, self.request)
         signal, status = message["signal"], f"status {message['exit']}"
@@ -325,13 +333,13 @@ class _Heard:
         self.no_native = why.PassEndedBySignal(recorder, signal) if signal is not None else by_itself
 
     def _ready(self, drawn: Iterable[str]) -> None:
-        """Keep what is drawn at random in the probe of an expression, and why."""
+        """Records the sources of randomness in the probe of an expression, with reasons."""
         varies = tuple(drawn)
         if varies and self.request.script is None:
             self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
     def _pass(self, recorder: str, message: RunAnswered) -> None:
-        """Keep what a pass saw. Raises PtexploreError for what raised and has no Trail."""
+        """Stores the observations of a pass. Raises PtexploreError for an error without a trace."""
         self.passes[recorder] = message
         self.late = self.late or bool(message.get("late"))
         if self.request.script is not None and not os.path.isabs(self.request.script):
@@ -340,7 +348,7 @@ class _Heard:
         errors = ((read.recorder, read.data) for read in seen if isinstance(read.data, RaisedError))
         whose, error = next(errors, (recorder, None))
         if error is not None and error.by == "timeout":
-            if recorder != PROGRAM and not operators(seen).own:  # there is nothing to show
+            if recorder != PROGRAM and not operators(seen).own:  # nothing to show
                 raise failure(_raised_of(whose, error), self.request)
             told = self._ended_by_time(recorder, error)
             seen = [read._replace(data=told) if read.data is error else read for read in seen]
@@ -353,20 +361,23 @@ class _Heard:
             _keep(self.observations, (read for read in seen if read.recorder != NATIVE))
 
     def _ended_by_time(self, recorder: str, ended: RaisedError) -> RaisedError:
-        """A run that was ended, with how long it had; what it called is known, and no later pass ran."""
-        self.late = False  # the probe said that the time was over
+        """Returns the error of a run that was ended for its time, with that time.
+
+        Its calls are kept; no later pass ran.
+        """
+        self.late = False  # the probe reported that the time was over
         if recorder != PROGRAM:
             self.no_native = why.TimeWasOver(LACKING if recorder != TOGETHER else ())
         return structs.replace(ended, over=why.AllRunsOver(self.request.timeout, GiveLonger()))
 
     def _first_call(self, first: FirstCall) -> None:
-        """Keep why the first call is shown. The native pass steps it too, unless it imports modules."""
+        """Records why the first call is shown. The native pass steps it too, unless it imports modules."""
         self.first = first
         if first.imported:
             self.no_native = why.LaterCallStepped(first.why)
 
     def _second_run(self, message: AboutRun) -> None:
-        """Keep how the second run of a program compares with the recorded one."""
+        """Records how the second run of a program compares with the recorded one."""
         from ptexplore.capture.second_run import ComparedRun, compared
 
         if message["type"] == "output":
@@ -404,8 +415,8 @@ class _Heard:
             self.no_native = no_native(message)
 
     def _stepped(self, seen: Iterable[ReadObservation]) -> None:
-        """Keep what the native pass, or a fork of a program, has stepped."""
-        from ptexplore.capture.native.record import calls  # numpy, only where it is needed
+        """Adds the steps of the native pass, or of a fork of a program."""
+        from ptexplore.capture.native.record import calls  # imports numpy, so only if needed
 
         read = calls(list(seen), symbols_dir())
         _keep(self.observations, (told._replace(data=self._placed(told.data)) for told in read))
@@ -414,7 +425,7 @@ class _Heard:
         self.no_native = error.because
 
     def _placed(self, data: AnyRecord | Steps) -> AnyRecord | Steps:
-        """What was stepped; of one operator call of a program, by its number, with the observation that shows it."""
+        """Returns stepped calls. A numbered operator call of a program gets the event that shows it."""
         if self.program is None or not isinstance(data, SteppedCalls) or data.event is not None or data.number is None:
             return data
         from ptexplore.model.program_order import call_of
@@ -423,19 +434,19 @@ class _Heard:
 
     @property
     def stepped(self) -> bool:
-        """Whether the native pass told anything."""
+        """Whether the native pass has a result."""
         return any(o.kind == "calls" for o in self.observations)
 
     @property
     def shown(self) -> RunAnswered:
-        """The message of the pass whose run is shown: what was stepped whole is, and may have gone another way."""
+        """The message of the pass to show: the native pass if it stepped everything, since its path may differ."""
         parts = {calls.part for calls in records(self.observations, "calls", SteppedCalls)}
         first = next(iter(self.passes.values()))
         return self.stepped_pass if self.stepped_pass is not None and "forward" in parts else first
 
     @property
     def why_not_native(self) -> Reason | None:
-        """Why the native pass told nothing; None if it did."""
+        """Why the native pass has no result. None if it has one."""
         if self.stepped:
             return None
         given = why.RunsOnce() if self.request.once else self.no_native if self.request.native else why.NativeNotAsked()
@@ -445,7 +456,7 @@ class _Heard:
 
 
 class _Hearing(NamedTuple):
-    """How what a recorder says is taken, and its being stopped."""
+    """How a recorder's messages, and its being stopped, are handled."""
 
     take: Callable[[_Heard, AboutRun], None]
     stopped: Callable[[_Heard, Stopped], None]
@@ -453,7 +464,7 @@ class _Hearing(NamedTuple):
 
 _OF_PASS = _Hearing(_Heard._of_pass, _Heard._pass_stopped)
 _OF_FURTHER_RUN = _Hearing(_Heard._of_further_run, _Heard._further_run_stopped)
-# The recorders whose messages are more than observations to keep.
+# Recorders with handlers of their own: their messages are more than observations.
 _HEARINGS: Mapping[str, _Hearing] = {
     NATIVE: _Hearing(_Heard._native, _Heard._native_stopped),
     LIBRARIES: _Hearing(_Heard._of_further_run, _Heard._native_stopped),
@@ -463,13 +474,13 @@ _HEARINGS: Mapping[str, _Hearing] = {
 
 
 def _hearing(recorder: str) -> _Hearing:
-    """How a recorder is heard, by its row among `RECORDERS` unless it has a way of its own."""
+    """Returns how a recorder is handled: by its row in `RECORDERS`, unless `_HEARINGS` has a row."""
     spec = RECORDERS.get(recorder)
     return _HEARINGS.get(recorder, _OF_FURTHER_RUN if spec is not None and spec.fails_alone else _OF_PASS)
 
 
 def _unstepped(program: Program) -> Reason:
-    """Why no call of a program was stepped: what holds for most of its kinds."""
+    """Returns why no call of a program was stepped: the reasons of most of its kinds."""
     reasons = Counter(route.unstepped for route in program.routes if route.unstepped is not None)
     counted = tuple(
         why.KindNotStepped(because) if count == 1 else why.KindsNotStepped(count, because)
@@ -479,7 +490,7 @@ def _unstepped(program: Program) -> Reason:
 
 
 def check(request: TraceRequest) -> None:
-    """Raises NotCaptured or RefusedOptions for a request of which nothing can come, whatever torch it is about."""
+    """Raises NotCaptured or RefusedOptions for a request that cannot succeed, whatever the torch."""
     if request.script is None and request.expression is None:
         raise NotCaptured(why.NothingToTrace(), why.NothingGiven(), to.TraceSomething(), USAGE)
     check_options(given(request), is_script=request.script is not None)
@@ -488,7 +499,7 @@ def check(request: TraceRequest) -> None:
 
 
 def _raised_of(recorder: str, raised: RaisedError) -> RunRaised:
-    """The message of a run that tells only what was raised."""
+    """Returns a message for a run that reports only an error."""
     return {
         "type": "raised",
         "recorder": recorder,

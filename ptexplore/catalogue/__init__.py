@@ -1,1 +1,1 @@
-"""What the binary and torchgen say of every operator, checked against the regenerated C++."""
+"""Facts about every operator from the binary and from torchgen, checked against the regenerated C++."""

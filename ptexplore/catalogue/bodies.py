@@ -1,7 +1,7 @@
-"""What a generated kernel's body says: the key set it redispatches with, the guard it holds, what it calls.
+"""Reads the body of a generated kernel: the key set of its redispatch, the guard it holds, and the functions it calls.
 
-The shapes are those that torchgen/dest/register_dispatch_key.py, torchgen/gen_functionalization_type.py and
-tools/autograd/gen_{variable,trace,inplace_or_view}_type.py write.
+The bodies are written by torchgen/dest/register_dispatch_key.py, torchgen/gen_functionalization_type.py and
+tools/autograd/gen_{variable,trace,inplace_or_view}_type.py.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ _EVENT = re.compile(
     r"|(?P<tracing>jit::tracer::setTracingState\(nullptr\))"
     r"|at::redispatch::\w+\((?P<old>)|at::_ops::\w+::(?:redispatch\((?P<new>)|call\((?P<call>))"
 )
-# Literals alone: looked for many times as fast as _EVENT.
+# Only literals: a search for these is many times faster than one for _EVENT.
 _EVENT_BEGINS = re.compile(r"\{|\}|//|at::|c10::|jit::tracer::set")
 _DISPATCHES = re.compile(r"redispatch|AutoDispatch|DispatchKeyGuard")
 _NATIVE = re.compile(r"\b(at::native::(?:\w+::)*\w+)\s*\(")
 _STRUCTURED = re.compile(r"^\s*(structured_\w+) op(?:\(|;)", re.MULTILINE)
-_META_ONLY = "ExcludeDispatchKeyGuard"  # Functionalize runs the operator on meta tensors first, under this guard
+# Functionalize first runs the operator on meta tensors, under this guard
+_META_ONLY = "ExcludeDispatchKeyGuard"
 
 
 @dataclass(frozen=True, slots=True)
 class BodyFacts:
-    """What one body says; each field is None where the body does not say it exactly one way."""
+    """Facts from one body. A field is None unless the body determines it in exactly one way."""
 
     redispatch: str | None
     guard: str | None
@@ -40,7 +41,7 @@ class BodyFacts:
 
 
 def read_body(text: str) -> BodyFacts:
-    """Read the text between a function's braces."""
+    """Reads the text between a function's braces."""
     structured = set(_STRUCTURED.findall(text)) if "structured_" in text else set()
     natives = tuple(dict.fromkeys(_NATIVE.findall(text))) if "at::native::" in text else ()
     key_sets, under_redispatch, under_call = _dispatching(text) if _DISPATCHES.search(text) else ([], [], [])
@@ -55,7 +56,7 @@ def read_body(text: str) -> BodyFacts:
 
 
 def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | None]]:
-    """The key sets redispatched with, the guards held at each redispatch, and those held at each plain call."""
+    """Returns the key sets of redispatches, the guards held at each redispatch, and those held at each plain call."""
     key_sets: list[str] = []
     under_redispatch: list[str | None] = []
     under_call: list[str | None] = []
@@ -69,7 +70,7 @@ def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | Non
         elif match["guard"]:
             scopes[-1].append(match["guard"] + (match["argument"] or ""))
         elif match["tracing"]:
-            scopes[0].append(match["tracing"])  # no guard: it holds beyond the `if` that it stands in
+            scopes[0].append(match["tracing"])  # not a guard: it holds beyond the `if` around it
         elif match["old"] is not None or match["new"] is not None:
             key_sets.append(first_argument(text, match.end()))
             under_redispatch.append(_held(scopes))
@@ -81,7 +82,7 @@ def _dispatching(text: str) -> tuple[list[str], list[str | None], list[str | Non
 
 
 def _events(text: str) -> Iterator[re.Match[str]]:
-    """What `_EVENT.finditer` gives."""
+    """Yields the same matches as `_EVENT.finditer`."""
     end = 0
     for begin in _EVENT_BEGINS.finditer(text):
         match = _EVENT.match(text, begin.start()) if begin.start() >= end else None
@@ -91,7 +92,7 @@ def _events(text: str) -> Iterator[re.Match[str]]:
 
 
 def first_argument(text: str, start: int) -> str:
-    """The first argument of the call whose parenthesis stands before `start`, spaces folded."""
+    """Returns the first argument of the call whose parenthesis is just before `start`, with white space folded."""
     brackets = Brackets(text)
     begin, end = brackets.arguments(start, brackets.closing(start - 1), 2)[0]
     return " ".join(text[begin:end].split())

@@ -1,4 +1,4 @@
-"""The probe's catalogue message + the runtime tree -> the catalogue: every record parsed, verified and written."""
+"""Builds the catalogue from the probe's catalogue message and the runtime tree: parses, verifies and writes records."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ptexplore.store.catalogue.writer import CatalogueWriter
 
 
 class DispatcherRecords:
-    """What the probe's catalogue message `raw` says, read: the records of every operator, and its dispatch table.
+    """The parsed catalogue message `raw` of the probe: the records of every operator, and its dispatch table.
 
-    Needs no generated file, so it can be read while these are made. Raises PtexploreError where the dispatcher says
-    something in no known form.
+    It needs no generated file, so it can be parsed while these are made. Raises PtexploreError if the dispatcher
+    reports something in an unknown form.
     """
 
     def __init__(self, runtime: Runtime, raw: DispatcherDump) -> None:
@@ -48,11 +48,11 @@ class DispatcherRecords:
                 self.generated.setdefault(str(self.path(record.file)), []).append(record)
 
     def path(self, file: str | None) -> str | None:
-        """The canonical path of a recorded file; None where it names none of PyTorch's."""
+        """Returns the canonical path of a recorded file, or None if it does not belong to PyTorch."""
         return None if file is None else self._canonical(file)
 
     def origin(self, record: DumpRecord) -> RecordOrigin:
-        """Where a record comes from."""
+        """Returns the origin of a record."""
         return origin(record.file, self.path(record.file))
 
 
@@ -64,9 +64,9 @@ def build_catalogue(
     store_path: Path,
     progress: Progress | None = None,
 ) -> None:
-    """Write the catalogue of `runtime` to `store_path`: what its dispatcher and its generated files say.
+    """Writes the catalogue of `runtime` to `store_path`, from its dispatcher and its generated files.
 
-    Raises PtexploreError where the file cannot be written. Nothing appears at `store_path` unless all was written.
+    Raises PtexploreError if the file cannot be written. Nothing appears at `store_path` unless everything was written.
     """
     with cache_errors("the catalogue cannot be written", store_path):
         _build(runtime, tree, dispatcher, facts, store_path, progress or Silent())
@@ -109,7 +109,7 @@ def _build(
 def _generated(
     records: Mapping[str, list[DumpRecord]], facts: Facts, kernels: Kernels
 ) -> dict[str, list[Registration]]:
-    """The registrations of every generated file that a record names, in the order of its records."""
+    """Returns the registrations of every generated file that a record names, in the order of its records."""
     return {
         path: registrations_of(path, of_file, facts.blocks[path], facts.functions[path], kernels)
         if path in facts.blocks
@@ -124,7 +124,7 @@ def _registrations(
     kernels: list[PythonKernel],
     tree: SourceTree,
 ) -> Iterator[Registration]:
-    """Every record as a registration, in the order of the dump."""
+    """Yields every record as a registration, in the order of the dump."""
     queues = {path: iter(registrations) for path, registrations in generated.items()}
     by_op: dict[str, list[PythonKernel]] = {}
     for kernel in kernels:
@@ -154,7 +154,7 @@ def _registrations(
 
 
 def _python(registration: Registration, kernels: list[PythonKernel], tree: SourceTree) -> Registration:
-    """A record made from Python gets the callable that Python's own tables name for it, when exactly one fits."""
+    """Completes a record made from Python: adds the callable that Python's own tables name, if exactly one fits."""
     kernel, why_not = kernel_for(registration, kernels)
     if not makes_library(tree, registration):
         why_not = place_reasons.NoLibraryMade(str(registration.path), registration.macro_line)

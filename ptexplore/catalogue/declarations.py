@@ -1,4 +1,4 @@
-"""Where the wheel's headers declare a function whose definition is hand-written C++ and so not in the wheel."""
+"""Finds declarations in the wheel's headers, for functions whose definitions are hand-written C++ outside the wheel."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _INDEXING = "torch/csrc/autograd/python_variable_indexing.h"
 _FALLBACK = "torch/csrc/autograd/autograd_not_implemented_fallback.h"
 _ACCUMULATE = "torch/csrc/autograd/functions/accumulate_grad.h"
 
-# c10/macros/Export.h: attributes, which those headers use alone
+# c10/macros/Export.h: attributes, the only macros that matter in these headers
 _EXPORTS = MacroTable({name: (Define(name, None, "", 0),) for name in ("TORCH_API", "C10_API", "TORCH_PYTHON_API")})
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderDeclaration:
-    """One declaration: the header, the line of the name, the last line, and the layer that holds the header."""
+    """One declaration: the header, the line of the name, the last line, and the layer of the header."""
 
     path: str
     line: int
@@ -34,12 +34,11 @@ class HeaderDeclaration:
 
 
 def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -> tuple[str, list[HeaderDeclaration]]:
-    """The qualified name that `symbol` means, and its declarations in headers of `tree`.
+    """Returns the qualified name that `symbol` means, and its declarations in headers of `tree`.
 
-    `caller` is path and line of the generated wrapper that calls it, which has the same parameters: of several
-    overloads the one with exactly those is meant (a SymInt that the wrapper makes an int counts as one).
-    A name without scope is looked for among the functions that derivative formulas call:
-    torch::autograd::generated::details.
+    `caller` is path and line of the generated wrapper that calls it and has the same parameters. It selects the
+    overload with exactly those parameters (a SymInt that the wrapper converts to an int counts as an int). A name
+    without scope is looked up among the functions that derivative formulas call: torch::autograd::generated::details.
     """
     qualified = symbol if "::" in symbol else f"{FORMULA_SCOPE}::{symbol}"
     places = [place for path in candidates(tree, qualified) for place in declared(tree, path, qualified)]
@@ -51,7 +50,7 @@ def find(tree: SourceTree, symbol: str, caller: tuple[str, int] | None = None) -
 
 
 def candidates(tree: SourceTree, qualified: str) -> Iterator[str]:
-    """The headers that could declare `qualified`, most likely first."""
+    """Yields the headers that could declare `qualified`, likeliest first."""
     if qualified.startswith(f"{FORMULA_SCOPE}::"):
         yield _MANUAL
     elif qualified.startswith("torch::autograd::THPVariable_"):
@@ -65,7 +64,7 @@ def candidates(tree: SourceTree, qualified: str) -> Iterator[str]:
 
 
 def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
-    """The ATen/ops headers that torchgen's own model says declare `qualified` or the class it is a member of."""
+    """Returns the ATen/ops headers that declare `qualified` or its class, according to torchgen's model."""
     listed = tree.aid("headers.tsv") or ""
     for name in (qualified, qualified.rpartition("::")[0]):
         at = listed.find(f"\n{name}\t")
@@ -76,7 +75,7 @@ def _operator_headers(tree: SourceTree, qualified: str) -> list[str]:
 
 
 def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[HeaderDeclaration]:
-    """Each declaration of `qualified` in the header `path`: the line is that of the name."""
+    """Yields each declaration of `qualified` in the header `path`. The line is that of the name."""
     header = tree.read(path)
     if header is None:
         return
@@ -86,7 +85,10 @@ def declared(tree: SourceTree, path: str, qualified: str) -> Iterator[HeaderDecl
 
 
 def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:
-    """The parameter types of the function whose name is on `line`, without names and defaults; None where unclear."""
+    """Returns the parameter types of the function whose name is on `line`, without names and defaults.
+
+    None if unclear.
+    """
     text = Text(path, "\n".join(tree.lines(path)[line - 1 : line + 30]))
     opening = text.bare.find("(")
     closing = text.brackets.closing(opening) if opening >= 0 else -1
@@ -94,14 +96,14 @@ def parameters(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None
 
 
 def _concrete(tree: SourceTree, path: str, line: int) -> tuple[str, ...] | None:
-    """As `parameters`, a symbolic integer counted as a plain one."""
+    """Returns the result of `parameters`, with symbolic integers as plain ones."""
     types = parameters(tree, path, line)
     return None if types is None else concrete_types(types)
 
 
 @lru_cache(maxsize=256)
 def _functions(path: str, text: str) -> tuple[Symbol, ...]:
-    """The functions that a header declares or defines."""
+    """Returns the functions that a header declares or defines."""
     from ptexplore.index.cpp.extract import extract
 
     return tuple(symbol for symbol in extract(path, text, _EXPORTS)[0] if symbol.kind == "function")

@@ -1,4 +1,4 @@
-"""Parse what the dispatcher says about itself: `_dispatch_dump` and `_dispatch_dump_table`, line by line.
+"""Parses the dispatcher's reports about itself: `_dispatch_dump` and `_dispatch_dump_table`, line by line.
 
 The formats are OperatorEntry::dumpState and dumpComputedTable in aten/src/ATen/core/dispatch/OperatorEntry.cpp.
 """
@@ -18,15 +18,15 @@ _ENTRY = re.compile(r"(fallthrough )?(.*) \[([^\[\]]*)\]$")
 _KERNEL = re.compile(r"(.*?) ?\[ ([a-z ]*)\]$")
 _HEADINGS = ("name: ", "schema: ", "alias analysis kind: ")
 
-NO_FILE = "/dev/null"  # what 2.6 records for everything that Python registers
+NO_FILE = "/dev/null"  # the file that 2.6 records for every registration from Python
 
 
 class Unparsed(Exception):
-    """A line is in none of the known forms."""
+    """A line has none of the known forms."""
 
 
 def parse_dump(op: str, text: str) -> list[DumpRecord]:
-    """The records of one operator's `_dispatch_dump`, in order. Raises Unparsed."""
+    """Returns the records of one operator's `_dispatch_dump`, in order. Raises Unparsed."""
     records = []
     for line in text.splitlines():
         if not line.strip() or line.startswith(_HEADINGS):
@@ -55,15 +55,15 @@ def parse_dump(op: str, text: str) -> list[DumpRecord]:
 
 
 def location(debug: str) -> tuple[str | None, int | None]:
-    """File and line of a "registered at FILE:LINE"; (None, None) for any other text."""
+    """Returns file and line of a "registered at FILE:LINE", or (None, None) for any other text."""
     match = _AT.match(debug)
     return (match[1], int(match[2])) if match else (None, None)
 
 
 def parse_table(op: str, text: str, canonical: Callable[[str], str | None]) -> list[TableEntry]:
-    """One operator's `_dispatch_dump_table`, keys with the same entry as one, in order. Raises Unparsed.
+    """Returns one operator's `_dispatch_dump_table`, in order. Keys with equal entries share one. Raises Unparsed.
 
-    A key that is not named has no entry: calling the operator there is an error.
+    A key that is not named has no entry: calling the operator with it is an error.
     """
     grouped: dict[str, list[str]] = {}
     for line in text.splitlines():
@@ -90,7 +90,7 @@ def _entry(written: str) -> tuple[str, bool, str, str | None, int | None] | None
 
 
 def origin(file: str | None, path: str | None) -> RecordOrigin:
-    """Where a record comes from, by the file the binary names and its canonical path."""
+    """Returns the origin of a record, from the file that the binary names and its canonical path."""
     if file is None:
         return "nofile"
     if file == NO_FILE or file.endswith((".py", ">")):

@@ -1,7 +1,7 @@
-"""What the generated files hold: registrations, entry points, nodes, and the Python names of PyMethodDef tables.
+"""Facts from the generated files: registrations, entry points, nodes, and the Python names of PyMethodDef tables.
 
-A file is given as the index's own extractors read it. The shapes of the tables are those that
-tools/autograd/gen_python_functions.py writes into tools/autograd/templates/python_*.cpp.
+A file is read by the extractors of the index. The tables are written by tools/autograd/gen_python_functions.py into
+tools/autograd/templates/python_*.cpp.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from ptexplore.catalogue.bodies import BodyFacts, read_body
 from ptexplore.model.operators import Binding
 from ptexplore.model.symbols import Dialect, Symbol
 
-# What at::Tensor is, a header that the wheel ships and a file that it does not, and the members of nodes.
+# at::Tensor in a header of the wheel, its methods in a file that the wheel lacks, and the members of nodes.
 MEMBERS = (
     "build/aten/src/ATen/core/TensorBody.h",
     "build/aten/src/ATen/core/TensorMethods.cpp",
     "torch/csrc/autograd/generated/Functions.h",
 )
-Place = tuple[str, str, str, int, int]  # symbol, kind, path, line, last line
+Place = tuple[str, str, str, int, int]  # symbol, kind, path, first line, last line
 
 _KERNELS = ("Register", "VariableType", "TraceType", "ADInplaceOrViewType")
 _HELPED = ("at", "at::functionalization", "torch::autograd::VariableType", "torch::TraceType",
            "torch::ADInplaceOrView")  # fmt: skip
-_HANDLE = "_typed_handle"  # how torchgen/gen.py (ComputeOperators) names the function that looks an operator up
+# the name that torchgen/gen.py (ComputeOperators) gives to the function that looks an operator up
+_HANDLE = "_typed_handle"
 _BASE = re.compile(r"\bpublic\s+(at::(?:native|meta)::structured_\w+)")
 _ENTRY_POINTS = "at::_ops::"
-# What each macro of ATen/TensorMeta.h defines.
+# The function that each macro of ATen/TensorMeta.h defines.
 _STRUCTURED = {"TORCH_IMPL_FUNC": "impl"} | dict.fromkeys(
     ("TORCH_META_FUNC", "TORCH_META_FUNC2", "TORCH_PRECOMPUTE_META_FUNC", "TORCH_PRECOMPUTE_META_FUNC2"), "meta"
 )
@@ -41,11 +42,11 @@ _STRUCTURED = {"TORCH_IMPL_FUNC": "impl"} | dict.fromkeys(
 
 @dataclass(frozen=True, slots=True)
 class RegisteredFunction:
-    """The function that one m.impl registers, and what its body says.
+    """The function that one m.impl registers, and facts from its body.
 
-    `name` is None for a kernel that a hand-written factory makes; `count` is how often the file defines the function,
-    None for a hand-written one that is registered directly. `base` is the class that the structured kernel of the body
-    derives from.
+    `name` is None for a kernel made by a hand-written factory. `count` is the number of definitions of the function in
+    the file, or None for a hand-written function that is registered directly. `base` is the base class of the
+    structured kernel in the body.
     """
 
     name: str | None
@@ -58,7 +59,7 @@ class RegisteredFunction:
 
 @dataclass
 class Facts:
-    """What generated files hold. Of registrations: the rows of blocks and of what stands in them, by path."""
+    """Facts from generated files. `blocks` has the rows of library blocks and of the registrations in them, by path."""
 
     blocks: dict[str, list[Dialect]] = field(default_factory=dict)
     functions: dict[str, dict[int, RegisteredFunction]] = field(default_factory=dict)  # by path and line of the m.impl
@@ -69,7 +70,7 @@ class Facts:
     symbols: list[Symbol] = field(default_factory=list)
 
     def add(self, other: Facts) -> None:
-        """Take over what another file holds."""
+        """Adds the facts of another file."""
         self.blocks.update(other.blocks)
         self.functions.update(other.functions)
         for name, places in other.entry_points.items():
@@ -81,7 +82,7 @@ class Facts:
 
 
 def facts_of(file: GeneratedFile) -> Facts:
-    """What one generated file holds."""
+    """Returns the facts of one generated file."""
     facts = Facts()
     facts.blocks[file.path] = [row for row in file.dialect if row.kind in ("library", "def", "impl")]
     facts.functions[file.path] = dict(registered_functions(file))
@@ -101,7 +102,10 @@ def facts_of(file: GeneratedFile) -> Facts:
 
 
 def registered_functions(file: GeneratedFile) -> Iterator[tuple[int, RegisteredFunction]]:
-    """The line of every m.impl, and what it registers. A function that several register is read once."""
+    """Yields the line of every m.impl and what it registers.
+
+    A function that is registered several times is read once.
+    """
     known: dict[tuple[str, str], RegisteredFunction] = {}
     for row in file.dialect:
         if row.kind != "impl" or row.block is None:
@@ -126,14 +130,14 @@ def _registered(file: GeneratedFile, row: Dialect, scope: str) -> RegisteredFunc
 
 
 def _base(file: GeneratedFile, name: str, function: Symbol) -> str | None:
-    """What the class `name`, used in a function, derives from."""
+    """Returns the base class of the class `name`, which is used in a function."""
     classes = file.classes(name, function.qualified.rpartition("::")[0])
     match = _BASE.search(file.head(classes[0])) if len(classes) == 1 else None
     return match[1] if match else None
 
 
 def entry_points(file: GeneratedFile) -> Iterator[tuple[str, str, int]]:
-    """(cpp name, "call" or "redispatch", line) of each at::_ops entry point of an Operators_*.cpp."""
+    """Yields (cpp name, "call" or "redispatch", line) of each at::_ops entry point of an Operators_*.cpp."""
     for function in file.functions:
         scope, _, method = function.qualified.rpartition("::")
         if method in ("call", "redispatch") and scope.startswith(_ENTRY_POINTS):
@@ -141,7 +145,7 @@ def entry_points(file: GeneratedFile) -> Iterator[tuple[str, str, int]]:
 
 
 def applies(file: GeneratedFile) -> Iterator[tuple[str, int, int]]:
-    """(node, line, last line) of each `X::apply` of Functions.cpp that is defined once."""
+    """Yields (node, first line, last line) of each `X::apply` of Functions.cpp that is defined once."""
     nodes = []
     for function in file.functions_named("apply"):
         namespace = file.namespace_at(function.line)
@@ -153,7 +157,10 @@ def applies(file: GeneratedFile) -> Iterator[tuple[str, int, int]]:
 
 
 def definitions(file: GeneratedFile) -> Iterator[Place]:
-    """Every function, structured implementation and stub that a file defines, which records elsewhere may name."""
+    """Yields every function, structured implementation and stub that a file defines.
+
+    Records elsewhere may name these.
+    """
     for definition in file.functions:
         kind = "function" if definition.macro is None else _STRUCTURED.get(definition.macro)
         if kind is not None:
@@ -164,12 +171,12 @@ def definitions(file: GeneratedFile) -> Iterator[Place]:
 
 
 def unregistered(file: GeneratedFile, registered: Collection[str | None]) -> Iterator[Symbol]:
-    """The functions that no record names: what a template's text brings along, and members of classes.
+    """Yields the functions that no record names: functions in the text of a template, and members of classes.
 
-    Of the kernels' files that is what structured kernels do for their outputs, and the helpers beside the `registered`
-    kernels; of the entry points' files the functions that look an operator up when it is first called. The other
-    functions of these files are kernels or their direct forms (`at::cpu::…`), or behind Python's names: records lead
-    to them.
+    In files of kernels, these are the functions of structured kernels for outputs, and the helpers beside the
+    `registered` kernels. In files of entry points, they are the functions that look an operator up on its first call.
+    The other functions of these files are kernels, their direct forms (`at::cpu::…`), or functions behind Python's
+    names, and records lead to all of these.
     """
     name = os.path.basename(file.path)
     for function in file.functions:
@@ -192,7 +199,7 @@ _CLASSES = ("class", "struct")
 
 
 class GeneratedFile:
-    """What `index.cpp` and `index.dialect` say of one file, by name and by line."""
+    """The results of `index.cpp` and `index.dialect` for one file, by name and by line."""
 
     def __init__(self, path: str, text: str, symbols: Sequence[Symbol], dialect: Sequence[Dialect]) -> None:
         self.path = path
@@ -212,31 +219,31 @@ class GeneratedFile:
 
     @cached_property
     def _namespaces(self) -> list[Symbol]:
-        """Every namespace; of those that begin in one line, the first written stands last."""
+        """Every namespace. If several begin on one line, the first one in the text is last."""
         last_first = [symbol for symbol in reversed(self._symbols) if symbol.kind == "namespace"]
         return sorted(last_first, key=_line)
 
     def functions_named(self, name: str) -> list[Symbol]:
-        """Every function of that name, whatever its scope."""
+        """Returns every function of that name, whatever its scope."""
         return [symbol for symbol in self._by_name.get(name, ()) if symbol.kind == "function"]
 
     def namespace_at(self, line: int) -> str:
-        """The namespaces around a line; anonymous ones leave no trace, as in PyTorch's own messages."""
+        """Returns the namespaces around a line. Anonymous ones are omitted, as in PyTorch's own messages."""
         for at in range(bisect_right(self._namespaces, line, key=_line) - 1, -1, -1):
             if line <= self._namespaces[at].end_line:
                 return self._namespaces[at].qualified
         return ""
 
     def function(self, name: str, scope: str) -> list[Symbol]:
-        """The functions that `name`, written in a scope, can mean."""
+        """Returns the functions that `name` can mean in a scope."""
         return self._meant(name, scope, ("function",))
 
     def classes(self, name: str, scope: str) -> list[Symbol]:
-        """The classes that `name`, written in a scope, can mean."""
+        """Returns the classes that `name` can mean in a scope."""
         return self._meant(name, scope, _CLASSES)
 
     def _meant(self, name: str, scope: str, kinds: tuple[str, ...]) -> list[Symbol]:
-        """Those of the innermost scope that defines any, as the compiler looks names up."""
+        """Looks a name up as the compiler does: returns the definitions of the innermost scope that has any."""
         named = [symbol for symbol in self._by_name.get(name.rsplit("::", 1)[-1], ()) if symbol.kind in kinds]
         around = scope.split("::") if scope else []
         for depth in range(len(around), -1, -1):
@@ -247,18 +254,18 @@ class GeneratedFile:
         return []
 
     def head(self, symbol: Symbol) -> str:
-        """The text of a definition from its begin to its opening brace."""
+        """Returns the text of a definition from its beginning to its opening brace."""
         return self._text(symbol.begin, symbol).partition("{")[0]
 
     def body(self, symbol: Symbol) -> str:
-        """The text of a definition between its braces."""
+        """Returns the text of a definition between its braces."""
         return self._text(symbol.line, symbol).partition("{")[2].rpartition("}")[0]
 
     def _text(self, first: int, symbol: Symbol) -> str:
         return "\n".join(self.lines[first - 1 : symbol.end_line])
 
 
-# The array of each generated table, and what Python calls the object it fills.
+# The array of each generated table, and Python's name of the object that it fills.
 TABLES = {
     "torch_functions_shard": "torch",
     "torch_functions": "torch",
@@ -271,15 +278,15 @@ TABLES = {
     "nested_functions": "nested",
 }
 
-_FUNCTION = re.compile(r"(\w+)[>)\s]*,\s*METH_")  # inside the casts and wrappers around it
+_FUNCTION = re.compile(r"(\w+)[>)\s]*,\s*METH_")  # inside casts and wrappers
 _SCHEMA = re.compile(r"^\s*// (aten::[\w.]+)\(", re.MULTILINE)
 
 
 def bindings_of(file: GeneratedFile) -> list[Binding]:
-    """The rows of every PyMethodDef table in `file` whose C function is defined exactly once there.
+    """Returns the rows of every PyMethodDef table in `file` whose C function is defined exactly once there.
 
-    A binding's `ops` are all that its body names: one comment line per signature. Deprecated signatures are marked
-    `[deprecated]` there and name no operator of their own.
+    `ops` of a binding are all operators that its body names, in one comment line for each signature. Deprecated
+    signatures are marked `[deprecated]` and name no operator of their own.
     """
     rows = [row for row in file.dialect if row.kind == "method" and row.context in TABLES]
     return [binding for row in rows if (binding := _binding(file, row)) is not None]

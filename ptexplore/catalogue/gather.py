@@ -1,6 +1,6 @@
-"""The generated files of one tree, read by the index's own extractors in several processes, into facts.
+"""Reads the generated files of one tree into facts, with the index's extractors, in several processes.
 
-They are read while they are made: what one generator wrote is read while the next one still writes.
+Reading overlaps with generation: the files of one generator are read while the next one still writes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ATEN = "build/aten/src/ATen"
 _AUTOGRAD = "torch/csrc/autograd/generated"
 _STEP = "reading the generated C++"
 _WORD = re.compile(r"[A-Za-z_]\w*")
-# Besides those that records name: where entry points, nodes, bindings and the kernels of `add` stand.
+# Further files, beside those that records name: entry points, nodes, bindings and the kernels of `add`.
 _ALSO = (
     f"{_ATEN}/Operators_", f"{_ATEN}/CompositeViewCopyKernels.cpp", f"{_ATEN}/UfuncCPU", f"{_ATEN}/UfuncCUDA",
     f"{_AUTOGRAD}/Functions.cpp", f"{_AUTOGRAD}/python_",
@@ -33,17 +33,17 @@ _ALSO = (
 
 @dataclass(frozen=True)
 class Gathered:
-    """What the generated files hold, and their rows for the index of the same tree."""
+    """Facts from the generated files, and the files' rows for the index of the same tree."""
 
     facts: Facts
     rows: ReadAhead
 
 
 def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]], progress: Progress) -> Gathered:
-    """What the generated files of `runtime` hold: those of `named` paths, which records point into, and the others.
+    """Returns the facts of the generated files of `runtime`: the `named` paths, which records point to, and the others.
 
-    `named` is asked when the first files are there. Raises PtexploreError where a process that reads died, and what
-    `making` raises.
+    `named` is called when the first files exist. Raises PtexploreError if a reading process died, and the errors of
+    `making`.
     """
     plan = _Plan(runtime, making, named)
     jobs = available()
@@ -68,18 +68,18 @@ def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]],
 
 
 class _Plan:
-    """What is to be read when."""
+    """The plan of what to read, and when."""
 
     def __init__(self, runtime: Runtime, making: Making, named: Callable[[], Iterable[str]]) -> None:
         self.making, self.named = making, named
         self.installed = installed_files(runtime)
         self.tasks: list[Task] = []
-        self.macros = MacroTable({})  # of the headers that are there by now
+        self.macros = MacroTable({})  # the macros of the headers that exist by now
         self._read: list[Wave] = []
 
     def waves(self) -> Iterator[Wave]:
-        """Each part's files as soon as it is whole."""
-        yield Wave((), None)  # the processes start meanwhile
+        """Yields the files of each part when it is complete."""
+        yield Wave((), None)  # starts the processes
         defined = by_header(headers(self.installed))
         for part in self.making.parts:
             self.macros = self._macros(defined, part)
@@ -89,7 +89,7 @@ class _Plan:
             yield self._read[-1]
 
     def to_read_again(self) -> list[Task]:
-        """The files that name a macro which a header of a later part gave another meaning."""
+        """Returns the files that name a macro whose meaning was changed by a header of a later part."""
         return [
             task
             for wave in self._read
@@ -99,7 +99,7 @@ class _Plan:
         ]
 
     def tasks_in(self, part: Iterable[str]) -> list[Task]:
-        """The files to read in the folders `part`."""
+        """Returns the files to read in the folders `part`."""
         wanted = set(self.named())
         return [
             Task(0, file.path, file.file, file.layer, file.state[1] if file.state else 0, None)
@@ -111,13 +111,13 @@ class _Plan:
         return [file for file in generated_files(self.making.folder) if file.path.startswith(tuple(part))]
 
     def _shipped(self, part: Iterable[str]) -> list[Listed]:
-        """The generated files of a part that the wheel holds itself."""
+        """Returns the generated files of a part that the wheel itself contains."""
         made = {file.path for file in self._made(part)}
         shipped = [file for file in self.installed if file.path in MEMBERS and file.path not in made]
         return [file for file in shipped if file.path.startswith(tuple(part))]
 
     def _macros(self, defined: dict[str, list[Define]], part: Iterable[str]) -> MacroTable:
-        """The macros of all headers that are there now; `defined` takes those of `part`, in place of installed ones."""
+        """Returns the macros of all headers that exist now. In `defined`, headers of `part` replace installed ones."""
         made = self._made(part)
         for file in made:
             defined.pop(file.path, None)
@@ -126,7 +126,7 @@ class _Plan:
 
 
 def _names_any(file: Path, names: set[str]) -> bool:
-    """Whether any of `names` stands in a file as a word."""
+    """Whether a file contains any of `names` as a word."""
     return not names.isdisjoint(_WORD.findall(file.read_text(encoding="utf-8", errors="replace")))
 
 
@@ -135,7 +135,7 @@ def _holds_facts(path: str, named: set[str]) -> bool:
 
 
 def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | None:
-    """The facts and the rows of one file; None where it cannot be read."""
+    """Returns the facts and the rows of one file, or None if it cannot be read."""
     read = read_whole(task, macros)
     if not isinstance(read, Whole):
         return None

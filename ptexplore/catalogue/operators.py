@@ -1,4 +1,4 @@
-"""torchgen's model and the dispatcher's schemas -> operators and derivatives, with their lines in the YAML files."""
+"""Combines torchgen's model and the dispatcher's schemas: operators and derivatives with their lines in YAML files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ALIAS = re.compile(r"\w+(?:\[\d*\])?(\([a-z|!*> -]+\))(?:\[\d*\])?\??\s*(\w+)?"
 
 @dataclass
 class Model:
-    """torchgen's model of the target's own inputs; empty where there is none (a source build)."""
+    """torchgen's model of the inputs of this torch. Empty if there is none (a source build)."""
 
     told: TorchgenModel
     yaml_lines: list[str] = field(repr=False)
 
     @staticmethod
     def of(tree: SourceTree) -> Model:
-        """The model made along with the generated C++ of `tree`."""
+        """Returns the model that was made together with the generated C++ of `tree`."""
         text = tree.aid(MODEL)
         return Model(json.decode(text, type=TorchgenModel) if text else TorchgenModel(), tree.lines(NATIVE))
 
@@ -41,7 +41,7 @@ class Model:
 
     @cached_property
     def shared_kernels(self) -> frozenset[str]:
-        """Kernels that several operators name: overloads, perhaps, which a name alone does not tell apart."""
+        """Kernels that several operators name. These may be overloads, which have the same name."""
         users: dict[str, set[str]] = {}
         for operator in self.by_name.values():
             for namespace, kernel, _ in operator.kernels.values():
@@ -49,7 +49,7 @@ class Model:
         return frozenset(kernel for kernel, names in users.items() if len(names) > 1)
 
     def operator(self, raw: DumpedOperator, entry_points: Mapping[str, Mapping[str, tuple[str, int]]]) -> Operator:
-        """One operator of the catalogue message, with what torchgen and the generated entry points add."""
+        """Returns one operator of the catalogue message, with facts from torchgen and the generated entry points."""
         schema = raw.schema or ""
         known = self.by_name.get(raw.name)
         if known is None:
@@ -76,7 +76,7 @@ class Model:
         )
 
     def entry_end(self, line: int) -> int:
-        """The last line of the native_functions.yaml entry that begins on `line`."""
+        """Returns the last line of the native_functions.yaml entry that begins on `line`."""
         end = line
         for number in range(line + 1, len(self.yaml_lines) + 1):
             text = self.yaml_lines[number - 1]
@@ -87,7 +87,7 @@ class Model:
         return end
 
     def derivatives(self, nodes: Mapping[str, tuple[str, int, int]]) -> Iterator[Derivative]:
-        """Every operator's derivatives; `nodes` are the places of the generated applies."""
+        """Yields every operator's derivatives. `nodes` are the places of the generated `apply` functions."""
         for op, rows in self.told.derivatives.items():
             for row in rows:
                 entry = self.told.entries[row.source_schema]
@@ -109,7 +109,7 @@ class Model:
 
 
 def aliases(schema: str) -> tuple[str, ...]:
-    """The alias annotations of a schema, "self: (a!)"; of returns, "-> (a!)"."""
+    """Returns the alias annotations of a schema: "self: (a!)", and "-> (a!)" for returns."""
     arguments, _, returns = schema.rpartition(") -> ")
     marks = [f"{name}: {mark}" for mark, name in _ALIAS.findall(arguments.partition("(")[2]) if name]
     return tuple(marks + [f"-> {mark}" for mark, _ in _ALIAS.findall(returns)])

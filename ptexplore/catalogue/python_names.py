@@ -1,4 +1,4 @@
-"""The catalogue message's public Python names and Python kernels: canonical paths, lines checked in the text."""
+"""The public Python names and Python kernels of the catalogue message: canonical paths, lines checked in the text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _KINDS = frozenset({"builtin", "python", "slot", "attribute", "other"})
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_DECORATORS = 60  # lines between a function's first decorator and its `def`, at most
+_DECORATORS = 60  # greatest number of lines between a function's first decorator and its `def`
 
 
 def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
-    """The message's public names; of a Python function the line is that of its `def`, None where there is none."""
+    """Returns the public names of the message. The line of a Python function is the line of its `def`, or None."""
     names = []
     for entry in told:
         kind: Any = entry.kind if entry.kind in _KINDS else "other"
@@ -32,9 +32,9 @@ def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: So
 
 
 def python_kernels(told: Iterable[DumpedKernel], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
-    """The message's Python kernels. `line` is that of the `def` and None where the text does not hold it there.
+    """Returns the Python kernels of the message. `line` is the line of the `def`, or None if the text has none there.
 
-    They are in the order of their operators' names: torch registers many of them from a set, in no fixed order.
+    They are sorted by operator: torch registers many of them from a set, in no fixed order.
     """
     kernels = []
     for kernel in sorted(told, key=lambda kernel: kernel.op):
@@ -56,10 +56,10 @@ def python_kernels(told: Iterable[DumpedKernel], folders: InstalledFolders, tree
 
 
 def def_line(tree: SourceTree, path: str, first: int, function: str | None = None) -> int | None:
-    """The line of the `def` of the function whose code object begins on `first`: its decorators come before it.
+    """Returns the line of the `def` of the function whose code object begins on `first`, where its decorators may be.
 
-    None when what stands on `first` begins no function, or one of another name than `function`, where that is
-    given. A lambda's line is the one its code object names.
+    None if no function begins on `first`, or one with another name than `function`, if given. The line of a lambda is
+    the line in its code object.
     """
     lines = tree.lines(path)
     name = function.rsplit(".", 1)[-1] if function else None
@@ -77,9 +77,9 @@ def def_line(tree: SourceTree, path: str, first: int, function: str | None = Non
 
 
 def makes_library(tree: SourceTree, registration: Registration) -> bool:
-    """Whether the text bears out a record made from Python: its line is where a torch.library.Library is made.
+    """Whether the text confirms a record made from Python: a torch.library.Library is made on its line.
 
-    That line is what torch/library.py hands the dispatcher; where the binary names no file there is none to check.
+    torch/library.py passes that line to the dispatcher. If the binary names no file, there is no line to check.
     """
     if registration.path is None or registration.macro_line is None:
         return True
@@ -89,9 +89,9 @@ def makes_library(tree: SourceTree, registration: Registration) -> bool:
 def kernel_for(
     registration: Registration, kernels: Sequence[PythonKernel]
 ) -> tuple[PythonKernel | None, PlaceReason | None]:
-    """The one callable that a record made from Python stands for, and why it is not confirmed (None when it is).
+    """Returns the callable of a record made from Python, and the reason why it is not confirmed (None if it is).
 
-    A kernel registered under the record's own key comes first; for Meta, the meta function of the operator.
+    A kernel registered for the record's own key comes first; for Meta, the meta function of the operator.
     """
     key = registration.key
     fits = [kernel for kernel in kernels if kernel.key is not None and kernel.key == key]

@@ -1,4 +1,4 @@
-"""Dump records that point into generated files -> registrations: verified, with body, redispatch and target."""
+"""Turns dump records that point into generated files into registrations: verified, with body, redispatch and target."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """What torchgen's model knows: (op, key) -> kernel's qualified name, and op -> its structured meta class."""
+    """Facts from torchgen's model: (op, key) -> qualified name of the kernel, and op -> its structured meta class."""
 
     native: dict[tuple[str, str], str]
     meta: dict[str, str]
 
     @staticmethod
     def of(model: TorchgenModel) -> Kernels:
-        """Read from torchgen's model as probe/torchgen_child.py writes it."""
+        """Reads torchgen's model as written by probe/torchgen_child.py."""
         native = {
             (operator.name, key): f"{namespace}::{kernel}"
             for operator in model.operators
@@ -45,7 +45,10 @@ def registrations_of(
     functions: Mapping[int, RegisteredFunction],
     kernels: Kernels,
 ) -> list[Registration]:
-    """One registration per record that names the file at `path`, in order; `rows` are those of the file's blocks."""
+    """Returns one registration for each record that names the file at `path`, in order.
+
+    `rows` has the rows of its blocks.
+    """
     libraries: dict[int, list[Dialect]] = defaultdict(list)
     entries: dict[tuple[int | None, str], list[Dialect]] = defaultdict(list)
     for row in rows:
@@ -65,7 +68,7 @@ def registrations_of(
 
 
 def missing(record: DumpRecord, path: str) -> Registration:
-    """The registration of a record whose file is not in the tree."""
+    """Returns the registration of a record whose file is not in the tree."""
     return _plain(record, path, None, place_reasons.NotRegenerated(path))
 
 
@@ -88,7 +91,7 @@ def _plain(record: DumpRecord, path: str, row: Dialect | None, why_not: Reason |
 
 
 def _function(record: DumpRecord, path: str, function: RegisteredFunction, kernels: Kernels) -> dict[str, Any]:
-    """What is known of the function that runs, as fields of a Registration."""
+    """Returns the facts about the function that runs, as fields of a Registration."""
     if function.name is None:
         return {"body_why": "factory"}
     if function.count is None:
@@ -107,7 +110,7 @@ def _function(record: DumpRecord, path: str, function: RegisteredFunction, kerne
 
 
 def _target(record: DumpRecord, body: BodyFacts, base: str | None, kernels: Kernels) -> dict[str, Any]:
-    """The hand-written function the body calls: what torchgen's model expects there, or the only one."""
+    """Returns the hand-written function that the body calls: the one that torchgen's model expects, or the only one."""
     if body.structured is not None:
         return _structured(record, body, base, kernels)
     expected = kernels.native.get((record.op, record.key or ""))
@@ -119,7 +122,10 @@ def _target(record: DumpRecord, body: BodyFacts, base: str | None, kernels: Kern
 
 
 def _structured(record: DumpRecord, body: BodyFacts, base: str | None, kernels: Kernels) -> dict[str, Any]:
-    """`op.impl` is the base class's when that is at::native's; `op.meta` is the meta class's either way."""
+    """Returns the targets of a structured kernel:
+
+    `op.impl` is of the base class in at::native, `op.meta` of the meta class.
+    """
     if base is None:
         return {}
     if "::meta::" in base:

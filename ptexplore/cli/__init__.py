@@ -1,1 +1,1 @@
-"""The commands, one small file each, behind one error boundary in app.py."""
+"""The commands, one small file each. Errors are handled in one place, app.py."""

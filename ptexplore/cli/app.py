@@ -1,4 +1,4 @@
-"""The entry point: the command line, the one error boundary, exit codes. Each command stands in a file of its own."""
+"""The entry point: the command line, the handling of all errors, exit codes. Each command has a file of its own."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
 
 FAULT = "ptexplore itself failed"
 NO_MEMORY = "there is not enough memory"
-LAB = "__lab"  # what `browse` starts to run a lab in a process of its own
+LAB = "__lab"  # `browse` starts it to run a lab in a process of its own
 READING = frozenset(
     {"op", "find", "show", "refs", "explain-error"}
 )  # these start no thread or process that outlives their answer
 
 LONGEST = 2000  # characters of an error's message, and of its reason
-LONGEST_HINT = 8000  # of the command to type, which is of no use in parts
-_FURTHER = f"\n{'':7}| "  # between the lines of a reason: what it quotes looks like no part of ours
+LONGEST_HINT = 8000  # characters of the command to type, which is useless in parts
+# between the lines of a reason: so a quoted text cannot look like a part of the message
+_FURTHER = f"\n{'':7}| "
 EPILOG = """\
 exit codes: 0 success, 1 failure, 2 wrong usage, 3 something needed is missing, out of date or does not match
 
@@ -58,22 +59,22 @@ environment: PTEXPLORE_CACHE   the cache folder
 
 
 class Commands(TyperGroup):
-    """All commands, listed in the order of COMMANDS; typer would put `notes`, which has commands of its own, last."""
+    """All commands, in the order of COMMANDS. typer would list `notes` last, since it has subcommands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The options that stand before a command."""
+        """Returns the options before a command."""
         return converting(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Their names."""
+        """Returns the names of the commands."""
         del ctx
         return [name for name in COMMANDS if name in self.commands]
 
 
 def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
-    """The whole command line, or what there is of it for one command; building it imports nothing heavy.
+    """Makes the whole command line, or the part for one command. It imports nothing heavy.
 
-    `listed` is for the list of the commands, which needs their names alone: none of them can be run or asked for help.
+    `listed` is for the list of commands, which needs only their names: none of them can be run or asked for help.
     """
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": WIDTH}
     app = typer.Typer(
@@ -105,7 +106,7 @@ def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
 
 
 def _only_listed() -> None:
-    """What a command that is only listed does."""
+    """Stands for a command in the list of commands. It is never called."""
 
 
 def ptexplore(
@@ -120,7 +121,7 @@ def ptexplore(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; every error ends here, in three parts."""
+    """Runs one command and returns its exit code. Every error ends here, as a message of three parts."""
     streams.prepare()
     try:
         _check_platform()
@@ -128,11 +129,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             try:
                 arguments = list(sys.argv[1:] if argv is None else argv)
                 status = _run(arguments)
-                sys.stdout.flush()  # here, so that a reader that went away is met inside this boundary
+                sys.stdout.flush()  # flush now: if the reader went away, the error must come here
             except KeyboardInterrupt:
                 print("error: interrupted" if signals.is_interrupt else "error: ended by the system", file=sys.stderr)
                 return 128 + signals.number
-            # A command that keeps what it has done when it is interrupted does not know which signal that was.
+            # A command that was interrupted and kept its results does not know which signal it was.
             return status if signals.is_interrupt else 128 + signals.number
     except BrokenPipeError:
         streams.give_up_output()  # the reader went away (`| head`): not an error
@@ -147,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_platform() -> None:
-    """Raise PtexploreError (MISSING) on Windows itself, before anything that only POSIX has is imported."""
+    """Raises PtexploreError (MISSING) on Windows, before any module is imported that only POSIX has."""
     if sys.platform == "win32":
         why = "this is Windows, and ptexplore needs fork, POSIX signals and file locks: Linux, or WSL, has them"
         raise PtexploreError(
@@ -156,14 +157,14 @@ def _check_platform() -> None:
 
 
 def _told(error: Exception) -> PtexploreError:
-    """The three parts of any error."""
+    """Returns the three parts of any error."""
     if isinstance(error, PtexploreError):
-        # What is written into the cache needs the current folder, too, for a process of its own.
+        # Writing into the cache also needs the current folder, for a child process.
         lost = _without_folder() if isinstance(error.__cause__, FileNotFoundError) else None
         return lost or error
     if isinstance(error, OSError):
         return _without_folder() or _from_os(error)
-    # Python says no more than that it has no lock where there is no memory for one.
+    # Python says only that it cannot allocate a lock if there is no memory for one.
     if isinstance(error, MemoryError) or _comes_of(error, "can't allocate"):
         return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
     if _comes_of(error, "start new thread"):
@@ -175,7 +176,7 @@ def _told(error: Exception) -> PtexploreError:
 
 
 def _comes_of(error: BaseException | None, words: str) -> bool:
-    """Whether it comes of what Python has no error of its own for: a thread or a lock that the system did not give."""
+    """Whether the cause is one that Python has no exception for: the system refused a thread or a lock."""
     while error is not None:
         if isinstance(error, RuntimeError) and words in str(error):
             return True
@@ -184,20 +185,20 @@ def _comes_of(error: BaseException | None, words: str) -> bool:
 
 
 def _run(arguments: list[str]) -> int:
-    """The exit code of the command that is asked for. Raises PtexploreError, and what the command raises."""
+    """Returns the exit code of the requested command. Raises PtexploreError, and the errors of the command."""
     completing = completion.VARIABLE in os.environ
     words = completion.typed_words() if completing else arguments
     names = (*COMMANDS, LAB)
     first = words[0] if words else ""
     if first and not completing and not first.startswith("-") and first not in names:
         raise _no_command(first)
-    # Of a command that is named first no message tells of the others. Where none is named, all are only listed.
+    # If a command is named first, no message mentions the others. If none is named, all are only listed.
     only = first if first in names else None
     command = typer.main.get_command(make_app(only, listed=not any(word in names for word in words)))
 
     if completing:
         return completion.answer(lambda: command.main(arguments, "ptexplore", complete_var=completion.VARIABLE))
-    # Not by `main`, which ends the process itself when it is interrupted or when the reader of a pipe went away.
+    # Not with `main`, which exits the process when it is interrupted or when the reader of a pipe goes away.
     try:
         with command.make_context("ptexplore", arguments) as context:
             return int(command.invoke(context) or 0)
@@ -208,7 +209,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _no_command(name: str) -> PtexploreError:
-    """The error for a word that is no command, with the nearest one."""
+    """Returns the error for a word that is not a command, with the nearest one."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
@@ -217,7 +218,7 @@ def _no_command(name: str) -> PtexploreError:
 
 
 def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
-    """The three parts of what typer says of the line of `command`."""
+    """Returns the three parts of typer's error about the command line of `command`."""
     from difflib import get_close_matches
 
     context = getattr(error, "ctx", None)
@@ -231,7 +232,7 @@ def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
 
 
 def _without_folder() -> PtexploreError | None:
-    """The error where the folder that a command runs in was deleted; None where it is there."""
+    """Returns the error for a current folder that was deleted. None if it exists."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -239,7 +240,7 @@ def _without_folder() -> PtexploreError | None:
         why = f"{where} was deleted" if where else "it was deleted"
         return PtexploreError("the current folder is not there", why, "cd to a folder that is there", USAGE)
     except OSError:
-        pass  # something else is the matter with it, which the error itself says
+        pass  # another problem, which the original error reports
     return None
 
 
@@ -253,7 +254,7 @@ def _from_os(error: OSError) -> PtexploreError:
     if error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE):
         why = f"{error.strerror}{where}: the limit on processes or open files is reached"
         return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u or ulimit -n")
-    if not where:  # what is printed has no name
+    if not where:  # printed output has no file name
         hint = "make room where the output goes, or send it elsewhere"
         return PtexploreError("the output cannot be written", f"{error.strerror or error}", hint)
     if error.errno in BAD_DISK:
@@ -264,10 +265,13 @@ def _from_os(error: OSError) -> PtexploreError:
 
 
 def report(error: PtexploreError) -> None:
-    """Print an error's three parts to stderr. Nothing else begins a line there: a reason of several lines is set in."""
+    """Prints an error's three parts to stderr.
+
+    Further lines of a reason are indented, so that only labels begin a line.
+    """
     from ptexplore.safe_text import clean, clean_lines
 
-    with contextlib.suppress(OSError, ValueError):  # nobody hears it
+    with contextlib.suppress(OSError, ValueError):  # stderr is closed
         for label, part, most in (
             ("error:", error.message, LONGEST), ("why:", error.why, LONGEST), ("try:", error.hint, LONGEST_HINT)
         ):  # fmt: skip
@@ -279,7 +283,7 @@ def report(error: PtexploreError) -> None:
 
 
 def _shortened(text: str, most: int) -> str:
-    """A part of an error: names and texts from outside may be of any length. Its beginning and its end stay."""
+    """Cuts a part of an error, whose names and texts may have any length. Its beginning and end are kept."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
@@ -287,11 +291,13 @@ def entry() -> None:
     """The console script."""
     import gc
 
-    gc.set_threshold(100_000)  # what a command reads it keeps: to look for what it does not took 7 % of its time
+    # a command keeps what it reads: looking for garbage took 7 % of its time
+    gc.set_threshold(100_000)
     status = main()
     if sys.stdout.closed or not streams.flush_output():
-        os._exit(status)  # Python would complain once more
+        os._exit(status)  # Python would report the error again
     if status == 0 and sys.argv[1:2] and sys.argv[1] in READING:
         sys.stderr.flush()
-        os._exit(0)  # taking all modules and tables apart takes 20 ms, and nothing is left to put away
+        # taking down all modules and tables takes 20 ms, and there is nothing to clean up
+        os._exit(0)
     sys.exit(status)

@@ -1,6 +1,6 @@
-"""The options of a trace on the command line: parameters, and what was typed, by the one table of them.
+"""The options of a trace on the command line: their parameters, and the values that were typed.
 
-A row of `model/options.py` becomes a parameter of the command; here stands only how a text of one is read.
+A row of `model/options.py` becomes a parameter of the command. This module only adds how the text of a value is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RUN = "What is run"
 
 
 def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with all options of a trace behind its own first argument; it gets them by field, as typed."""
+    """Returns the command with all options of a trace after its first argument. It receives them by field, as typed."""
     first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
     asked = [_parameter(name, known) for name, known in asked_options().items()]
     keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*asked, *own)]
@@ -30,13 +30,13 @@ def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
         return command(*arguments, **options)
 
     with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
-    with_options.__signature__ = signature  # type: ignore[attr-defined]  # what typer asks for
+    with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
     with_options.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()}
     return with_options
 
 
 def _parameter(name: str, known: AskedFor) -> inspect.Parameter:
-    """The parameter of one option: on or off, a text, or a list of texts."""
+    """Returns the parameter of one option: a flag, a text, or a list of texts."""
     default = getattr(PLAIN, name)
     kind: Any = bool if not known.metavar else list[str] | None if isinstance(default, tuple) else str | None
     option = Option(known.flag, metavar=known.metavar or None, help=known.help, rich_help_panel=RUN)
@@ -45,12 +45,12 @@ def _parameter(name: str, known: AskedFor) -> inspect.Parameter:
 
 
 def given(asked: Mapping[str, Any]) -> frozenset[str]:
-    """The options that were typed."""
+    """Returns the options that were typed."""
     return frozenset(name for name, value in asked.items() if value not in (None, False, []))
 
 
 def read(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the options that were typed. Raises PtexploreError for a text that is no such value."""
+    """Returns the values of the typed options. Raises PtexploreError for a text that is not a valid value."""
     return {name: _value(name, asked[name]) for name in asked_options() if name in given(asked)}
 
 
@@ -74,7 +74,7 @@ def _seconds(text: str) -> float:
 
 
 def _budget(text: str) -> int:
-    """The instructions of --native-budget."""
+    """Returns the number of instructions of --native-budget."""
     from ptexplore.capture.probing import BUDGET, native_budget
 
     wanted = native_budget(text)
@@ -85,7 +85,7 @@ def _budget(text: str) -> int:
 
 
 def _variable(text: str) -> tuple[str, str]:
-    """The name and the expression of `--var NAME=EXPR`."""
+    """Returns the name and the expression of `--var NAME=EXPR`."""
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not name.isidentifier() or keyword.iskeyword(name):

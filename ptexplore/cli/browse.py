@@ -41,8 +41,8 @@ examples:
 
 keys: ? lists them; arrows and h j k l, Enter definition, r uses, ctrl+o back, / find, w wrap, n note, q quit
 """
-_PATIENCE = 3.0  # seconds that a stopped command has to end what it started
-# The current folder is not looked into (a `torch/` may lie there); where we ourselves lie comes last.
+_PATIENCE = 3.0  # seconds that a stopped command gets to end its children
+# The current folder is not on the path, since it may have a `torch/`; the folder of ptexplore comes last.
 _RUN = """import sys
 sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
 from ptexplore.cli.app import entry
@@ -69,14 +69,14 @@ def browse(
     from ptexplore.tui.app import Browser
 
     app = Browser(library, lambda opened: start or _start(target, load, opened), missing)
-    app.settled = gc.freeze  # looking through all of that for what is no longer used would hold up a key for 80 ms
+    app.settled = gc.freeze  # a garbage collection over all of that would delay a key by 80 ms
     app.run()
     if app.crash is not None:
         if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
         raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows where", FAILED)
-    return app.return_code or 0  # 128 and more: of the signal that ended it
+    return app.return_code or 0  # 128 and more: a signal ended it
 
 
 def _check(target: str | None, load: str | None) -> None:
@@ -93,7 +93,7 @@ def _check(target: str | None, load: str | None) -> None:
 
 
 def _library(workspace: Workspace) -> tuple[Library, list[str]]:
-    """What the screens read, and the trees that have no index yet."""
+    """Returns the data for the screens, and the trees that have no index yet."""
     from ptexplore.render.terminal.pager import open_in_editor
     from ptexplore.tui.library import Library
 
@@ -105,7 +105,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
 
 def _start(name: str | None, load: str | None, library: Library) -> Start:
-    """What the target means. Raises PtexploreError where it means nothing: before the screen is taken."""
+    """Returns the meaning of the target. Raises PtexploreError if it means nothing, before the screen is taken."""
     from ptexplore.annotations.blocks import ID
     from ptexplore.lookup.targets import candidates, nothing
     from ptexplore.tui.app import Start
@@ -125,12 +125,12 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     if folder is not None:
         return Start("folder", folder[1], tree=folder[0].tree.info.name)
     tour_id, _, stop = target.partition("#")
-    # Reading all notes takes a moment: only for what can be the id of one.
+    # Reading all notes takes a moment, so only if the target may be the id of one.
     if ID.fullmatch(tour_id) and library.notes.tours.get(tour_id) is not None:
         tour = find_tour(library.notes, tour_id)
         return Start("tour", tour_id, stop=tour.stops[find_stop(tour, stop) - 1].id if stop else None)
     named = candidates(library.trees, library.workspace.catalogue_at_hand(library.trees), target)
-    if not named and library.trees and library.lacks_operators:  # it may be one that was not collected yet
+    if not named and library.trees and library.lacks_operators:  # it may be an operator that was not collected yet
         named = candidates(library.trees, library.workspace.catalogue, target)
     if not named:
         raise nothing(library.trees, target, None)
@@ -141,12 +141,12 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
 
 
 def run_child(arguments: Sequence[str], job: Job) -> str:
-    """Run a ptexplore command and return what it printed; each line that it writes to stderr is a step of the job.
+    """Runs a ptexplore command and returns its output. Each line that it writes to stderr becomes a step of the job.
 
-    Raises PtexploreError with its own message if it fails, and if the reader stops it.
+    Raises PtexploreError with the command's own message if it fails, and if the reader stops it.
     """
     command = [sys.executable, "-c", _RUN, str(Path(__file__).resolve().parent.parent.parent), *arguments]
-    # Its files, not our pipes' fullness, hold what it prints: nothing waits for us.
+    # Its output goes to a file: with a pipe, it would wait while the pipe is full.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.PIPE, text=True, errors="replace",
@@ -173,8 +173,8 @@ def run_child(arguments: Sequence[str], job: Job) -> str:
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
-    """As ctrl-c does it, so that what it started ends, too; then without asking."""
-    if child.returncode is not None:  # it has ended: its number may be another's by now
+    """Stops a command like Ctrl-C, so that its children end, too; then kills it."""
+    if child.returncode is not None:  # after its end, another process may get its number
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGINT)

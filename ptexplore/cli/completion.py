@@ -1,6 +1,7 @@
-"""What completes an argument: names of symbols, operators, files, trees and tours, from what is indexed already.
+"""Completion of arguments: names of symbols, operators, files, trees and tours, from existing indexes.
 
-Nothing is built for it. typer's scripts for bash, zsh and fish ask; `answer` mends what bash does to names with colons.
+Nothing is built for it. typer's scripts for bash, zsh and fish call it; `answer` repairs names with colons, which bash
+splits.
 """
 
 from __future__ import annotations
@@ -15,42 +16,43 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-VARIABLE = "_PTEXPLORE_COMPLETE"  # set by the shell's script, with what it asks
+VARIABLE = "_PTEXPLORE_COMPLETE"  # set by the shell's script; its value is the kind of request
 _MOST = 200  # candidates
-# typer's script for zsh evaluates what it gets. Names and titles come from others: what a shell may expand is left out.
+# typer's script for zsh evaluates the answer. Names and titles come from others, so those that a shell may expand are
+# left out.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd\\$`'\"]")
 Candidates = list[tuple[str, str]]
 
 
 def complete_name(incomplete: str) -> Candidates:
-    """Symbols, operators and files that begin with what was typed."""
+    """Returns symbols, operators and files that begin with the typed text."""
     return _names(("name", "op", "file"), incomplete) if incomplete else []
 
 
 def complete_symbol(incomplete: str) -> Candidates:
-    """Symbols and operators that begin with what was typed."""
+    """Returns symbols and operators that begin with the typed text."""
     return _names(("name", "op"), incomplete) if incomplete else []
 
 
 def complete_operator(incomplete: str) -> Candidates:
-    """Operators that begin with what was typed."""
+    """Returns operators that begin with the typed text."""
     return _names(("op",), incomplete)
 
 
 def complete_tree(incomplete: str) -> Candidates:
-    """The checkouts that were fetched, and `runtime`."""
+    """Returns the fetched checkouts, and `runtime`."""
     return [*complete_checkout(incomplete), *_plain(["runtime"], incomplete)]
 
 
 def complete_checkout(incomplete: str) -> Candidates:
-    """The checkouts that were fetched."""
+    """Returns the fetched checkouts."""
     from ptexplore.source.fetch.checkouts import checkouts
 
     return _plain([checkout.name for checkout in checkouts()], incomplete)
 
 
 def complete_kind(incomplete: str) -> Candidates:
-    """Kinds of what `find` and `show` find."""
+    """Returns the kinds for `find` and `show`."""
     from typing import get_args
 
     from ptexplore.model.symbols import SymbolKind
@@ -59,19 +61,19 @@ def complete_kind(incomplete: str) -> Candidates:
 
 
 def complete_use(incomplete: str) -> Candidates:
-    """Groups of uses that `refs` shows."""
+    """Returns the groups of uses that `refs` shows."""
     from ptexplore.lookup.refs import GROUPS
 
     return _plain(GROUPS, incomplete)
 
 
 def complete_tour(incomplete: str) -> Candidates:
-    """Ids of tours and notes."""
+    """Returns ids of tours and notes."""
     return _tours((), incomplete)
 
 
 def complete_stop(ctx: Any, incomplete: str) -> Candidates:
-    """Ids of the stops of the tour that was given before."""
+    """Returns ids of the stops of the tour given before."""
     return _tours((ctx.params.get("name") or "",), incomplete)
 
 
@@ -82,7 +84,7 @@ def _plain(words: Sequence[str], incomplete: str) -> Candidates:
 def _tours(before: Sequence[str], incomplete: str) -> Candidates:
     from ptexplore.workspace.completions import tours
 
-    # The titles are read as markup where rich shows them: brackets go.
+    # rich may read titles as markup, so brackets are removed.
     return [(name, re.sub(r"[\[\]]", "", _UNSAFE.sub("", title))) for name, title in tours(before, incomplete)]
 
 
@@ -94,15 +96,15 @@ def _names(sorts: Sequence[str], incomplete: str) -> Candidates:
 
 
 def typed_words() -> list[str]:
-    """The words behind `ptexplore` on the line that the shell asks about."""
+    """Returns the words behind `ptexplore` on the line that the shell completes."""
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
     return line.split()[1:]
 
 
 def answer(complete: Callable[[], object]) -> int:
-    """Print what `complete`, typer's answer to the shell, prints; for bash, as bash needs it.
+    """Prints the output of `complete`, typer's answer to the shell; for bash, in the form that bash needs.
 
-    Never says anything else and never fails: completion is asked at every key.
+    It never prints anything else and never fails, since completion may run at every key press.
     """
     shell = os.environ.get(VARIABLE, "")
     word, printed, status = "", io.StringIO(), 0
@@ -111,10 +113,10 @@ def answer(complete: Callable[[], object]) -> int:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
             complete()
     except SystemExit as error:
-        status = error.code if isinstance(error.code, int) else 1  # fish asks by it whether there is anything
+        status = error.code if isinstance(error.code, int) else 1  # for fish, it says whether there are candidates
     except Exception:  # noqa: BLE001
         return 1
-    # Of a doubled ' in its own quotes, which is how typer writes one, zsh shows nothing.
+    # typer writes a ' as '' in single quotes; zsh would show no candidate then.
     text = printed.getvalue().replace("''", r"'\''") if shell == "complete_zsh" else printed.getvalue()
     sys.stdout.write(
         "".join(f"{line}\n" for line in _for_bash(text, word)) if word or shell == "complete_bash" else text
@@ -123,7 +125,10 @@ def answer(complete: Callable[[], object]) -> int:
 
 
 def join_words() -> str:
-    """Join, in COMP_WORDS, what bash parted at colons and equal signs; the word at the cursor as it was typed."""
+    """Joins, in COMP_WORDS, the words that bash split at colons and equal signs.
+
+    Returns the word at the cursor as typed.
+    """
     words, current = os.environ.get("COMP_WORDS", "").split("\n"), int(os.environ.get("COMP_CWORD") or 0)
     joined: list[str] = []
     was_break = False
@@ -139,7 +144,7 @@ def join_words() -> str:
 
 
 def _for_bash(text: str, word: str) -> Iterator[str]:
-    """Candidates without what stands before the last colon or equal sign, quoted where the word is not."""
+    """Yields candidates without the text before the last colon or equal sign, quoted if the word is not."""
     is_quoted = word[:1] in ("'", '"')
     kept = 0 if is_quoted else max(word.rfind(":"), word.rfind("=")) + 1
     for line in filter(None, text.splitlines()):
@@ -147,7 +152,7 @@ def _for_bash(text: str, word: str) -> Iterator[str]:
 
 
 def _plain_text(word: str) -> str:
-    """A word without the shell's quoting."""
+    """Removes the shell's quoting from a word."""
     try:
         return "".join(shlex.split(word))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`ptexplore doctor`: what torch, trees, caches and catalogue are there, how they relate, and what to type next."""
+"""`ptexplore doctor`: which torch, trees, caches and catalogue exist, how they relate, and what to type next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ptexplore explain-error FILE|-`: what an error of torch's tells, by its text alone. Torch is not imported."""
+"""`ptexplore explain-error FILE|-`: explains an error of PyTorch by its text only. torch is not imported."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typer import Argument, Option
 from ptexplore.cli.options import Python, linking, open_console, open_workspace, print_json
 from ptexplore.errors import USAGE, PtexploreError
 
-MOST = 1 << 20  # bytes that are looked at: a message, its traceback and C++'s stack are a hundredth of that
-LONGEST = 1 << 30  # bytes that are read: what goes on longer may have no end
+MOST = 1 << 20  # bytes that are examined: a message with its traceback and C++ stack has a hundredth of that
+LONGEST = 1 << 30  # bytes that are read: a longer input may be endless
 CHUNK = 1 << 16
 PASTE = "python train.py 2>&1 | ptexplore explain-error -"
 
@@ -40,9 +40,9 @@ def explain_error(
 
 
 def _read(file: str) -> str:
-    """The text, or its last MOST bytes: an error ends what a program prints.
+    """Returns the text, or its last MOST bytes: an error is at the end of a program's output.
 
-    Raises PtexploreError (USAGE) where there is none.
+    Raises PtexploreError (USAGE) if there is none.
     """
     try:
         if file == "-":
@@ -61,7 +61,7 @@ def _read(file: str) -> str:
 
 
 def _end(stream: IO[bytes]) -> bytes:
-    """The last MOST bytes of what a stream has."""
+    """Returns the last MOST bytes of a stream."""
     data, size = bytearray(), 0
     while size < LONGEST and (chunk := stream.read(CHUNK)):
         data += chunk

@@ -1,4 +1,4 @@
-"""`ptexplore fetch`: bring PyTorch's source, or an extension's, and say which is in use."""
+"""`ptexplore fetch`: fetch the source of PyTorch or of an extension, and choose which is in use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def fetch(
         raise PtexploreError("--json goes with --list", why, "ptexplore fetch --help", USAGE)
     with open_workspace(python) as workspace:
         if listing:
-            _ = workspace.runtime_if_any  # a Python that is named and has no torch is an error
+            _ = workspace.runtime_if_any  # raises an error if `--python` names a Python without torch
             known, choice = checkouts.checkouts(), workspace.choice()
             if as_json:
                 from ptexplore.view.documents.checkouts import checkouts_document

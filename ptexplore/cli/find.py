@@ -1,4 +1,4 @@
-"""`ptexplore find QUERY`: symbols, operators, folders, files, notes, lines that hold a text. torch is not imported."""
+"""`ptexplore find QUERY`: symbols, operators, folders, files, notes, lines with a text. torch is not imported."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ptexplore.render.html.build import Written
 
-_NAMED = 5  # of the stops that are lost
+_NAMED = 5  # lost stops that are listed by name
 PORT = 8000
 EPILOG = """\
 scopes: tours  what tours, notes and traces touch, and one step around it (the default)
@@ -112,7 +112,7 @@ def _tell(written: Written, lost: str, root: Path) -> None:
 
 
 def _report_links(count: int, dead: Sequence[str]) -> None:
-    """Say how many links lead to something. Raises PtexploreError if any leads to nothing."""
+    """Prints how many links work. Raises PtexploreError if any is broken."""
     if not dead:
         print(f"{count:,} links lead to something")
         return

@@ -1,4 +1,4 @@
-"""`ptexplore index`: read the source into the index, or bring it up to date; write it as a tags file."""
+"""`ptexplore index`: read the source into the index or update it, and export it as a tags file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def index(
     if semantic:
         from ptexplore.index.semantic.clang import load
 
-        load()  # says what is missing before anything long begins
+        load()  # reports a missing libclang before anything long begins
     from ptexplore.workspace.index_runs import IndexRequest
 
     paths = [path for path in semantic if path] if semantic else None

@@ -1,4 +1,4 @@
-"""`ptexplore notes ACTION`: check, begin, pin, trust and export what people wrote about the source."""
+"""`ptexplore notes ACTION`: check, create, pin, trust and export notes on the source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ folders: the shipped notes, then the folders named in ptexplore.toml (else ./not
 
 
 def make_notes() -> Typer:
-    """The command with all its actions."""
+    """Makes the command with all its actions."""
     app = Typer(rich_markup_mode=None)
     app.callback(invoke_without_command=True, epilog=verbatim(EPILOG))(notes)
     for name, (action, text) in ACTIONS.items():
@@ -129,7 +129,7 @@ def new_notes(
 
 
 def _own_folder() -> Path:
-    """The folder of the reader's own notes: the project's first, else the usual one."""
+    """Returns the folder of the user's own notes: the project's first one, else the default one."""
     from ptexplore.annotations.files import is_inside
     from ptexplore.annotations.layers import OWN
     from ptexplore.source.fetch.project_file import find_project
@@ -173,7 +173,7 @@ def pin_notes(
 
 
 def _pin(lock: LockChange, *, agreed: bool) -> bool:
-    """Write one folder's lock, after a look at what changes; False if it is not as it should be then."""
+    """Shows how one folder's lock would change, and writes it if that is agreed. False if it is not up to date then."""
     from difflib import unified_diff
 
     for why in lock.refused:
@@ -193,7 +193,7 @@ def _pin(lock: LockChange, *, agreed: bool) -> bool:
 def _agreed(shown: str) -> bool:
     from ptexplore.render.terminal.consent import answer, can_ask
 
-    sys.stdout.flush()  # the difference that is asked about
+    sys.stdout.flush()  # the difference in question
     return can_ask() and answer(f"write {clean(shown)}? [y/N] ") in ("y", "yes")
 
 
@@ -231,7 +231,7 @@ def trust_notes(
 
 
 def _written(path: Path, shown: str) -> tuple[list[Tour], list[FolderPage], list[Problem]]:
-    """The tours, notes and pages of folders in a folder of notes, or in one file; and what is wrong with them."""
+    """Returns the tours, notes and folder pages in a folder of notes or in one file, and their problems."""
     from ptexplore.annotations.files import read_bytes
     from ptexplore.annotations.folders import load_folders
     from ptexplore.annotations.folders import parse as parse_page
@@ -251,7 +251,7 @@ def _written(path: Path, shown: str) -> tuple[list[Tour], list[FolderPage], list
     page, trouble = parse_page(data, shown)
     if page is not None:
         return [], [page], trouble
-    # Which of the two it is shows in its front matter: a tour has a level.
+    # The front matter decides which of the two it is: a tour has a level.
     kinds = [parse(data, kind, Origin(shown)) for kind in ("tour", "note")]
     tour, problems = next((parsed for parsed in kinds if parsed[0] is not None), kinds["tours" not in path.parts])
     return ([tour] if tour is not None else []), [], problems

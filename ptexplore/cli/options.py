@@ -1,4 +1,4 @@
-"""What several commands share: options, the workspace that these name, and what they print on."""
+"""Shared parts of several commands: options, the workspace that these select, and output."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ Notes = Annotated[
 
 
 def at_most(limit: int) -> int:
-    """`--limit 0` means all."""
+    """Converts a limit: `--limit 0` means all."""
     return min(limit, 1 << 30) or 1 << 30
 
 
 def open_workspace(python: str | None = None, tree: str | None = None, notes: Sequence[str] | None = None) -> Workspace:
-    """What a command asks: --python, --tree and --notes say of which torch, source and notes.
+    """Opens the workspace of a command. --python, --tree and --notes select torch, source and notes.
 
-    Progress is shown on stderr, so that stdout stays clean.
+    Progress goes to stderr, so that stdout has only the answer.
     """
     from ptexplore.temporary import clear_left_over
     from ptexplore.workspace.workspace import Workspace
@@ -65,14 +65,14 @@ def open_workspace(python: str | None = None, tree: str | None = None, notes: Se
 
 
 def open_console(*, stderr: bool = False) -> Console:
-    """What a command prints on; rich is imported when there is something to print."""
+    """Returns the console for a command's output. rich is imported only before the first output."""
     from ptexplore.render.terminal.console import make_console
 
     return make_console(stderr=stderr)
 
 
 def linking(locate: Callable[[Place], tuple[str, int] | None]) -> Callable[[Place], str | None]:
-    """Where a place's line is, as a link's address: for the editor that the project's file names, else `file://`."""
+    """Returns a function: place -> the link to it, for the editor in the project's file, else `file://`."""
     from pathlib import Path
 
     from ptexplore.render.terminal.console import address_of
@@ -89,20 +89,20 @@ def linking(locate: Callable[[Place], tuple[str, int] | None]) -> Callable[[Plac
 
 
 def warn(text: str) -> None:
-    """Tell the user on stderr of something that is not an error."""
+    """Shows on stderr something that is not an error."""
     print(clean(text), file=sys.stderr)
 
 
 def print_json(document: Any) -> None:
-    """What `--json` prints: a record of `view/documents/`, or plain data."""
+    """Prints a document for `--json`: a record of `view/documents/`, or plain data."""
     from msgspec import to_builtins
 
     text = json.dumps(to_builtins(document))
-    print(text.replace("\x7f", "\\u007f"))  # the one control character that JSON has as it is
+    print(text.replace("\x7f", "\\u007f"))  # the only control character that JSON leaves as it is
 
 
 def fetch_if_none(workspace: Workspace) -> None:
-    """Fetch the source of the installed torch, or what the project pins, where no source of PyTorch is here."""
+    """Fetches the source of the installed torch, or the one that the project pins, if no source of PyTorch is here."""
     from ptexplore.source.fetch.install import Request
 
     if workspace.choice().checkout is None:

@@ -1,4 +1,4 @@
-"""`ptexplore refs SYMBOL`: who uses it, grouped by how. torch is not imported."""
+"""`ptexplore refs SYMBOL`: the uses of a name, grouped by kind. torch is not imported."""
 
 from __future__ import annotations
 

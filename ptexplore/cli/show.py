@@ -1,4 +1,4 @@
-"""`ptexplore show TARGET`: the source itself, of a symbol, an operator, a file or a line. torch is not imported."""
+"""`ptexplore show TARGET`: the source of a symbol, an operator, a file or a line. torch is not imported."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None
     if not view.pages:
         print_candidates(console, view, locate, at_most(limit))
     else:
-        # A pager need not know hyperlinks; what goes straight to the terminal carries them.
+        # A pager may not know hyperlinks; output directly to the terminal has them.
         page(page_lines(console, view.pages, None if paged else locate), wanted=paged)
 
 

@@ -1,4 +1,4 @@
-"""The streams and signals of one command: what stdout cannot say, who closed it, who ends us."""
+"""Streams and signals of a command: characters that stdout lacks, closed streams, signals that end the command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-ERRORS = "ptexplore-plain"  # the name of what is done with characters that a stream's encoding lacks
+ERRORS = "ptexplore-plain"  # name of the error handler for characters that a stream's encoding lacks
 _PLAIN = str.maketrans(
     dict.fromkeys(range(0x2500, 0x2580), "+")  # corners and crossings of lines
     | dict.fromkeys(range(0x2580, 0x25A0), "#")  # bars
@@ -25,7 +25,7 @@ _PLAIN = str.maketrans(
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """What stands for text that a stream cannot say: its lines and signs in ASCII, all else by its number."""
+    """Returns a replacement for text that a stream cannot encode: lines and signs in ASCII, all else by its number."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN)
@@ -33,10 +33,10 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare() -> None:
-    """See that there are streams to print on, and that any text can be printed on them whatever their encoding.
+    """Opens missing streams, and makes every text printable in the encoding of each stream.
 
-    A stream that the caller closed is a null device: else the next file that is opened would take its place, and what
-    is printed would go there.
+    A stream that the caller closed becomes a null device. Otherwise the next opened file would get its number, and
+    output would go there.
     """
     codecs.register_error(ERRORS, _plain)
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
@@ -48,7 +48,7 @@ def prepare() -> None:
 
 
 def _null(number: int) -> int:
-    """A null device in place of the descriptor `number`, which the caller closed; another one where it did not."""
+    """Opens a null device at the descriptor `number`, if the caller closed that; else at another one."""
     try:
         os.fstat(number)
     except OSError:
@@ -61,7 +61,7 @@ def _null(number: int) -> int:
 
 
 def flush_output() -> bool:
-    """Write what is left for stdout; False where it cannot be, and nothing more is tried."""
+    """Flushes stdout. Returns False if that fails; then the rest of the output is dropped."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -71,7 +71,7 @@ def flush_output() -> bool:
 
 
 def give_up_output() -> None:
-    """Have what is left for stdout go nowhere: Python would complain of it once more at its end."""
+    """Sends the rest of stdout to nowhere: otherwise Python would report the error again when it exits."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -91,7 +91,7 @@ class Signals:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[Signals]:
-    """In this block SIGTERM and SIGHUP end what runs as Ctrl-C does: children are ended, files aside taken away."""
+    """In this block, SIGTERM and SIGHUP act like Ctrl-C: children are ended, temporary files are deleted."""
     signals = Signals()
 
     def end(number: int, _frame: object) -> None:
@@ -100,7 +100,7 @@ def ended_by_signals() -> Iterator[Signals]:
 
     before: list[signal.Signals] = []
     for name in (signal.SIGTERM, signal.SIGHUP):
-        with contextlib.suppress(ValueError):  # in another thread than the first
+        with contextlib.suppress(ValueError):  # not in the main thread
             if signal.getsignal(name) is signal.SIG_DFL:  # not under nohup
                 signal.signal(name, end)
                 before.append(name)

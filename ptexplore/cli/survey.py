@@ -1,4 +1,4 @@
-"""`ptexplore survey`: trace PyTorch's own operator samples and report what became of each."""
+"""`ptexplore survey`: trace PyTorch's own operator samples and report the result of each."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _counting(title: str) -> Iterator[Callable[[int, int], None]]:
     with progress_bar(title) as progress:
 
         def progressed(now: int, of: int) -> None:
-            # A log gets a line for every tenth; a bar moves on by itself.
+            # A log gets a line for every tenth; a progress bar moves by itself.
             share = "" if sys.stderr.isatty() or not of else f", {10 * (10 * now // of)}% of {of}"
             progress.step(f"operators{share}", now / of if of else None)
 

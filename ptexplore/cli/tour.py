@@ -1,4 +1,4 @@
-"""`ptexplore tour`: list the tours, walk one in the terminal, show the path of concepts."""
+"""`ptexplore tour`: list the tours, read one in the terminal, show the path of concepts."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ _HELP = (
     "g STOP      go to a stop: its number or id; a number alone does, too",
     "q           quit; you go on from here next time",
 )
-ROOM = 24  # lines of source under the prose, where no terminal says how many fit
+ROOM = 24  # lines of source below the prose, if no terminal says how many fit
 _LEAST = 12
-_AROUND = 14  # lines of a stop over and under its prose: where it is, what it links to, the prompt
+_AROUND = 14  # lines of a stop around its prose: its place, its links, the prompt
 
 
 def tour(
@@ -120,7 +120,7 @@ def tour(
 
 
 def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
-    """Where no source of PyTorch is here: how many stops of the tour have none, and what brings it."""
+    """If no source of PyTorch is here, says how many stops of the tour lack source, and how to get it."""
     missing = guide.without_source(tour)
     if missing:
         total = len(tour.stops)
@@ -171,7 +171,7 @@ def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
 
 
 def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> None:
-    """These stops of a tour, then what their labs give; of the whole tour its introduction first, and lines between."""
+    """Prints these stops of a tour, then the results of their labs. A whole tour also gets its introduction."""
     from ptexplore.render.terminal.console import captured
     from ptexplore.render.terminal.tour import print_answers, print_intro, print_stop
 
@@ -190,7 +190,7 @@ def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> 
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
-    """As much source as suits a stop: beside its prose what fills the screen, under it half a screen."""
+    """Returns as much source as fits: beside the prose a full screen, below it half a screen."""
     from ptexplore.render.terminal.tour import is_wide, prose_height, source_height
 
     if not console.is_terminal:
@@ -209,7 +209,7 @@ def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
 
 
 class TerminalWalk:
-    """Shows the stops of a walk, and does what is typed under each."""
+    """Shows the stops of a tour, and runs the command typed below each."""
 
     def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
         self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
@@ -219,7 +219,7 @@ class TerminalWalk:
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
 
     def walk(self, number: int | None) -> None:
-        """From a stop on, else from where the tour was left."""
+        """Reads from a stop on, by default from the stop where the reader left the tour."""
         self._walk.number = number or self._left()
         try:
             self._show(intro=self._walk.number == 1 and number is None)
@@ -229,7 +229,7 @@ class TerminalWalk:
             print()
 
     def _left(self) -> int:
-        """The stop at which the tour was left, and say so."""
+        """Returns the stop where the reader left the tour, and says so."""
         progress = load_progress()
         if progress.trouble:
             self._tell(f"what was read before is not known: {progress.trouble}")
@@ -239,7 +239,7 @@ class TerminalWalk:
         return number
 
     def _step(self) -> bool:
-        """Ask for one command and do it; False to leave."""
+        """Asks for one command and runs it. False means to leave."""
         typed = input(self._prompt()).strip()
         word, _, rest = typed.partition(" ")
         command = _WORDS.get(word.lower(), word.lower())
@@ -324,7 +324,7 @@ class TerminalWalk:
         self._tell(f"{name}: {'read' if read else 'not read any more'}")
 
     def _answer(self, _rest: str) -> None:
-        """Each question of the stop, answered in the reader's own words: nobody judges them but the reader."""
+        """Asks each question of the stop. The reader answers in free words, and only the reader judges the answer."""
         stop, concepts = self._walk.stop, self._view().concepts
         if not concepts:
             self._tell("this stop has no question: d marks it as read")
@@ -345,12 +345,12 @@ class TerminalWalk:
                     return
 
     def _lab(self, lab: Lab) -> bool:
-        """Run one lab and say how it ended; False where the reader stopped it."""
+        """Runs one lab and prints the result. False if the reader stopped it."""
         from ptexplore.render.terminal.tour import print_lab
         from ptexplore.workspace.consent import allowed_labs
 
         tour, stop = self._walk.tour, self._walk.stop
-        if not allowed_labs()(tour):  # said before the installed torch is looked at
+        if not allowed_labs()(tour):  # reported before the installed torch is opened
             file = shlex.quote(tour.where.file)
             self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
             return True
@@ -380,7 +380,7 @@ class TerminalWalk:
         self._page()
 
     def _page(self) -> None:
-        """As much of the stop as fits the screen above the prompt."""
+        """Prints as much of the stop as fits the screen above the prompt."""
         room = max(shutil.get_terminal_size().lines - 2, 5)
         if len(self._rest) - room <= 2:
             room = len(self._rest)  # a prompt for two lines is worse than two lines scrolled away

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.page import Options
     from ptexplore.workspace.workspace import Workspace
 
-INTERRUPTED = 130  # as a shell tells of Ctrl-C
+INTERRUPTED = 130  # the exit status that shells use for Ctrl-C
 DIGITS = 10  # of a hop's number
-CODE = asked_options().keys() - {"script", "timeout", "native", "native_op", "native_most"}  # what would run, and how
+# the code that would run, and its options
+CODE = asked_options().keys() - {"script", "timeout", "native", "native_op", "native_most"}
 SHOWN = "What is shown"
-LEGEND = "legend"  # what `--explain` takes for the signs of a view
+LEGEND = "legend"  # the value of `--explain` for the signs of a view
 
 EPILOG = """\
 examples:
@@ -173,7 +174,7 @@ def trace(
 
 @dataclass(frozen=True)
 class _Answer:
-    """How a trace is shown and where it is written: the options of that name."""
+    """The options that say how a trace is shown, and where it is written."""
 
     options: Options
     explain: str | None
@@ -217,14 +218,14 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
         is_kept = not answer.is_saved and can_keep(traced[0])
         shows = ("--load", str(answer.save)) if answer.is_saved else ("--last",) if is_kept else command[2:]
         code = answer.give(*traced, linking(workspace.place_of), shows, *command)
-        if is_kept:  # after the answer: who reads it does not wait for this
+        if is_kept:  # after the answer, so that the reader does not wait for this
             sys.stdout.flush()
             keep(*traced)
         return code
 
 
 def _file_of(load: str | None, last: str | None) -> str | None:
-    """The file of the saved or kept trace that was asked for; None if none was. Raises PtexploreError (usage)."""
+    """Returns the file of the requested saved or kept trace; None if none was requested. Raises PtexploreError (usage)."""
     if last is None:
         return load
     from ptexplore.workspace.kept_traces import last as last_trace
@@ -236,9 +237,9 @@ def _file_of(load: str | None, last: str | None) -> str | None:
 
 
 def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | None) -> AllowedRun:
-    """What a saved trace holds, to run once more: after all of it was shown and the user said yes.
+    """Returns the run of a saved trace, after all of its code was shown and the user allowed it.
 
-    Raises PtexploreError where nobody can be asked, or the answer is no.
+    Raises PtexploreError if nobody can be asked, or the answer is no.
     """
     from ptexplore.render.terminal.consent import agreed, can_ask, show_code
     from ptexplore.workspace.consent import of_trace
@@ -264,7 +265,7 @@ def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | 
 def _stepped(
     workspace: Workspace, run: AllowedRun, opened: str, trail: Trail, session: Session
 ) -> tuple[Trail, Session]:
-    """The trace with what is opened stepped: traced once more for that, where it was not stepped already."""
+    """Returns a trace in which the opened call is stepped. If it was not, the expression is traced again for that."""
     from ptexplore.view.trace.views import to_step
 
     call = to_step(trail, opened)
@@ -272,7 +273,7 @@ def _stepped(
 
 
 def _export_to(export: tuple[str, str] | None) -> str | None:
-    """The file to export to. Raises PtexploreError where there is no such format, before anything runs."""
+    """Returns the file to export to. Raises PtexploreError for an unknown format, before anything runs."""
     if export is None:
         return None
     from ptexplore.render.stacks import known_format
@@ -288,7 +289,7 @@ def _timed(trail: Trail, times: str | None) -> Trail:
 
 
 def _write(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
-    """Write the trace into the files that were asked for."""
+    """Writes the trace to the requested files."""
     from ptexplore.workspace.saved_traces import save_trace, write_file
 
     if save:
@@ -301,7 +302,7 @@ def _write(trail: Trail, session: Session | None, save: str | None, export: tupl
 
 
 def _exit_code(trail: Trail) -> int:
-    """0 for what ran to its end, 130 for a script that was interrupted."""
+    """Returns 0 for a trace that ran to its end, 130 for an interrupted script, else 1."""
     if trail.program is not None and trail.ending is not None and trail.ending.exception == "KeyboardInterrupt":
         return INTERRUPTED
     return FAILED if trail.ending is not None or any(f.kind == "stopped" for f in trail.findings) else 0
@@ -316,7 +317,7 @@ def _check_one(sources: dict[str, object]) -> None:
 
 
 def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], asked: frozenset[str]) -> None:
-    """Raise PtexploreError for options that do not go together; `asked` are those of what is to run, by field."""
+    """Raises PtexploreError for options that do not fit together. `asked` are the options of the run, by field."""
     if not loaded:
         from ptexplore.capture.probing import check_options
         from ptexplore.view.words.errors import in_words
@@ -349,12 +350,12 @@ def _show(
         from ptexplore.render.terminal.console import picture
         from ptexplore.workspace.saved_traces import write_file
 
-        # Without links: those lead into this machine's folders, and a picture travels.
+        # Without links: these lead into folders of this machine, and a picture is passed on.
         write_file(Path(svg), picture(lambda console: print_trail(console, page, lambda _ref: None), trail.expression))
 
 
 def _print_json(trail: Trail, session: Session | None, wanted: Options) -> None:
-    """The Trail as JSON; where a view of it was named, that."""
+    """Prints the trace as JSON, or the view if one was named."""
     from ptexplore.view.trace.views import view, view_to_json
     from ptexplore.view.words.saved import trail_to_json
 
@@ -362,7 +363,7 @@ def _print_json(trail: Trail, session: Session | None, wanted: Options) -> None:
 
 
 def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: bool) -> None:
-    """What each sign and word of the view means."""
+    """Prints the meaning of each sign and word of the view."""
     from ptexplore.render.terminal.screen import print_legend
     from ptexplore.view.trace.legend import whole_legend
     from ptexplore.view.trace.views import view
@@ -375,7 +376,7 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
-    """The command that shows this trace again, without what only changes how it is shown."""
+    """Returns the command that shows this trace again, without options that only change the display."""
     from ptexplore.view.words.commands import words_of
 
     words = words_of(request.expression, request)

@@ -1,4 +1,4 @@
-"""How typer's commands read and show their options: without pydantic, in plain text, grouped."""
+"""Changes to typer's commands: options are read without pydantic, and help is plain text in groups."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-WIDTH = 100  # columns of a help text at most
+WIDTH = 100  # greatest width of a help text, in columns
 
 
 class Command(TyperCommand):
-    """A command whose help is plain text and whose options may take several values, or none, as their metavar says.
+    """A command with plain help, whose options may take several values or none, according to their metavar.
 
-    `FILE ...` takes one value or more, `[PATH ...]` any number, `[PORT]` one or none; of none, the value is "".
+    `FILE ...` takes one value or more, `[PATH ...]` any number, `[PORT]` one or none. Without a value, it is "".
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Every parameter, `--help` too."""
+        """Returns every parameter, including `--help`."""
         return converting(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line of this command."""
+        """Reads the command line of this command."""
         return super().parse_args(ctx, list(_spread(self.params, args)))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What stands behind the command's name in its usage line: an argument's metavar says how often it may come."""
+        """Returns the text behind the command's name in its usage line. A metavar says how often an argument may occur."""
         arguments = [metavar_of(p) for p in self.get_params(ctx) if not isinstance(p, TyperOption)]
         return ["[OPTIONS]", *arguments]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, each group of options under its title."""
+        """Writes arguments and options, each group of options below its title."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             is_option = isinstance(parameter, TyperOption)
@@ -48,7 +48,7 @@ class Command(TyperCommand):
 
 
 def converting(parameters: list[Any]) -> list[Any]:
-    """The parameters, with their text converted here: typer's own way imports pydantic, slower than most commands."""
+    """Makes the parameters use `_Conversion`: typer's own way imports pydantic, which is slower than most commands."""
     for parameter in parameters:
         parameter.get_runtime_param = _Conversion
     return parameters
@@ -61,7 +61,7 @@ def metavar_of(parameter: Any) -> str:
 
 
 def _spread(parameters: Sequence[Any], arguments: Sequence[str]) -> Iterator[str]:
-    """`arguments` with an option's name before each of its several values, and "" where it has none."""
+    """Yields `arguments` with an option's name before each of its several values, and "" if it has none."""
     many = {name: metavar_of(p) for p in parameters if isinstance(p, TyperOption) and not p.is_flag for name in p.opts}
     arity = {name: metavar for name, metavar in many.items() if metavar.endswith("...") or metavar[:1] == "["}
     position = 0
@@ -79,16 +79,19 @@ def _spread(parameters: Sequence[Any], arguments: Sequence[str]) -> Iterator[str
         values = list(arguments[position : min(end, most)])
         position += len(values)
         if not values and arity[name][0] != "[":
-            yield name  # typer says that a value is missing
+            yield name  # typer reports that a value is missing
         for value in values or ([""] if arity[name][0] == "[" else []):
             yield from (name, value)
 
 
 class _Conversion:
-    """What typer converts a parameter's text with: str, int, float, a choice, and lists and pairs of str."""
+    """typer's conversion of a parameter's text: str, int, float, a choice, and lists and pairs of str."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of `param` for the text `value`; None where nothing was given. Raises typer.BadParameter."""
+        """Returns the value of `param` for the text `value`, or None if nothing was given.
+
+        Raises typer.BadParameter.
+        """
         if value is None or isinstance(value, list | tuple):
             return value
         described = param.type_descriptor
@@ -109,5 +112,5 @@ class _Conversion:
 
 
 def verbatim(text: str) -> str | None:
-    """`text` for typer to show line by line, as it stands; None where there is none."""
+    """Formats `text` so that typer shows it unchanged, line by line. None if there is none."""
     return "\n\n".join(f"\b\n{paragraph}" for paragraph in text.strip().split("\n\n")) if text else None

@@ -1,1 +1,1 @@
-"""What is known of C++ text, once: comments and brackets, macros and their expansion, names, types, conditions."""
+"""Facts about C++ text: comments and brackets, macros and their expansion, names, types, conditions."""

@@ -1,4 +1,4 @@
-"""Brackets: what closes what, where a statement begins, which braces hold code; lists taken apart at their commas."""
+"""Brackets: closing brackets, beginnings of statements, braces around code; lists split at commas."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _CLOSING = {"(": ")", "<": ">", "{": "}", "[": "]"}
 _BLANKS = re.compile(r"\s*")
 _BRACES = re.compile(r"[{}]")
 _ANY_BRACKET = re.compile(r"[(){}\[\]<>]")
-_BRACKET_OR_SIGN = re.compile(r"[(){}\[\]<>,=]")  # the signs that a list is taken apart at
+_BRACKET_OR_SIGN = re.compile(r"[(){}\[\]<>,=]")  # the characters that matter for splitting a list
 
 
 class Brackets:
-    """Of a text whose comments and literals are blanked. A bracket with a wrong one inside closes nowhere.
+    """The brackets of a text whose comments and literals are blank. A bracket around a mismatched one does not close.
 
-    What closes a bracket is looked for from there on, with all between noted on the way: of a long file most is never
-    asked for. All brackets are paired when a statement's begin is.
+    A closing bracket is searched from its opening one, and all pairs on the way are stored: most of a long file is
+    never needed. All brackets are paired when the beginning of a statement is needed.
     """
 
     def __init__(self, bare: str) -> None:
         self.bare = bare
-        self._pairs: dict[int, int] = {}  # both ways
+        self._pairs: dict[int, int] = {}  # in both directions
 
     @lazy
     def _marks(self) -> list[int]:
-        """Where every bracket and semicolon stands, the brackets paired."""
+        """The offsets of all brackets and semicolons. Computing them pairs the brackets."""
         marks: list[int] = []
         stack: list[int] = []
         pairs, bare = self._pairs, self.bare
@@ -52,7 +52,7 @@ class Brackets:
         return marks
 
     def closing(self, opening: int) -> int:
-        """The offset of the bracket that closes the one at `opening`; -1 where none does."""
+        """Returns the offset of the bracket that closes the one at `opening`, or -1."""
         closing = self._pairs.get(opening)
         if closing is None and "_marks" not in self.__dict__:
             closing = self._look(opening)
@@ -77,11 +77,11 @@ class Brackets:
         return None
 
     def behind_blanks(self, at: int) -> int:
-        """Where the next sign stands that is no blank, from an offset on; the end of the text where none does."""
+        """Returns the offset of the next character that is not blank, or the end of the text."""
         return _BLANKS.match(self.bare, at).end()  # type: ignore[union-attr]
 
     def scope_end(self, start: int) -> int:
-        """Where the braces close that `start` stands in; the end of the text where it stands in none."""
+        """Returns the offset of the brace that closes the scope around `start`, or the end of the text."""
         depth = 0
         for match in _BRACES.finditer(self.bare, start):
             depth += 1 if match[0] == "{" else -1
@@ -90,7 +90,7 @@ class Brackets:
         return len(self.bare)
 
     def statement(self, at: int, floor: int = 0) -> int:
-        """Where the statement begins in which `at` stands; `floor` where it begins before that."""
+        """Returns the beginning of the statement at `at`, but never less than `floor`."""
         marks = self._marks
         index = bisect_left(marks, at) - 1
         while index >= 0:
@@ -106,9 +106,11 @@ class Brackets:
         return floor
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[tuple[int, int]]:
-        """The spans between two offsets, cut at commas outside brackets (angle brackets are none), white space off.
+        """Returns the spans between two offsets, split at commas outside brackets and trimmed.
 
-        With `limit`, at most that many: the last one holds the rest.
+        Angle brackets do not count.
+
+        With `limit`, there are at most so many spans: the last one has the rest.
         """
         spans: list[tuple[int, int]] = []
         begin = at = start
@@ -134,7 +136,7 @@ class Brackets:
 
 
 def closing_of(text: str, opening: int) -> int:
-    """The offset of the bracket that closes the one at `opening`, angle brackets counted; -1 where none does."""
+    """Returns the offset of the bracket that closes the one at `opening`, or -1. Angle brackets count."""
     stack: list[str] = []
     at = opening
     while at < len(text):
@@ -148,7 +150,7 @@ def closing_of(text: str, opening: int) -> int:
         elif sign == ">" and text[at - 1] == "-":
             pass
         elif sign in ")}]>":
-            while stack and stack[-1] == ">" and sign != ">":  # a `<` that was a comparison
+            while stack and stack[-1] == ">" and sign != ">":  # this `<` was a comparison
                 stack.pop()
             if stack and stack[-1] == sign:
                 stack.pop()
@@ -161,7 +163,7 @@ def closing_of(text: str, opening: int) -> int:
 
 
 def split(listed: str, sign: str = ",") -> list[str]:
-    """A list taken apart at its outermost commas (or another sign); angle brackets count."""
+    """Splits a list at its outermost commas, or at another sign. Angle brackets count."""
     if _ANY_BRACKET.search(listed) is None:
         return listed.split(sign)
     pieces: list[str] = []
@@ -185,7 +187,7 @@ _ANGLES = re.compile(r"<[^<>]*>")
 
 
 class CodeRanges:
-    """The outermost braces that hold code rather than declarations."""
+    """The outermost braces around code, as opposed to braces around declarations."""
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
@@ -214,23 +216,23 @@ class CodeRanges:
 
     @property
     def bodies(self) -> list[tuple[int, int]]:
-        """The insides of all ranges but enumerations'."""
+        """The inner spans of all ranges, enumerations excepted."""
         both = zip(self._starts, self._ends, strict=True)
         return [(start + 1, end - 1) for start, end in both if start not in self._enums and end - start > 2]
 
     def holds(self, offset: int) -> bool:
-        """Whether `offset` lies in code."""
+        """Whether `offset` is in code."""
         at = bisect_right(self._starts, offset) - 1
         return at >= 0 and offset < self._ends[at]
 
     def enumerates(self, offset: int) -> bool:
-        """Whether `offset` lies in the braces of an enumeration."""
+        """Whether `offset` is between the braces of an enumeration."""
         at = bisect_right(self._starts, offset) - 1
         return at >= 0 and offset < self._ends[at] and self._starts[at] in self._enums
 
 
 def closing(text: str, opening: int) -> int:
-    """Behind the brace that closes the one at `opening`; -1 where none does. From one closing brace to the next."""
+    """Returns the offset behind the brace that closes the one at `opening`, or -1. It jumps between closing braces."""
     depth, at = 1, opening + 1
     while depth:
         end = text.find("}", at)
@@ -242,7 +244,7 @@ def closing(text: str, opening: int) -> int:
 
 
 def is_scope(head: str) -> bool:
-    """Whether what stands before a `{` opens a namespace, a language linkage or a class."""
+    """Whether the text before a `{` opens a namespace, a language linkage or a class."""
     if ("namespace" in head or "extern" in head) and _NAMESPACE.search(head):
         return True
     if not ("class" in head or "struct" in head or "union" in head):
@@ -255,7 +257,7 @@ def is_scope(head: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def without_bodies(text: str) -> str:
-    """A text with its bodies empty, where its braces balance: what is declared is all that matters of it."""
+    """Empties the function bodies of a text if its braces balance: only the declarations are needed."""
     if "{" not in text:
         return text
     code = CodeRanges(text)
@@ -265,7 +267,7 @@ def without_bodies(text: str) -> str:
 
 
 def without_spans(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """What is left of a text when `spans`, in order and apart, are taken out."""
+    """Removes `spans` from a text. They are sorted and do not overlap."""
     kept, at = [], 0
     for start, end in spans:
         kept.append(text[at:start])

@@ -1,4 +1,4 @@
-"""The condition that a place in a function's text hangs on: the innermost `if`, `case` or `? :` around it."""
+"""Finds the condition that a place in a function depends on: the innermost `if`, `case` or `? :` around it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ _OPENING = re.compile(r"[(\[{;}]")
 
 
 def condition_around(bare: str, offset: int) -> int | None:
-    """Where the innermost condition around an offset begins; None where there is none, or the text cannot be followed.
+    """Returns where the innermost condition around an offset begins.
 
-    `bare` is a function's text without comments and literals. An `else` hangs on its `if`.
+    None if there is none, or the text is not understood.
+
+    `bare` is the text of a function without comments and literals. An `else` depends on its `if`.
     """
     code = DIRECTIVE.sub(lambda directive: blank(directive[0]), bare)
     body = code.find("{")
@@ -31,7 +33,7 @@ def condition_around(bare: str, offset: int) -> int | None:
 
 @dataclass
 class _Reader:
-    """Reads statements from left to right until the one that holds `offset`; `condition` is then what it hangs on."""
+    """Reads statements up to the one at `offset`. Then `condition` is the condition that the statement depends on."""
 
     code: str
     offset: int
@@ -39,7 +41,7 @@ class _Reader:
     condition: int | None = None
 
     def block(self, opening: int, condition: int | None) -> int:
-        """Read a block; returns where the text goes on. Each `case` is a condition of what follows it."""
+        """Reads a block and returns the offset behind it. Each `case` is a condition for the statements after it."""
         at = self._blanks(opening + 1)
         while at < len(self.code) and self.code[at] != "}" and not self.met:
             label = _LABEL.match(self.code, at)
@@ -49,7 +51,7 @@ class _Reader:
         return at + 1
 
     def statement(self, at: int, condition: int | None) -> int:
-        """Read one statement with all that is inside of it."""
+        """Reads one statement, including nested ones."""
         at = self._blanks(at)
         if self.code.startswith("{", at):
             return self.block(at, condition)
@@ -69,7 +71,7 @@ class _Reader:
         return self.statement(other.end(), at) if other is not None and other[3] else end
 
     def _plain(self, at: int, condition: int | None) -> int:
-        """Read up to the semicolon; what is in braces there are the bodies of lambdas, or values."""
+        """Reads up to the semicolon. Braces before it are bodies of lambdas, or values."""
         begin = at
         while (mark := _OPENING.search(self.code, at)) is not None and not self.met:
             if mark[0] in ";}":
@@ -95,7 +97,7 @@ class _Reader:
             self.met, self.condition = True, self._chosen(begin, self.offset, condition)
 
     def _chosen(self, begin: int, end: int, condition: int | None) -> int | None:
-        """The last `?` between two offsets, outside of brackets; else the condition around."""
+        """Returns `begin` if there is a `?` between two offsets, outside brackets; else the condition around."""
         at = begin
         while (mark := _CHOICE.search(self.code, at, end)) is not None:
             if mark[0] == "?":

@@ -1,8 +1,8 @@
-"""Evaluate the `#if`s around a definition as this wheel's build did: true, false, or not known.
+"""Evaluates the `#if`s around a definition for the build of this wheel: true, false, or unknown.
 
-What is known comes from the wheel alone: its configuration headers (ATen/Config.h, cmake_macros.h, …), the definitions
-that its CMake targets hand on (share/cmake/Caffe2/Caffe2Targets.cmake), the platform it runs on, the accelerators that
-torch/version.py names and the Python it was built for. Whatever else a build passes by -D stays unknown.
+Known macros come from the wheel's configuration headers (ATen/Config.h, cmake_macros.h, …) and from the definitions
+that its CMake targets export (share/cmake/Caffe2/Caffe2Targets.cmake). Others follow from the platform, the
+accelerators in torch/version.py and the version of Python. Macros that the build passed by -D otherwise stay unknown.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TARGETS = "share/cmake/Caffe2/Caffe2Targets.cmake"
 _COMPILED = re.compile(r'INTERFACE_COMPILE_DEFINITIONS "([\w;]+)"')
 _UNDEFINED = re.compile(r"^/\* #undef (\w+) \*/", re.MULTILINE)
 
-# Macros of systems, compilers and builds that no Linux wheel is of.
+# Macros of systems, compilers and builds that no Linux wheel belongs to.
 _ELSEWHERE = (
     "_WIN32", "WIN32", "_WIN64", "_MSC_VER", "_M_X64", "_M_ARM64", "__MINGW32__", "__CYGWIN__", "__APPLE__",
     "__MACH__", "TARGET_OS_IPHONE", "TARGET_OS_MAC", "__ANDROID__", "ANDROID", "C10_ANDROID", "C10_IOS",
@@ -58,7 +58,7 @@ _CUDA_SOURCES = (".cu", ".cuh")
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is known of the macros of one build: `defined` to their text, and `undefined` for certain."""
+    """The known macros of one build: `defined` with their text, and `undefined` for certain."""
 
     defined: Mapping[str, str]
     undefined: frozenset[str]
@@ -66,9 +66,10 @@ class Conditions:
     _done: dict[tuple[str, bool], bool | None] = field(default_factory=dict, repr=False, compare=False)
 
     def holds(self, guards: Iterable[str], path: str) -> bool | None:
-        """Whether all `guards` (as Symbol.guards) hold in the file `path` in this build; None where that is unknown.
+        """Whether all `guards` (see Symbol.guards) hold for the file `path` in this build. None if that is unknown.
 
-        One that is certainly false decides, whatever the others are; so does a file that the build leaves out.
+        A guard that is certainly false decides, whatever the others are. So does a file that the build does not
+        compile.
         """
         if self.left_out is not None and self.left_out.match(path):
             return False
@@ -86,7 +87,7 @@ class Conditions:
         return self._done[asked]
 
     def _macro(self, name: str, host: bool) -> str | bool:
-        """The text of a macro; False where it is certainly not defined, True where nothing is known."""
+        """Returns the text of a macro. False if it is certainly undefined, True if nothing is known."""
         if not host and name in _CUDA:
             return True
         if name in self.defined:
@@ -95,7 +96,7 @@ class Conditions:
 
 
 def conditions(runtime: Runtime, tree: SourceTree) -> Conditions:
-    """What `runtime`'s own files say of how it was built; `tree` is its runtime tree."""
+    """Reads from the files of `runtime` how it was built. `tree` is its source tree."""
     defined, undefined = _platform(runtime)
     for name in _compiled_with(Path(runtime.torch_dir)):
         defined.setdefault(name, "1")
@@ -107,7 +108,10 @@ def conditions(runtime: Runtime, tree: SourceTree) -> Conditions:
 
 
 def _left_out(runtime: Runtime) -> re.Pattern[str] | None:
-    """The files of accelerators that this build is not for, by folder as aten/src/ATen/CMakeLists.txt takes them."""
+    """Returns a pattern for the files of accelerators that this build lacks.
+
+    It follows the selection in aten/src/ATen/CMakeLists.txt.
+    """
     if not sys.platform.startswith("linux"):
         return None
     has = runtime.accelerators
@@ -118,7 +122,7 @@ def _left_out(runtime: Runtime) -> re.Pattern[str] | None:
 
 
 def _platform(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
-    """What compiler and system define by themselves, and what certainly nobody does. Linux only: else nothing."""
+    """Returns the macros that compiler and system define, and those that are certainly undefined. Only for Linux."""
     defined = {"__cplusplus": "201703L"}
     version = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", runtime.python_version)
     if version:
@@ -133,7 +137,7 @@ def _platform(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
         defined |= dict.fromkeys(_MACHINES[machine], "1")
         undefined |= {macro for name, macros in _MACHINES.items() if name != machine for macro in macros}
     has = runtime.accelerators
-    undefined |= set(_CUDA)  # in C++ that the host's compiler reads
+    undefined |= set(_CUDA)  # for C++ that the host compiler reads
     undefined |= set(_HIP) if "hip" not in has else set()
     undefined |= set(_SYCL) if "xpu" not in has else set()
     undefined |= {"USE_CUDA", "CUDA_VERSION"} if "cuda" not in has and "hip" not in has else set()
@@ -141,18 +145,18 @@ def _platform(runtime: Runtime) -> tuple[dict[str, str], set[str]]:
 
 
 def _compiled_with(torch_dir: Path) -> list[str]:
-    """The definitions that every user of the wheel's CMake targets compiles with, as the libraries themselves were."""
+    """Returns the definitions that the wheel's CMake targets pass on. The libraries were built with them, too."""
     try:
         text = (torch_dir / _TARGETS).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        if error.errno in BROKEN:  # without these names other lines would be said to be compiled
+        if error.errno in BROKEN:  # without these names, other lines would be reported as compiled
             raise
         return []
     return [name for match in _COMPILED.finditer(text) for name in match[1].split(";") if name]
 
 
 def _read(text: Text, defined: dict[str, str], undefined: set[str]) -> None:
-    """Take over a header's object macros whose own `#if`s are certain; "NAME()" is a macro without arguments."""
+    """Adds the object macros of a header whose `#if`s are certain. "NAME()" stands for a macro without arguments."""
     undefined_before = frozenset(undefined)
     undefined.update(_UNDEFINED.findall(text.raw))
     for define in defines(text):
@@ -161,7 +165,8 @@ def _read(text: Text, defined: dict[str, str], undefined: set[str]) -> None:
             defined.setdefault(define.name + ("" if define.parameters is None else "()"), define.body)
 
 
-Macro = Callable[[str], "str | bool"]  # a macro's text; False: certainly not defined; True: nothing is known of it
+# returns the text of a macro; False: certainly undefined; True: nothing is known
+Macro = Callable[[str], "str | bool"]
 
 _TOKEN = re.compile(
     r"\s*(?:(0[xX][0-9A-Fa-f']+|\d[\d']*)[uUlLzZ]*|([A-Za-z_]\w*)|(&&|\|\||[=!<>]=|<<|>>|[-+*/%<>!~()&|^?:,]))"
@@ -176,16 +181,16 @@ _LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (
     {"+": operator.add, "-": operator.sub},
     {"*": operator.mul},
 )  # fmt: skip
-DEEPEST = 12  # macros that expand to macros; none of PyTorch's nests half as deep
-LONGEST = 4000  # characters of a condition
+DEEPEST = 12  # levels of macros that expand to macros; PyTorch has less than half as many
+LONGEST = 4000  # greatest length of a condition, in characters
 
 
 class _NotKnown(Exception):
-    """The text is no expression that is followed here."""
+    """The text is not an expression that this module understands."""
 
 
 def evaluate(condition: str, macro: Macro, depth: int = 0) -> int | None:
-    """The value of `condition`, None where it hangs on a macro that is not known, or is no such expression."""
+    """Returns the value of `condition`. None if it depends on an unknown macro, or cannot be parsed."""
     if depth > DEEPEST or len(condition) > LONGEST:
         return None
     try:
@@ -197,7 +202,7 @@ def evaluate(condition: str, macro: Macro, depth: int = 0) -> int | None:
 
 
 class _Reader:
-    """Reads an expression from left to right; every method gives the value of what it read."""
+    """Reads an expression from left to right. Every method returns the value of the part that it read."""
 
     def __init__(self, text: str, macro: Macro, depth: int) -> None:
         self.text, self.macro, self.depth, self.position = text, macro, depth, 0
@@ -206,7 +211,7 @@ class _Reader:
         return not self.text[self.position :].strip()
 
     def either(self) -> int | None:
-        """Alternatives: one that is true decides, whatever is not known of the others."""
+        """Reads alternatives: if one is true, the value is true, even if others are unknown."""
         value = self._both()
         while self._take("||"):
             other = self._both()
@@ -276,7 +281,7 @@ class _Reader:
         return None if text is True else int(text is not False)
 
     def _name(self, name: str) -> int | None:
-        """A macro's value; one that is certainly not defined counts as 0."""
+        """Returns the value of a macro. A macro that is certainly undefined is 0."""
         if self.text[self.position :].lstrip().startswith("("):
             name = f"{name}()" if self._arguments() == "" else ""
         text: str | bool = self.macro(name) if name else True
@@ -285,7 +290,7 @@ class _Reader:
         return 0 if text is False else evaluate(text, self.macro, self.depth + 1) if text else None
 
     def _arguments(self) -> str:
-        """Pass over a call's brackets; what is between them."""
+        """Skips the brackets of a call. Returns the text between them."""
         opening = self.text.index("(", self.position)
         closing = closing_of(self.text, opening)
         if closing < 0:

@@ -1,8 +1,8 @@
-"""The macro expander: what the preprocessor makes of C++ text, by [cpp.replace] of the standard and as GCC does it.
+"""The macro expander: expands C++ text like the preprocessor, by [cpp.replace] of the standard and as GCC does.
 
-Arguments are expanded first, `#` and `##` take them as written, what comes out is scanned again with what follows, and
-no name is expanded within its own expansion. GNU's `, ##__VA_ARGS__` loses its comma where no argument is given. An
-invocation with too few or too many arguments, which a compiler rejects, stays as written.
+Arguments are expanded first; `#` and `##` take them as written. The result is scanned again together with the text
+behind it, and no name is expanded within its own expansion. GNU's `, ##__VA_ARGS__` drops its comma if no argument is
+given. An invocation with too few or too many arguments, which a compiler rejects, stays as written.
 """
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ _OTHER = (
 )
 _TOKEN = re.compile(LITERAL + _OTHER, re.DOTALL)
 _TOKEN_OR_RAW = re.compile(f"{RAW_LITERAL}|{LITERAL}{_OTHER}", re.DOTALL)
-_MOST = 200_000  # tokens that one invocation may give, all levels counted
-_MOST_IN_FILE = 2_000_000  # tokens that all invocations of one file may give
-_SIGNS = frozenset("(){}[],;~? ")  # that are no part of a longer token
+_MOST = 200_000  # greatest number of tokens from one invocation, all levels counted
+_MOST_IN_FILE = 2_000_000  # greatest number of tokens from all invocations of one file
+_SIGNS = frozenset("(){}[],;~? ")  # never part of a longer token
 _BUILT_IN = frozenset(("__COUNTER__", "__LINE__"))
 _NONE: frozenset[str] = frozenset()
 
 Hidden = frozenset[str]
-Token = tuple[str, Hidden]  # a token, and the macros whose expansion it came from: as these it is not expanded again
-Lookup = Callable[[str, int], "Define | None"]  # what a name stands for at an offset of the file
+# a token, and the macros whose expansion it came from: it is not expanded as one of these again
+Token = tuple[str, Hidden]
+Lookup = Callable[[str, int], "Define | None"]  # returns the definition of a name at an offset of the file
 Arguments = dict[str, "list[Token]"]  # by parameter
 
 
 class TooLongError(Exception):
-    """The expansion grows beyond what is worth reading."""
+    """The expansion is too long to be useful."""
 
 
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
-    """The preprocessor's tokens of a text without comments; a run of blanks is one blank."""
+    """Splits a text without comments into preprocessor tokens. A run of blanks is one blank."""
     matched = [match[0] for match in _TOKEN_OR_RAW.finditer(text)] if 'R"' in text else _TOKEN.findall(text)
     return tuple(" " if token.isspace() else token for token in matched)
 
 
 def names_any(known: Iterable[Set[str]], words: Collection[str]) -> bool:
-    """Whether one of `words` stands in one of the sets."""
+    """Whether one of `words` is in one of the sets."""
     return any(not names.isdisjoint(words) for names in known)
 
 
 class Expander:
-    """Expands the macros of one file. `__COUNTER__` counts on from one invocation to the next.
+    """Expands the macros of one file. `__COUNTER__` continues from one invocation to the next.
 
-    `lookup` says what a name stands for. `known`, where given, holds every name it knows, which saves asking. With
-    `declarations`, bodies in braces are emptied before anything is expanded: only what is declared is wanted.
+    `lookup` returns the definition of a name. `known`, if given, contains every name that `lookup` knows, which saves
+    calls. With `declarations`, bodies in braces are emptied before expansion, since only declarations are needed.
     """
 
     def __init__(self, lookup: Lookup, known: Sequence[Set[str]] | None = None, *, declarations: bool = False) -> None:
@@ -64,9 +65,10 @@ class Expander:
         self._needed: Callable[[Define], bool] | None = None
 
     def invocation(self, define: Define, arguments: str, line: int, at: int) -> str | None:
-        """`define` applied to the text between its brackets, at a line and offset of the file.
+        """Applies `define` to the text between its brackets, at a line and offset of the file.
 
-        None where it does not take so many arguments. Raises TooLongError, and RecursionError for absurd nesting.
+        Returns None if it does not take so many arguments. Raises TooLongError, and RecursionError if macros nest too
+        deep.
         """
         self._begin(line, at, None)
         macro = _read(define, self.declarations)
@@ -76,9 +78,9 @@ class Expander:
         return _joined(self._expand(self._substitute(macro.parts, bound, frozenset((define.name,)))))
 
     def text(self, code: str, line: int, at: int, needed: Callable[[Define], bool] | None = None) -> str:
-        """`code`, which stands at a line and offset of the file, with its macros expanded: those that `needed` accepts.
+        """Expands the macros in `code`, which is at a line and offset of the file. Only those that `needed` accepts.
 
-        Raises what `invocation` raises.
+        Raises the same errors as `invocation`.
         """
         self._begin(line, at, needed)
         return _joined(self._expand(self._tokens(code)))
@@ -90,7 +92,7 @@ class Expander:
         return [(token, _NONE) for token in tokens(without_bodies(code) if self.declarations else code)]
 
     def _expand(self, given: Sequence[Token]) -> list[Token]:
-        """All macros in `given` replaced, and what they give scanned again with what follows."""
+        """Replaces all macros in `given`, and scans the result again with the tokens behind it."""
         names = self._names_in(given)
         if not names:
             return list(given)
@@ -116,7 +118,7 @@ class Expander:
         return done
 
     def _names_in(self, given: Iterable[Token]) -> set[str]:
-        """The tokens that may be names of macros."""
+        """Returns the tokens that may be names of macros."""
         words = {token for token, _ in given}
         if self.known is None:
             return {word for word in words if word[0].isalpha() or word[0] == "_"}
@@ -126,7 +128,10 @@ class Expander:
         return macros
 
     def _replace(self, name: str, hidden: Hidden, pending: list[Token]) -> list[Token] | None:
-        """What stands for the macro `name`, its arguments taken off `pending`; None where it is no macro here."""
+        """Returns the replacement of the macro `name`, and takes its arguments off `pending`.
+
+        None if it is not a macro here.
+        """
         if name in _BUILT_IN:
             return [(self._built_in(name), hidden)]
         define = self.lookup(name, self._at)
@@ -153,13 +158,16 @@ class Expander:
         return str(self.counter - 1)
 
     def _substitute(self, parts: Iterable[BodyPart], given: Arguments, hidden: Hidden) -> list[Token]:
-        """A macro's body with its arguments in the place of its parameters."""
+        """Returns a macro's body with arguments in place of parameters."""
         expanded: Arguments = {}
         made = self._put_in(parts, given, expanded, hidden)
         return [token for token in made if token[0]] if ("", hidden) in made else made
 
     def _put_in(self, parts: Iterable[BodyPart], given: Arguments, expanded: Arguments, hidden: Hidden) -> list[Token]:
-        """As `_substitute`; an empty operand of `##` is an empty token (the standard's placemarker)."""
+        """Does the work of `_substitute`.
+
+        An empty operand of `##` is an empty token (the placemarker of the standard).
+        """
         made: list[Token] = []
         for part in parts:
             piece: list[Token]
@@ -186,17 +194,17 @@ class Expander:
         return made
 
     def _optional(self, part: BodyPart, given: Arguments, expanded: Arguments, hidden: Hidden) -> list[Token]:
-        """What `__VA_OPT__(…)` stands for: nothing where the arguments behind the last named one expand to nothing."""
+        """Returns the expansion of `__VA_OPT__(…)`: nothing if the variadic arguments expand to nothing."""
         wanted = any(token != " " for token, _ in self._expand(given.get(part.name, ())))
         piece = self._put_in(part.parts, given, expanded, hidden) if wanted else []
         return [(_string(piece), hidden)] if part.kind == "optional-string" else piece or [("", hidden)]
 
 
 class BodyPart(NamedTuple):
-    """A part of a macro's body: plain tokens, or what stands for a parameter or for `__VA_OPT__`.
+    """A part of a macro's body: plain tokens, or a parameter, or `__VA_OPT__`.
 
-    An "argument" is put in expanded, beside `##` as "written", behind `#` as a "string"; the "rest" is what stands
-    behind GNU's `, ##`. `joins`: a `##` stands before it.
+    An "argument" is inserted expanded, beside `##` it is inserted as "written", behind `#` as a "string". "rest" is the
+    parameter behind GNU's `, ##`. `joins`: there is a `##` before the part.
     """
 
     kind: Literal["text", "argument", "written", "string", "rest", "optional", "optional-string"]
@@ -207,17 +215,19 @@ class BodyPart(NamedTuple):
 
 
 class Macro(NamedTuple):
-    """A definition, read: its named parameters, the name of the variadic one, and the parts of its body."""
+    """A definition, parsed: its named parameters, the name of the variadic one, and the parts of its body."""
 
     named: tuple[str, ...]
     variadic: str | None
     parts: tuple[BodyPart, ...]
 
     def bind(self, given: Sequence[Token]) -> Arguments | None:
-        """Each parameter's argument, from what stands between the brackets; None where these are too few or too many.
+        """Returns the argument of each parameter, from the tokens between the brackets.
 
-        A variadic parameter that is given nothing is left out: a comma before it counts as something, unless it is the
-        only parameter.
+        None if there are too few or too many.
+
+        If the variadic parameter gets nothing, it is left out. An empty argument behind a comma counts as something,
+        unless the variadic parameter is the only one.
         """
         most = len(self.named) + (self.variadic is not None)
         arguments = _arguments(given, most if self.variadic is not None else 0)
@@ -234,7 +244,7 @@ class Macro(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def _read(define: Define, declarations: bool) -> Macro:
-    """A definition, read."""
+    """Parses a definition."""
     named, variadic = define.parameters or (), None
     if named and named[-1].endswith("..."):
         variadic = named[-1][:-3].strip() or "__VA_ARGS__"
@@ -245,7 +255,7 @@ def _read(define: Define, declarations: bool) -> Macro:
 
 
 def _parts(body: Sequence[str], parameters: Set[str] | None, variadic: str | None) -> tuple[BodyPart, ...]:
-    """The parts of a body; `parameters` is None for an object-like macro, where `#` means nothing."""
+    """Returns the parts of a body. `parameters` is None for an object-like macro, in which `#` has no meaning."""
     parts: list[BodyPart] = []
     joins = False
     at = 0
@@ -286,7 +296,7 @@ def _parts(body: Sequence[str], parameters: Set[str] | None, variadic: str | Non
 
 
 def _merged(parts: Iterable[BodyPart]) -> Iterator[BodyPart]:
-    """Neighbouring plain tokens as one part."""
+    """Joins neighbouring plain tokens to one part."""
     last: BodyPart | None = None
     for part in parts:
         if last is not None and last.kind == part.kind == "text" and not part.joins:
@@ -300,12 +310,12 @@ def _merged(parts: Iterable[BodyPart]) -> Iterator[BodyPart]:
 
 
 def _next(body: Sequence[str], at: int) -> int:
-    """Where the next token stands that is no blank."""
+    """Returns the position of the next token that is not blank."""
     return at + 1 if body[at : at + 1] == (" ",) else at
 
 
 def _closing(body: Sequence[str], opening: int) -> int:
-    """Where the bracket closes that stands at `opening`; -1 where none stands there, or does not close."""
+    """Returns the position of the bracket that closes the one at `opening`. -1 if either is missing."""
     depth = 0
     for at in range(opening, len(body)):
         depth += (body[at] == "(") - (body[at] == ")")
@@ -315,13 +325,13 @@ def _closing(body: Sequence[str], opening: int) -> int:
 
 
 def _inside(body: Sequence[str], opening: int, closing: int) -> Sequence[str]:
-    """The tokens between two brackets, without the blanks at both ends."""
+    """Returns the tokens between two brackets, without the blanks at both ends."""
     start = _next(body, opening + 1)
     return body[start : closing - (closing > start and body[closing - 1] == " ")]
 
 
 def _brackets(pending: Sequence[Token]) -> tuple[int, int] | None:
-    """Where in a reversed list the brackets stand that it goes on with; None where it does not."""
+    """Returns the positions of the brackets at the end of a reversed list. None if no bracket comes next."""
     opening = len(pending) - 1
     while opening >= 0 and pending[opening][0] == " ":
         opening -= 1
@@ -337,7 +347,7 @@ def _brackets(pending: Sequence[Token]) -> tuple[int, int] | None:
 
 
 def _arguments(given: Sequence[Token], most: int) -> list[list[Token]]:
-    """What stands between brackets, cut at the commas outside round ones; the last of `most` arguments has the rest."""
+    """Splits tokens at commas outside round brackets. The last of `most` arguments gets the rest."""
     arguments: list[list[Token]] = [[]]
     depth = 0
     for token in given:
@@ -351,7 +361,7 @@ def _arguments(given: Sequence[Token], most: int) -> list[list[Token]]:
 
 
 def _trimmed(given: list[Token]) -> list[Token]:
-    """Without the blanks at both ends."""
+    """Removes the blanks at both ends."""
     start, end = 0, len(given)
     while start < end and given[start][0] == " ":
         start += 1
@@ -361,12 +371,12 @@ def _trimmed(given: list[Token]) -> list[Token]:
 
 
 def _hiding(piece: Sequence[Token], hidden: Hidden) -> list[Token]:
-    """The tokens of an argument, which the macro that took it hides from itself."""
+    """Returns the tokens of an argument, marked as part of the expansion of the macro that took it."""
     return [(token, hidden if before <= hidden else before | hidden) for token, before in piece]
 
 
 def _paste(made: list[Token], piece: list[Token], hidden: Hidden) -> None:
-    """Put `piece` behind `made`, its first token joined to the last one; two that make no token stay two."""
+    """Appends `piece` to `made` and joins its first token to the last one. If the two make no token, they stay two."""
     left = made[-1][0] if made else ""
     right = piece[0][0] if piece else ""
     if left and right and _is_token(left + right):
@@ -382,7 +392,7 @@ def _is_token(text: str) -> bool:
 
 
 def _string(argument: Iterable[Token]) -> str:
-    """A string literal that spells the argument."""
+    """Returns a string literal with the spelling of the argument."""
     spelled = (
         token.replace("\\", "\\\\").replace('"', '\\"') if token[-1:] in ("'", '"') else token for token, _ in argument
     )
@@ -390,7 +400,7 @@ def _string(argument: Iterable[Token]) -> str:
 
 
 def _joined(expanded: Iterable[Token]) -> str:
-    """The text of tokens, with a space where two would be read as one."""
+    """Returns the text of tokens, with a space between two that would be read as one."""
     texts: list[str] = []
     last = ""
     for token, _ in expanded:
@@ -406,7 +416,7 @@ def _joined(expanded: Iterable[Token]) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _fuse(left: str, right: str) -> bool:
-    """Whether two tokens side by side are read as another one; two `>` close two template argument lists as well."""
+    """Whether two tokens side by side are read as another one. `>>` may close two template argument lists."""
     match = _TOKEN.match(left + right)
     longer = match is None or match.end() != len(left)
     return (longer and left + right != ">>") or (left == "/" and right[0] in "/*")

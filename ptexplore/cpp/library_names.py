@@ -1,4 +1,4 @@
-"""How the names of libraries begin that are no extension's: torch's, Python's, C's, C++'s, OpenMP's."""
+"""Prefixes of library names that belong to no extension: torch, Python, C, C++, OpenMP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The macros of a source tree: who defines what, which are attributes, what changed since an index was made."""
+"""The macros of a source tree: their definitions, which of them are attributes, and which have changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from ptexplore.cpp.text import LITERAL, Directive, Text, words
 from ptexplore.lazy import lazy
 
-LARGEST_HEADER = 5_000_000  # characters; of PyTorch the largest has 2 MB
-_DEEPEST = 50  # brackets within one another in what a macro stands for
+LARGEST_HEADER = 5_000_000  # characters; the largest header of PyTorch has 2 MB
+_DEEPEST = 50  # nested brackets in the body of a macro
 HEADERS = (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc", ".hxx")
 _DEFINE = re.compile(r"[ \t]*([A-Za-z_]\w*)(?:\(([^()]*)\))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BLANKS_OR_LITERAL = re.compile(rf"({LITERAL})|\s+")
-# What compilers and CUDA themselves give, and what may stand in an attribute's expansion.
+# Macros of compilers and of CUDA, and words that may be part of an attribute.
 _ATTRIBUTE_WORDS = words(
     """__attribute__ __declspec __device__ __host__ __global__ __forceinline__ __noinline__ __forceinline __inline__
     __inline inline static extern const constexpr virtual __restrict__ __restrict __launch_bounds__ __shared__
@@ -39,14 +39,14 @@ _UNLIKELY = re.compile(
     r"|!\(?defined\(\s*(?:__GNUC__|__GNUG__|__linux__|__x86_64__)\s*\)|(?<![!\w])_MSC_VER"
 )
 
-_MAY_DEFINE = re.compile(r"define(?<=[#/ \t]define)(?![a-z_])")  # most headers only ask whether something is defined
+_MAY_DEFINE = re.compile(r"define(?<=[#/ \t]define)(?![a-z_])")  # most headers only test whether a macro is defined
 
 
 class Define(NamedTuple):
     """One `#define`. `parameters` is None for an object-like macro; `body` is on one line, without comments.
 
-    `offset` is that of its name in its file; `likely` is False where the `#if`s around it ask for another platform
-    than a Linux build for x86-64: of several definitions of one name, a likely one is expanded first.
+    `offset` is the offset of the name in the file. `likely` is False if the `#if`s around it ask for another platform
+    than Linux on x86-64. Among several definitions of one name, a likely one is expanded first.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Define(NamedTuple):
 
 
 def defines(text: Text) -> list[Define]:
-    """Every `#define` of one file, in order."""
+    """Returns every `#define` of one file, in order."""
     made = []
     for directive in text.directives:
         if directive.word != "define":
@@ -74,7 +74,7 @@ def defines(text: Text) -> list[Define]:
 
 
 def _one_line(body: str) -> str:
-    """A body with its continued lines joined, and single blanks outside of literals."""
+    """Joins the continued lines of a body, with single blanks outside literals."""
     body = body.replace("\\\n", "")
     if '"' not in body and "'" not in body:
         return " ".join(body.split())
@@ -82,13 +82,13 @@ def _one_line(body: str) -> str:
 
 
 def _is_likely(text: Text, directive: Directive) -> bool:
-    """Whether the `#if`s around a directive may hold in a Linux build for x86-64."""
+    """Whether the `#if`s around a directive can be true in a Linux build for x86-64."""
     return not any(map(_asks_for_another, text.guards(text.line(directive.start))))
 
 
 @lru_cache(1 << 14)
 def _asks_for_another(guard: str) -> bool:
-    """Whether a condition asks for another platform; asked of each definition that it is around."""
+    """Whether a condition asks for another platform. It is called for each definition inside the condition."""
     return _UNLIKELY.search(guard) is not None
 
 
@@ -97,7 +97,7 @@ def _split(given: str) -> list[str]:
 
 
 class FileMacros:
-    """What a name stands for at a place of one file: by its own `#define` and `#undef` lines, else by the headers'."""
+    """The macros of one file: its own `#define` and `#undef` lines come first, then the headers."""
 
     def __init__(self, text: Text, table: MacroTable | None = None) -> None:
         self.text = text
@@ -113,7 +113,7 @@ class FileMacros:
 
     @lazy
     def _undefined(self) -> dict[str, list[int]]:
-        """Where the file takes a macro back, unless that is for another platform."""
+        """The offsets where the file undefines a macro, unless that is for another platform."""
         by_name: dict[str, list[int]] = {}
         for directive in self.text.directives:
             if directive.word == "undef" and _is_likely(self.text, directive):
@@ -122,13 +122,13 @@ class FileMacros:
 
     @property
     def known(self) -> tuple[Set[str], Set[str]]:
-        """The names that may stand for something in this file: everybody's, its own."""
+        """The names that may be macros in this file: names from the headers, and its own."""
         return self.table.names, self.own.keys()
 
     def definitions(self, name: str, at: int) -> Sequence[Define]:
-        """The definitions of a name in force at an offset, as MacroTable.get sorts them: one for each arm of an `#if`.
+        """Returns the definitions of a name in force at an offset: one for each arm of an `#if`.
 
-        Empty where the name stands for nothing there.
+        They are in the order of MacroTable.get. Empty if the name is no macro there.
         """
         own, undefined = self.own.get(name, ()), self._undefined.get(name, ())
         if not own and not undefined:
@@ -140,16 +140,16 @@ class FileMacros:
         return () if taken_back >= 0 else self.table.get(name)
 
     def definition(self, name: str, at: int) -> Define | None:
-        """The definition to expand a name by at an offset: the first of `definitions`."""
+        """Returns the definition to expand a name with at an offset: the first of `definitions`."""
         return next(iter(self.definitions(name, at)), None)
 
 
 def _rank(define: Define) -> tuple[bool, bool]:
-    """Sorts definitions of one name: the likely ones first, of these those that stand for something."""
+    """Sorts definitions of one name: the likely ones first, and among these the ones with a body first."""
     return not define.likely, not define.body
 
 
-# What GoogleTest, which is in no tree of ours, makes of its tests.
+# The macros of GoogleTest, whose headers are in no tree.
 _ELSEWHERE = {
     name: (Define(name, ("suite", "name"), "void suite##_##name##_Test::TestBody()", 0),)
     for name in ("TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P")
@@ -157,9 +157,9 @@ _ELSEWHERE = {
 
 
 class MacroTable:
-    """The macros that headers define, by name; several definitions of one name (in `#if` arms) are all kept.
+    """The macros that headers define, by name. If a name has several definitions (in `#if` arms), all are kept.
 
-    Picklable; `as_text` is what an index keeps of it.
+    It can be pickled; an index stores the result of `as_text`.
     """
 
     def __init__(self, by_name: dict[str, tuple[Define, ...]]) -> None:
@@ -167,7 +167,7 @@ class MacroTable:
 
     @classmethod
     def from_text(cls, text: str) -> MacroTable:
-        """The table that `as_text` wrote."""
+        """Reads the table that `as_text` wrote."""
         return cls(
             {
                 name: tuple(
@@ -178,11 +178,11 @@ class MacroTable:
         )
 
     def as_text(self) -> str:
-        """The table as JSON."""
+        """Returns the table as JSON."""
         return json.dumps({name: [define[1:] for define in definitions] for name, definitions in self.by_name.items()})
 
     def changed_since(self, before: MacroTable) -> set[str]:
-        """The macros that mean something else now, by their own definitions or through a macro that these name."""
+        """Returns the macros whose meaning changed, by their own definitions or through macros that these name."""
         names = {
             name
             for name in before.by_name.keys() | self.by_name.keys()
@@ -200,12 +200,12 @@ class MacroTable:
         return names
 
     def get(self, name: str) -> tuple[Define, ...]:
-        """The definitions of a name, as `_rank` sorts them; none where no header defines it."""
+        """Returns the definitions of a name in the order of `_rank`. Empty if no header defines it."""
         return self.by_name.get(name) or _ELSEWHERE.get(name) or ()
 
     @lazy
     def names(self) -> frozenset[str]:
-        """Every macro of the table, and the attributes that compilers bring."""
+        """All macros of the table, and the attributes of compilers."""
         return self.attributes | self.by_name.keys() | _ELSEWHERE.keys()
 
     @lazy
@@ -215,14 +215,15 @@ class MacroTable:
 
     @lazy
     def attributes(self) -> frozenset[str]:
-        """The macros that are nothing but attributes, specifiers or pragmas, with those that compilers bring."""
+        """The macros that are only attributes, specifiers or pragmas, and those of compilers."""
         return attributes(self.by_name, _FIXED)
 
 
 def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -> frozenset[str]:
-    """Of `by_name` those macros whose every definition is empty or made of attributes alone; with `known`."""
+    """Returns `known`, and the macros of `by_name` whose definitions are all empty or made of attributes."""
     learnt = set(known)
-    lacking: dict[str, set[str]] = {}  # what a macro hangs on: one is an attribute once none of these is left
+    # the words that a macro depends on: it is an attribute when none of these is left
+    lacking: dict[str, set[str]] = {}
     users: dict[str, list[str]] = {}
     for name, definitions in by_name.items():
         asked = [_hangs_on(define) for define in definitions] if name not in learnt else [None]
@@ -242,9 +243,10 @@ def attributes(by_name: Mapping[str, Sequence[Define]], known: frozenset[str]) -
 
 
 def _hangs_on(define: Define) -> set[str] | None:
-    """The words that must be attributes for this to be one: those outside of brackets that are none by themselves.
+    """Returns the words that must be attributes for this macro to be one.
 
-    None where it cannot be one.
+    These are the words outside brackets that are not attributes by themselves. None if the macro cannot be an
+    attribute.
     """
     if not define.body:
         return set()
@@ -258,14 +260,17 @@ def _hangs_on(define: Define) -> set[str] | None:
 
 
 def collect(files: Iterable[tuple[str, str]]) -> MacroTable:
-    """The table of a tree: (canonical path, raw text) of all its C++ files; headers' macros are seen by every file."""
+    """Makes the table of a tree from (canonical path, raw text) of its C++ files.
+
+    Only macros of headers are included.
+    """
     return table_of(by_header(files).values())
 
 
 def by_header(files: Iterable[tuple[str, str]]) -> dict[str, list[Define]]:
-    """What each header among (canonical path, raw text) defines, by path.
+    """Returns the definitions of each header among (canonical path, raw text), by path.
 
-    Those that define nothing are left out, and those of more than LARGEST_HEADER characters.
+    Headers without definitions, and those longer than LARGEST_HEADER characters, are left out.
     """
     return {
         path: defines(Text(path, raw))
@@ -275,7 +280,7 @@ def by_header(files: Iterable[tuple[str, str]]) -> dict[str, list[Define]]:
 
 
 def table_of(headers: Iterable[Sequence[Define]]) -> MacroTable:
-    """The table of a tree whose headers, in the order of their paths, have these definitions."""
+    """Makes the table of a tree from the definitions of its headers, in the order of their paths."""
     by_name: dict[str, list[Define]] = {}
     seen: set[tuple[str, tuple[str, ...] | None, str]] = set()
     for definitions in headers:
@@ -283,7 +288,7 @@ def table_of(headers: Iterable[Sequence[Define]]) -> MacroTable:
             if define[:3] not in seen:
                 seen.add(define[:3])
                 by_name.setdefault(define.name, []).append(define)
-    # An include guard is defined as nothing and stands nowhere but in directives; it only costs room.
+    # An include guard has an empty body and is used only in directives, so it only takes space.
     return MacroTable(
         {
             name: tuple(sorted(known, key=_rank))
@@ -297,5 +302,5 @@ def table_of(headers: Iterable[Sequence[Define]]) -> MacroTable:
 
 
 def _meaning(define: Define) -> tuple[object, ...]:
-    """All of a definition but where it stands."""
+    """Returns a definition without its offset."""
     return define._replace(offset=0)

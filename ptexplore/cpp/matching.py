@@ -1,4 +1,4 @@
-"""Which of the definitions of one name a symbol of the binary means: by `#if`s, linkage, file and parameter types."""
+"""Decides which definition a symbol of the binary means: by `#if`s, linkage, file and parameter types."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ptexplore.cpp.types import CONDITIONAL, concrete_types, plain_type, plain_t
 from ptexplore.model.symbols import Symbol
 
 CODE = ("function", "class", "struct", "variable", "member")
-# Types that are what they are called wherever they are written: no template has a parameter so named (in 2.6.0 but for
-# Scalar in c10/cuda/CUDAAlgorithm.h, which only device code calls).
+# Types with the same name wherever they are written: no template has a parameter of such a name. (In 2.6.0 there is one
+# exception: Scalar in c10/cuda/CUDAAlgorithm.h, which only device code calls.)
 _CERTAIN = {
     "bool", "char", "double", "float", "int", "long", "unsigned long", "unsigned int", "Tensor", "TensorBase", "Scalar",
     "vector<Tensor>", "vector<long>", "vector<vector<long>>", "vector<reference_wrapper<Tensor const>>",
@@ -31,7 +31,7 @@ _QUALIFIERS = re.compile(r"\)\s*((?:const)?\s*&{0,2})\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What else is known of a symbol: its parameter types, and the file that names it, whose own it may be."""
+    """Further facts about a symbol: its parameter types, and the file that names it and may contain it."""
 
     parameters: tuple[str, ...] | None = None
     near: str | None = None
@@ -39,14 +39,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The definitions left, and how many an `#if` or the build's choice of files ruled out."""
+    """The remaining definitions, and how many an `#if` or the build's choice of files ruled out."""
 
     left: tuple[Symbol, ...]
     ruled_out: int = 0
 
 
 def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> Matched:
-    """Of all definitions of one qualified name those that can be meant. What is not known rules nothing out."""
+    """Returns the definitions of one qualified name that can be meant. An unknown fact rules nothing out."""
     visible = [symbol for symbol in definitions(symbols) if not symbol.static or wanted.near == symbol.path]
     left = [symbol for symbol in visible if conditions.holds(symbol.guards, symbol.path) is not False]
     ruled_out = len(visible) - len(left)
@@ -61,7 +61,10 @@ def match(symbols: Sequence[Symbol], wanted: Wanted, conditions: Conditions) -> 
 
 
 def definitions(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Those that define something in code, each once; a macro's line may define several functions of one name."""
+    """Returns the symbols that define something in code, each once.
+
+    A line with a macro may define several functions.
+    """
     kept = {
         (symbol.path, symbol.line, symbol.parameters): symbol
         for symbol in symbols
@@ -71,10 +74,10 @@ def definitions(symbols: Sequence[Symbol]) -> list[Symbol]:
 
 
 def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
-    """How well a definition fits a demangled name: 2 its very types, 1 as many of them, 0 it is another function.
+    """Says how well a definition fits a demangled name: 2 the same types, 1 as many types, 0 another function.
 
-    Of a template, whose demangled types are not those written, the types' own names count as its very types. Where the
-    source is of another version (not `kin`), a function may have got other types since.
+    For a template, the demangled types differ from the written ones: then types with the same names count as the same.
+    If the source is of another version (not `kin`), a function may have other types there.
     """
     given, written = name.parameters, symbol.parameters
     if given is None or written is None or any("..." in given_type for given_type in written):
@@ -97,7 +100,7 @@ def fits(name: Name, symbol: Symbol, *, kin: bool = True) -> int:
 
 
 def _chosen(mine: Sequence[str], written: Sequence[str], *, exactly: bool) -> bool:
-    """Whether these are, or else can be, the types of a list with `#if`s inside, as some build takes it."""
+    """Whether the types equal a list with `#if`s, in some build. Without `exactly`: whether they can be."""
     if not written:
         return not mine
     plain, conditional = plain_type(written[0].removeprefix(CONDITIONAL)), written[0].startswith(CONDITIONAL)
@@ -108,7 +111,7 @@ def _chosen(mine: Sequence[str], written: Sequence[str], *, exactly: bool) -> bo
 
 
 def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether a parameter has two types that no alias and no template parameter of the source's stands for."""
+    """Whether the types of a parameter certainly differ: no alias or template parameter can explain it."""
     pairs = [(_VALUE.sub("", plain), _VALUE.sub("", other)) for plain, other in zip(mine, theirs, strict=True)]
     if any(plain != other and plain in _CERTAIN and other in _CERTAIN for plain, other in pairs):
         return True
@@ -116,9 +119,9 @@ def _differ(mine: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _indirect_otherwise(plain: str, other: str) -> bool:
-    """Whether a type is a pointer or a reference and the written one is not, or the other way round, for certain.
+    """Whether one type is a pointer or reference and the other certainly is not.
 
-    Whatever an alias or a template parameter stands for: behind a `*` it stays a pointer, behind a `&` a reference.
+    With a `*`, every alias and template parameter is a pointer; with a `&`, it is a reference.
     """
     if "(" in other or "[" in other:
         return False
@@ -136,7 +139,7 @@ def _real(written: Sequence[str]) -> list[str]:
 
 
 def _other_arguments(mine: str, written: str, theirs: str) -> bool:
-    """Whether a template's parameter is written with arguments of its own ("C<c10::SymInt>") that the type has not."""
+    """Whether a parameter is written with explicit template arguments ("C<c10::SymInt>") that the other type lacks."""
     asked, given = _LAST_ARGUMENTS.search(theirs), _LAST_ARGUMENTS.search(mine)
     if asked is None or given is None or "::" not in written.partition("<")[2]:
         return False
@@ -145,9 +148,9 @@ def _other_arguments(mine: str, written: str, theirs: str) -> bool:
 
 
 def takes(name: Name, symbol: Symbol) -> bool:
-    """Whether a template has a parameter that could be each template the name was given as an argument.
+    """Whether a template has parameters that can be the templates given as arguments of the name.
 
-    `f<c10::ArrayRef>` was made of an `f(Container<SymInt>)`, and not of an `f(Vec)`: a template is no type.
+    `f<c10::ArrayRef>` was made of `f(Container<SymInt>)`, not of `f(Vec)`: a template is not a type.
     """
     given, written = name.parameters, symbol.parameters
     arguments = [plain_type(argument) for argument in split((name.parts[-1].arguments or "") if name.parts else "")]
@@ -167,6 +170,6 @@ def takes(name: Name, symbol: Symbol) -> bool:
 
 
 def qualifiers(text: str) -> str:
-    """What follows a function's parameter list and belongs to its type: "const", "&", "const &&"."""
+    """Returns the qualifiers behind a parameter list that are part of the function's type: "const", "&", "const &&"."""
     match = _QUALIFIERS.search(_NO_TYPE.sub("", text))
     return " ".join(match[1].split()) if match else ""

@@ -1,4 +1,4 @@
-"""Names as source writes them: taken apart, without template arguments, evenly spaced."""
+"""Names as written in source: split into parts, without template arguments, evenly spaced."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CAST = r"(?:static|const|reinterpret|dynamic)_cast\b"  # begins an argument, nev
 
 @lru_cache(maxsize=65536)
 def name_parts(text: str) -> tuple[str, ...]:
-    """The components of a written name without template arguments: "A<T>::operator ()" -> ("A", "operator()").
+    """Splits a written name into parts without template arguments: "A<T>::operator ()" -> ("A", "operator()").
 
-    A leading "::" gives an empty first component.
+    A leading "::" gives an empty first part.
     """
     text = text.strip()
     match = _OPERATOR.search(text) if "operator" in text else None
@@ -40,7 +40,7 @@ def _operator(rest: str) -> str:
 
 
 def without_angles(text: str) -> str:
-    """Everything between balanced < and > taken out."""
+    """Removes all text between balanced < and >."""
     kept: list[str] = []
     depth = 0
     for at, char in enumerate(text):
@@ -55,6 +55,6 @@ def without_angles(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def one_line(text: str) -> str:
-    """Blanks of any kind become one space; none just inside brackets or before a comma."""
+    """Replaces blanks of any kind by one space, and removes spaces just inside brackets and before commas."""
     text = " ".join(text.split())
     return text.replace("( ", "(").replace(" )", ")").replace(" ,", ",")

@@ -1,8 +1,8 @@
-"""Which specialisation of a class template some template arguments choose, by the pattern that the source writes.
+"""Chooses the specialisation of a class template for some template arguments, by the patterns in the source.
 
-The rules are those of the C++ standard for partial specialisations ([temp.spec.partial.match] and [.order]): the
-patterns that the arguments fit, and of these the one that every other one accepts too. What a pattern computes
-(`std::enable_if_t<…>`, `decltype(…)`) is not evaluated: then nothing is decided.
+The rules are in the C++ standard, at partial specialisations ([temp.spec.partial.match] and [.order]): among the
+patterns that the arguments fit, choose the one that all others accept, too. Computed patterns (`std::enable_if_t<…>`,
+`decltype(…)`) are not evaluated: then nothing is decided.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SUFFIX = re.compile(r"^(.*?)(\s*(?:const\b|&&?|\*))$")
 _WORD = re.compile(r"\w+")
 _VALUED = re.compile(r"\(((?:\w+::)*\w+)\)(-?\d+)")  # as the demangler writes an enumerator
 _ENUMERATOR = re.compile(r"(\w+)\s*(?:=\s*(.+))?", re.DOTALL)
-# What a pattern may say that is more than a form: a type that is computed, a value that is.
+# Parts of a pattern that are computed: a type or a value.
 _COMPUTED = re.compile(
     r"\b(?:enable_if\w*|conditional\w*|void_t|decltype|sizeof|is_\w+|\w+_v)\b|::type\b|[!+|?]|&&.*&&"
 )
@@ -32,7 +32,10 @@ _COMPUTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Specialisation:
-    """The head of a class template: its own parameters, and its pattern of arguments; None for the primary one."""
+    """The head of a class template: its own parameters, and its pattern of arguments.
+
+    The pattern of the primary is None.
+    """
 
     parameters: frozenset[str]
     pattern: tuple[str, ...] | None
@@ -40,7 +43,7 @@ class Specialisation:
 
 @dataclass(slots=True)
 class Deduction:
-    """What the parameters of a pattern have been found to stand for; `sure` is False where something was computed."""
+    """The types deduced for the parameters of a pattern. `sure` is False if something was computed."""
 
     parameters: frozenset[str]
     bound: dict[str, str] = field(default_factory=dict)
@@ -48,9 +51,10 @@ class Deduction:
 
 
 def read_head(text: str, name: str) -> Specialisation | None:
-    """The specialisation that `text`, from `template` up to the body or the parameters, heads; None: it is of no form.
+    """Reads the head of a specialisation: `text` begins at `template` and ends before the body or the parameters.
 
-    `name` is the class's: what stands in angle brackets behind it is the pattern.
+    `name` is the name of the class; the pattern is in the angle brackets behind it. Returns None if the form is
+    unknown.
     """
     parameters: set[str] = set()
     at = 0
@@ -72,24 +76,27 @@ def read_head(text: str, name: str) -> Specialisation | None:
 
 
 def chosen(heads: Sequence[Specialisation | None], arguments: Sequence[str]) -> list[int]:
-    """The positions of the specialisations that these arguments may choose; one alone where nothing is left open."""
+    """Returns the positions of the specialisations that these arguments may choose: a single one if that is certain."""
     verdicts = [fits(head, arguments) for head in heads]
     left = [n for n, verdict in enumerate(verdicts) if verdict is not False]
     sure = [n for n in left if verdicts[n]]
     if len(left) != len(sure):
-        return left  # one that cannot be decided may be more special than any other
+        return left  # an undecided one may be more special than all others
     best = [n for n in sure if all(n == other or _narrower(heads[n], heads[other]) for other in sure)]
     return best if len(best) == 1 else left
 
 
 def valued(argument: str) -> tuple[str, int] | None:
-    """The enumeration and the value of an argument that the demangler writes by these; None for any other."""
+    """Returns enumeration and value of an argument that the demangler writes with these.
+
+    None for any other argument.
+    """
     match = _VALUED.fullmatch(argument.strip())
     return (match[1], int(match[2])) if match is not None else None
 
 
 def enumerators(text: str) -> dict[int, str]:
-    """The name of each value that has one, of an enumeration's text without comments; empty if a value is computed."""
+    """Returns the name of each value of an enumeration, whose text has no comments. Empty if a value is computed."""
     names: dict[int, str] = {}
     following = 0
     for item in split(text.partition("{")[2].partition("}")[0].strip().removesuffix(",")):
@@ -103,7 +110,7 @@ def enumerators(text: str) -> dict[int, str]:
 
 
 def fits(head: Specialisation | None, arguments: Sequence[str]) -> bool | None:
-    """Whether arguments fit a pattern; None where that is not decided."""
+    """Whether arguments fit a pattern. None if that is undecided."""
     if head is None:
         return None
     if head.pattern is None:
@@ -114,7 +121,7 @@ def fits(head: Specialisation | None, arguments: Sequence[str]) -> bool | None:
 
 
 def _narrower(head: Specialisation | None, other: Specialisation | None) -> bool:
-    """Whether all that fits `head` fits `other` too, and not the other way."""
+    """Whether all arguments that fit `head` fit `other` too, and not the reverse."""
     if head is None or other is None or head.pattern is None:
         return False
     if other.pattern is None:
@@ -123,9 +130,9 @@ def _narrower(head: Specialisation | None, other: Specialisation | None) -> bool
 
 
 def _list(patterns: Sequence[str], arguments: Sequence[str], deduction: Deduction, *, defaults: bool) -> bool:
-    """Whether a list of arguments fits one of patterns; a pack, which comes last, takes what is left.
+    """Whether a list of arguments fits a list of patterns. A pack, which comes last, takes the remaining arguments.
 
-    With `defaults` a pattern may leave its last arguments to what the template says: then it is not known to fit.
+    With `defaults`, a pattern may omit its last arguments, which have defaults. Then the fit is not sure.
     """
     for position, pattern in enumerate(patterns):
         text = _plain(pattern)
@@ -147,7 +154,7 @@ def _deduced(pattern: str, argument: str, deduction: Deduction) -> bool:
     if pattern == argument and not _COMPUTED.search(pattern):
         return True
     if _COMPUTED.search(pattern) or (valued(argument) is not None and _WORD.fullmatch(pattern)):
-        deduction.sure = False  # a computed type or value, or an enumerator whose name is not known
+        deduction.sure = False  # a computed type or value, or an enumerator whose name is unknown
         return True
     mine, theirs = _function(pattern), _function(argument)
     if mine is not None or theirs is not None:
@@ -166,7 +173,7 @@ def _both(mine: tuple[str, list[str]], theirs: tuple[str, list[str]], deduction:
 
 
 def _function(text: str) -> tuple[str, list[str]] | None:
-    """A function type's result and parameters: `int (long, bool)`."""
+    """Splits a function type into result and parameters: `int (long, bool)`."""
     if not text.endswith(")"):
         return None
     depth = 0
@@ -179,14 +186,14 @@ def _function(text: str) -> tuple[str, list[str]] | None:
 
 
 def _template(text: str) -> tuple[str, list[str]] | None:
-    """A template's name and arguments: `vector<int>`."""
+    """Splits a template into name and arguments: `vector<int>`."""
     at = text.find("<")
     return (text[:at], split(text[at + 1 : -1])) if at > 0 and text.endswith(">") else None
 
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    """One spelling for what the source and the demangler write: no namespaces, aliases resolved, `const` behind."""
+    """Returns the same spelling for source and demangler: no namespaces, aliases resolved, `const` behind the type."""
     if _COMPUTED.search(text):
         return text.strip()
     text = _QUALIFIER.sub("", _KEYWORD.sub("", " ".join(text.split())))
@@ -197,7 +204,7 @@ def _plain(text: str) -> str:
 
 
 def _angles(text: str, opening: int) -> tuple[str, int]:
-    """What stands in the angle brackets that open there, and where the text goes on; -1 where they do not close."""
+    """Returns the text inside the angle brackets at `opening`, and the offset behind them: -1 if they do not close."""
     depth = parentheses = 0
     for at in range(opening, len(text)):
         sign = text[at]

@@ -1,7 +1,7 @@
-"""Read demangled C++ names: the qualified name without parameters and template arguments, and what stood there.
+"""Reads demangled C++ names: the qualified name, and separately the parameters and template arguments.
 
-The form is that of libstdc++'s `__cxa_demangle` (Itanium C++ ABI, section 5.1): templates begin with their return
-type, a name inside a function has that function's parameters in its middle.
+The form is defined by `__cxa_demangle` of libstdc++ (Itanium C++ ABI, section 5.1). A template begins with its return
+type. A name inside a function contains the parameters of that function.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 ANONYMOUS = "(anonymous namespace)"
-# The namespaces that a kernel is compiled in once for each (aten/src/ATen/native/DispatchStub.h).
+# The namespaces of CPU kernels: a kernel is compiled once in each (aten/src/ATen/native/DispatchStub.h).
 CAPABILITIES = ("DEFAULT", "AVX2", "AVX512", "VSX", "ZVECTOR", "SVE256")
 _PREFIXES = ("non-virtual thunk to ", "virtual thunk to ", "covariant return thunk to ")
 _SYMBOLS = (
@@ -21,7 +21,7 @@ _SYMBOLS = (
 _OPERATOR = rf"\boperator(?: (?:new|delete)(?:\[\])?|\"\" ?\w+|(?:{_SYMBOLS}))"
 _CONVERSION = r"\boperator (?=[\w(:])"
 _TOKEN = re.compile(rf"{_OPERATOR}|{_CONVERSION}|\(anonymous namespace\)|\[abi:\w+\]|::|[<>(){{}}\[\] ,]")
-# What GCC adds to the name of a function that it made out of another: "[clone .isra.0]", ".constprop.0.cold".
+# The suffix that GCC adds to the name of a function made from another: "[clone .isra.0]", ".constprop.0.cold".
 _SUFFIX = re.compile(
     r"(?: ?\[clone [^\]]*\]| ?\((?:\.\w+)+\)|\.(?:cold|(?:isra|part|constprop|lto_priv|_omp_fn)\.\d+)(?:\.\d+)?)+$"
 )
@@ -32,9 +32,9 @@ _CLOSES = {")": "(", ">": "<", "}": "{", "]": "["}
 
 @dataclass(frozen=True, slots=True)
 class NamePart:
-    """One part of a qualified name: "call", its template arguments, the parameters it was given. None: it has none.
+    """One part of a qualified name: "call", its template arguments and its parameters, each None if missing.
 
-    A lambda is called "{lambda#1}"; its `signature` is the parameters that it has.
+    The name of a lambda is "{lambda#1}"; `signature` has its parameters.
     """
 
     name: str
@@ -45,42 +45,45 @@ class NamePart:
 
 @dataclass(frozen=True)
 class Name:
-    """A demangled name, taken apart. `parts` is empty where the text is of no form known here."""
+    """A demangled name, split into parts. `parts` is empty if the form is unknown."""
 
     text: str
     parts: tuple[NamePart, ...]
 
     @cached_property
     def qualified(self) -> str:
-        """The name without parameters, template arguments and anonymous namespaces; the text itself where unread."""
+        """The name without parameters, template arguments and anonymous namespaces.
+
+        If the form is unknown, the text itself.
+        """
         return "::".join(part.name for part in self.parts if part.name != ANONYMOUS) or self.text
 
     @cached_property
     def plain(self) -> str:
-        """As `qualified`, without the namespace of a CPU capability either: the name that the source has."""
+        """The name as in the source: `qualified` without the namespace of a CPU capability."""
         named = [part.name for part in self.parts if part.name != ANONYMOUS and part.name not in CAPABILITIES]
         return "::".join(named) or self.text
 
     @property
     def is_template(self) -> bool:
-        """Whether a part of it has template arguments: the parameters are then not those written in the source."""
+        """Whether a part has template arguments: then the parameters differ from those in the source."""
         return any(part.arguments is not None for part in self.parts)
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether it has internal linkage by an anonymous namespace."""
+        """Whether the name has internal linkage, because of an anonymous namespace."""
         return any(part.name == ANONYMOUS for part in self.parts)
 
     @cached_property
     def parameters(self) -> tuple[str, ...] | None:
-        """The parameter types, None where the name has no parameter list."""
+        """The parameter types, or None if the name has no parameter list."""
         last = self.parts[-1].parameters if self.parts else None
         return tuple(split(last)) if last is not None else None
 
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Name:
-    """Take a demangled name apart. A C name is one part without parameters."""
+    """Splits a demangled name into parts. A C name is one part without parameters."""
     body = text
     for prefix in _PREFIXES:
         body = body.removeprefix(prefix)
@@ -88,7 +91,7 @@ def parse(text: str) -> Name:
 
 
 def split(arguments: str) -> list[str]:
-    """The top-level pieces of a list with commas, each without spaces around it."""
+    """Splits a list at its outermost commas, and trims the pieces."""
     pieces, start, stack = [], 0, list[str]()
     for token in _TOKEN.finditer(arguments):
         _nest(stack, token[0])
@@ -100,7 +103,7 @@ def split(arguments: str) -> list[str]:
 
 
 def _nest(stack: list[str], token: str) -> None:
-    """Follow brackets. A `<` that is a less-than ends with the parentheses around it; so does a stray `>`."""
+    """Follows brackets. A `<` that is a less-than ends with the parentheses around it; so does a stray `>`."""
     if token in ("(", "<", "{", "["):
         stack.append(token)
     elif token in _CLOSES:
@@ -114,7 +117,7 @@ def _nest(stack: list[str], token: str) -> None:
 
 
 class _Reader:
-    """Reads one name from left to right; whatever turns out to be a return type is dropped."""
+    """Reads one name from left to right, and drops the parts that turn out to be a return type."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -122,13 +125,13 @@ class _Reader:
         self._clear(0)
 
     def _clear(self, start: int) -> None:
-        self.start = start  # of the part being read
+        self.start = start  # the start of the present part
         self.name: str | None = None
         self.arguments: str | None = None
         self.parameters: str | None = None
 
     def _end(self, end: int) -> None:
-        """The part being read ends here."""
+        """Ends the present part."""
         name = self.name if self.name is not None else self.text[self.start : end]
         match = _LAMBDA.fullmatch(name) if name.startswith("{") else None
         if match is not None:
@@ -137,7 +140,7 @@ class _Reader:
             self.found.append(NamePart(name, self.arguments, self.parameters))
 
     def parts(self) -> list[NamePart]:
-        """All parts; empty where brackets do not close or no name is left."""
+        """Returns all parts. Empty if brackets do not close or no name is left."""
         text, stack, opened, skip = self.text, list[str](), 0, 0
         for token in _TOKEN.finditer(text):
             at, sign = token.start(), token[0]
@@ -166,7 +169,7 @@ class _Reader:
         return self.found if all(part.name for part in self.found) else []
 
     def _group(self, opened: int, closed: int) -> None:
-        """A bracketed group at the top level: template arguments, parameters, or part of a name."""
+        """Handles a bracketed group at the top level: template arguments, parameters, or part of a name."""
         inside = self.text[opened + 1 : closed]
         bracket = self.text[opened]
         if bracket in "{[":
@@ -179,7 +182,7 @@ class _Reader:
             self.parameters = inside
 
     def _operator(self, token: re.Match[str]) -> int:
-        """An operator's name: where reading goes on. A conversion's name is the type, up to its parameters."""
+        """Reads an operator's name and returns where to continue. For a conversion, the name includes the type."""
         if not token[0].endswith("operator "):
             self.name = token[0]
             return token.end()
@@ -189,7 +192,7 @@ class _Reader:
         return end
 
     def _space(self, at: int) -> int:
-        """A space at the top level: before a function's qualifiers, else after a return type."""
+        """Handles a space at the top level: qualifiers of a function come next, or a return type has ended."""
         if self.parameters is not None:
             end = at
             while qualifier := _QUALIFIER.match(self.text, end):
@@ -197,14 +200,14 @@ class _Reader:
             if end > at and (end == len(self.text) or self.text.startswith("::", end)):
                 return end
         if self.text.startswith("operator<", self.start) and self.text.startswith("<", at + 1):
-            return at + 1  # "operator< <int>": the space keeps two brackets apart
+            return at + 1  # "operator< <int>": the space separates two brackets
         self.found.clear()
         self._clear(at + 1)
         return at + 1
 
 
 def arguments_of(text: str, template: str) -> list[str]:
-    """The template arguments of the first `template<…>` in a demangled name; empty where there is none."""
+    """Returns the template arguments of the first `template<…>` in a demangled name. Empty if there is none."""
     at = text.find(f"{template}<")
     if at < 0:
         return []
@@ -217,7 +220,7 @@ def arguments_of(text: str, template: str) -> list[str]:
 
 
 def pointed(argument: str) -> Name | None:
-    """The function that a template argument names by its address: `&f`, `&(f(int))`; None where it does not."""
+    """Returns the function whose address a template argument is: `&f`, `&(f(int))`. None for other arguments."""
     if not argument.startswith("&"):
         return None
     inner = argument[1:].strip()
@@ -227,11 +230,11 @@ def pointed(argument: str) -> Name | None:
 
 
 def without_suffix(symbol: str) -> str:
-    """A symbol, mangled or not, without what the compiler says of a copy or a part of the function."""
+    """Removes the compiler's suffix for a copy or a part of a function from a symbol, mangled or not."""
     return _SUFFIX.sub("", symbol)
 
 
 def pasted(text: str) -> str:
-    """The qualified name in what people copy from a debugger or a profiler; any other text as it is."""
+    """Returns the qualified name in a text copied from a debugger or a profiler. Other texts are returned unchanged."""
     symbol = without_suffix(text.strip())
     return parse(symbol).qualified if "::" in symbol and "(" in symbol else symbol

@@ -1,4 +1,4 @@
-"""One C++ file's text for every extractor: comments blanked at equal length, lines, balanced brackets, `#if` guards."""
+"""The text of one C++ file, for every extractor: blanked comments, lines, brackets, `#if` guards."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import NamedTuple
 from ptexplore.cpp.brackets import Brackets
 from ptexplore.lazy import lazy
 
-# Whole literals, with their prefix; of a raw one, the delimiter and what it holds are groups.
+# Whole literals with their prefix. In a raw literal, the delimiter and the content are groups.
 LITERAL = r"(?:u8|[uUL])?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
 RAW_LITERAL = r"(?:u8|[uUL])?R\"([^()\\\s]{0,16})\((.*?)\)\1\""
-# Every alternative begins with a literal, so that the regular expression engine skips to the next candidate at once.
+# Every alternative begins with a fixed character, so that the regular expression engine skips ahead fast.
 COMMENT_OR_STRING = re.compile(
     r"//[^\n\\]*(?:\\\n?[^\n\\]*)*|/\*.*?(?:\*/|\Z)"
     r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*(?:"|(?=\n)|\Z)'
@@ -27,37 +27,41 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 _DIRECTIVE = re.compile(r"#[ \t]*([a-z_]*)")
 _LOGICAL_LINE = re.compile(r"[^\n\\]*(?:\\\n?[^\n\\]*)*")
 _CONDITIONALS = frozenset(("if", "ifdef", "ifndef", "elif", "else", "endif"))
-_DEEPEST_IF = 100  # `#if`s within one another; PyTorch has some ten
-_LONGEST_ARM = 2000  # characters of the condition of an arm, the arms before it included
-_UNKNOWN = "…"  # stands for what is longer, and is no condition that anybody can evaluate
+_DEEPEST_IF = 100  # nested `#if`s; PyTorch has about ten levels
+# greatest length of the condition of an arm, in characters, with the conditions of the arms before it
+_LONGEST_ARM = 2000
+_UNKNOWN = "…"  # stands for a longer condition; it cannot be evaluated
 _WORD_BYTES = bytes(c if c > 127 or c == 95 or chr(c).isalnum() else 32 for c in range(256))
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, as a set."""
+    """Returns the words of a text as a set."""
     return frozenset(text.split())
 
 
 class Words(NamedTuple):
-    """Every distinct word of a file, comments' too: as bytes; those that look like identifiers as one string."""
+    """Every distinct word of a file, comments included:
+
+    `all` as bytes; `listed` has the words that may be identifiers.
+    """
 
     all: Set[bytes]
     listed: str
 
     @classmethod
     def of(cls, data: bytes) -> Words:
-        """Those of a file's content."""
+        """Returns the words of a file's content."""
         distinct = set(data.translate(_WORD_BYTES).split())
         return cls(distinct, b" ".join([word for word in distinct if word[0] > 57]).decode("utf-8", "replace"))
 
 
 def blank(text: str) -> str:
-    """Spaces of equal length; line ends stay."""
+    """Replaces a text by spaces of equal length. Line ends stay."""
     return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
 
 
 class Directive(NamedTuple):
-    """One preprocessor line with its continuations: offsets, its word ("ifdef"), what follows the word."""
+    """One preprocessor line with its continuations: offsets, its word ("ifdef"), and the text behind the word."""
 
     start: int
     end: int
@@ -66,13 +70,13 @@ class Directive(NamedTuple):
 
     @property
     def condition(self) -> str:
-        """What an #if, #ifdef, #ifndef or #elif asks, on one line."""
+        """The condition of an #if, #ifdef, #ifndef or #elif, on one line."""
         asked = " ".join(self.rest.replace("\\\n", " ").split())
         return {"ifdef": f"defined({asked})", "ifndef": f"!defined({asked})"}.get(self.word, asked)
 
 
 def _blanked(raw: str, literals: bool) -> str:
-    """A text with comments blanked, and with the insides of literals blanked where that is asked for."""
+    """Blanks comments. With `literals`, blanks the insides of literals as well."""
     if not literals and "/" not in raw:
         return raw
     at = 0
@@ -93,57 +97,69 @@ def _blanked(raw: str, literals: bool) -> str:
 
 
 class Text:
-    """`raw` as it is; `code` with comments blanked; `bare` with the insides of strings and characters blanked too.
+    """A C++ text in three forms:
 
-    All three have the same length, so that an offset means the same in each. Every offset is in characters.
+    `raw` unchanged, `code` without comments, `bare` without the insides of literals either.
+
+    Removed text is blanked, so all three have the same length and an offset is valid in each. Offsets are in
+    characters.
     """
 
     def __init__(self, path: str, raw: str) -> None:
         self.path = path
         self.raw = raw
-        self.words: Words | None = None  # where whoever made this had them
+        self.words: Words | None = None  # set by the caller, if known
 
     @lazy
     def code(self) -> str:
-        """Comments blanked, strings kept."""
+        """The text with comments blanked; strings stay."""
         return _blanked(self.raw, literals=False)
 
     @property
     def names(self) -> str:
-        """A text that holds a part of an identifier if this one does: to look for it is quicker there."""
+        """A text to search for parts of identifiers.
+
+        It contains all identifiers of the file, and searching it is faster.
+        """
         return self.raw if self.words is None else self.words.listed
 
     def code_between(self, start: int, end: int) -> str:
-        """`code[start:end]`, without the cost of all of it; `start` must not lie inside a comment or literal."""
+        """Returns `code[start:end]` without computing all of `code`.
+
+        `start` must not be inside a comment or literal.
+        """
         if "code" in self.__dict__:
             return self.code[start:end]
         return _blanked(self.raw[start:end], literals=False)
 
     @lazy
     def bare(self) -> str:
-        """Comments and the insides of literals blanked; the quotes stay."""
+        """The text with comments and the insides of literals blanked; the quotes stay."""
         return _blanked(self.raw, literals=True)
 
     @lazy
     def _starts(self) -> list[int]:
-        """Where every line begins."""
+        """The offset of the beginning of each line."""
         return [0, *accumulate(map((1).__add__, map(len, self.raw.split("\n"))))]
 
     @lazy
     def line(self) -> Callable[[int], int]:
-        """The 1-based line of an offset; no method, since every use of a name asks."""
+        """A function that returns the 1-based line of an offset.
+
+        It is not a method, since every use of a name calls it.
+        """
         return partial(bisect_right, self._starts)
 
     @lazy
     def brackets(self) -> Brackets:
-        """The brackets of `bare`, paired."""
+        """The brackets of `bare`."""
         return Brackets(self.bare)
 
     @lazy
     def directives(self) -> list[Directive]:
         """Every preprocessor line, in order."""
         raw, bare = self.raw, self.bare
-        last = 0  # the end of the line that was looked at before
+        last = 0  # the end of the line before
         directives: list[Directive] = []
         while (hash_ := bare.find("#", last)) >= 0:
             start = bare.rfind("\n", last, hash_) + 1
@@ -164,9 +180,9 @@ class Text:
 
     @lazy
     def _arms(self) -> tuple[list[int], list[tuple[str, ...]]]:
-        """The first line, and the conditions, of every stretch between conditional directives.
+        """The first line and the conditions of every stretch between conditional directives.
 
-        What nests deeper than any source does has the conditions of what is around it.
+        If `#if`s nest deeper than _DEEPEST_IF, the inner ones have the conditions of the outer ones.
         """
         stack: list[_Conditional] = []
         lines, conditions = [1], [()]  # type: list[int], list[tuple[str, ...]]
@@ -193,7 +209,7 @@ class Text:
 
     @lazy
     def include_guard(self) -> str | None:
-        """The condition of the file's own include guard, "!defined(X)", where it has one."""
+        """The condition of the file's include guard, "!defined(X)", or None if it has no guard."""
         first, second = [*self.directives[:2], None, None][:2]
         if first is None or second is None or first.word != "ifndef" or self.bare[: first.start].strip():
             return None
@@ -203,7 +219,10 @@ class Text:
 
     @lazy
     def guards(self) -> Callable[[int], tuple[str, ...]]:
-        """The conditions around a line, outermost first, the include guard left out; no method, as `line` is none."""
+        """A function: line -> the conditions around it, outermost first, without the include guard.
+
+        Fast, like `line`.
+        """
         lines, conditions = self._arms
         guard = self.include_guard if len(lines) > 1 else None
         arms = [arm[1:] if arm and arm[0] == guard else arm for arm in conditions]
@@ -214,14 +233,14 @@ class Text:
 
 
 class _Conditional:
-    """An open `#if`: the conditions around it, and what must not hold for its next arm."""
+    """An open `#if`: the conditions around it, and the negated conditions of its arms so far."""
 
     def __init__(self, around: tuple[str, ...]) -> None:
         self.around = around
         self._denied = ""
 
     def arm(self, condition: str) -> str:
-        """The condition of the next arm, which is asked `condition` ("" for `#else`)."""
+        """Returns the full condition of the next arm, whose own condition is `condition` ("" for `#else`)."""
         condition = condition if len(condition) <= _LONGEST_ARM else _UNKNOWN
         arm = " && ".join(filter(None, (self._denied, condition)))
         if self._denied != _UNKNOWN:

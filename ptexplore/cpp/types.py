@@ -1,4 +1,4 @@
-"""C++ types as text: those of a parameter list, and one spelling for what source and binary write in many ways."""
+"""C++ types as text: the types of a parameter list, and a common spelling for types from source and binary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONDITIONAL = "#if "
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|else|elif|endif)\b.*$", re.MULTILINE)
 _OPENS, _CLOSES = "\x01", "\x02"
 _BEFORE_WORD = re.compile(r"([>&*])(?=[A-Za-z_])")
-_GLOBAL = re.compile(r"\b(const|volatile|typename|class|struct|enum|union)::")  # a name from the global scope on
+_GLOBAL = re.compile(r"\b(const|volatile|typename|class|struct|enum|union)::")  # a name from the global scope
 _INNER_NAME = re.compile(r"\(\s*((?:[\w:]+::)?[*&^]+)\s*(?:const\s*)?[A-Za-z_]\w*\s*((?:\[[^\]]*\])?)\s*\)")
 _WORD_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 BUILTIN = words(
@@ -49,14 +49,15 @@ _QUALIFIER = re.compile(r"(?:\b\w+|\(anonymous namespace\))?::(?=\w)")
 _WRITTEN_QUALIFIER = re.compile(r"(?:[^\W\d]\w*)?::\s*")
 _WORDS = re.compile(r"\b(?:class|struct|typename|enum)\s")
 _SIGNS = re.compile(r"\s*([&*<>,()])\s*")
-_INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")  # a demangled type has it behind
+# a demangled type has the const behind the type
+_INNER_CONST = re.compile(r"(?<=[<(,])const (\w+(?: \w+)*)(?=[&*,>)])")
 
 
 @lru_cache(maxsize=65536)
 def parameter_types(listed: str) -> tuple[str, ...]:
-    """The types of a parameter list given with its brackets; () for (void).
+    """Returns the types of a parameter list, which is given with its brackets. () for (void).
 
-    One that an `#if` inside the list may leave out begins with CONDITIONAL.
+    If an `#if` inside the list may omit a type, the type begins with CONDITIONAL.
     """
     inside = one_line(_DIRECTIVE.sub(_mark, listed) if "#" in listed else listed)[1:-1].strip()
     if not inside or inside == "void":
@@ -65,12 +66,12 @@ def parameter_types(listed: str) -> tuple[str, ...]:
 
 
 def _mark(directive: re.Match[str]) -> str:
-    """A directive's line as one letter: that an arm of an `#if` begins or ends there; another arm has its own."""
+    """Returns a mark for a directive: the beginning or end of an arm of an `#if`, or both."""
     return {"endif": _CLOSES, "else": f"{_CLOSES},{_OPENS}", "elif": f"{_CLOSES},{_OPENS}"}.get(directive[1], _OPENS)
 
 
 def _conditional_types(inside: str) -> Iterator[str]:
-    """The types of a list with marked `#if`s."""
+    """Yields the types of a list in which `#if`s are marked."""
     depth = 0
     for parameter in split(inside):
         written = parameter.lstrip(f" {_OPENS}{_CLOSES}")
@@ -84,7 +85,7 @@ def _conditional_types(inside: str) -> Iterator[str]:
 
 @lru_cache(maxsize=65536)
 def _type(parameter: str) -> str:
-    """The type of one parameter: default and name taken off."""
+    """Returns the type of one parameter, without default and name."""
     text = split(parameter, "=")[0].strip()
     array = ""
     while text.endswith("]") and "[" in text:
@@ -109,39 +110,40 @@ def _only_qualifiers(text: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def normal_type(text: str) -> str:
-    """A type's text with spaces where words need them and after commas only."""
+    """Returns a type with spaces only after commas and where words need them."""
     text = TIGHT.sub(r"\1", " ".join(text.split()))
     text = _GLOBAL.sub(r"\1 ::", _BEFORE_WORD.sub(r"\1 ", text))
     return text.replace(",", ", ")
 
 
 def plain_types(parameters: Iterable[str]) -> tuple[str, ...]:
-    """The types of parameters, each in the one spelling of `plain_type`; () for (void)."""
+    """Returns the types of parameters, each in the spelling of `plain_type`. () for (void)."""
     return tuple(plain_type(parameter) for parameter in parameters if parameter.strip() not in ("", "void"))
 
 
 def concrete_types(parameters: Iterable[str]) -> tuple[str, ...]:
-    """As `plain_types`, with plain integers for symbolic ones.
+    """Does the same as `plain_types`, with plain integers in place of symbolic ones.
 
-    A wrapper that torchgen writes takes SymInt and converts it for a kernel that takes int64_t
-    (torchgen/dest/register_dispatch_key.py); a kernel of either kind has a name of its own.
+    A wrapper by torchgen takes SymInt and converts it for a kernel that takes int64_t
+    (torchgen/dest/register_dispatch_key.py). Kernels of either kind have names of their own.
     """
     return tuple(_SYMBOLIC.sub("long", plain) for plain in plain_types(parameters))
 
 
 def unqualified_types(parameters: str) -> str:
-    """A parameter list as written, without namespaces and blanks: `(at::Tensor, c10::Scalar)` is `(Tensor,Scalar)`.
+    """Returns a parameter list without namespaces and blanks: `(at::Tensor, c10::Scalar)` is `(Tensor,Scalar)`.
 
-    A notes.lock keeps a digest of this text, so it stays as it is.
+    A notes.lock contains a digest of this text, so its form must not change.
     """
     return "".join(_WRITTEN_QUALIFIER.sub("", parameters).split())
 
 
 @lru_cache(maxsize=65536)
 def plain_type(parameter: str) -> str:
-    """A type, as source or as binary write it: without namespaces, default template arguments and needless spaces.
+    """Returns one spelling of a type from source or binary: no namespaces, default template arguments and extra spaces.
 
-    Aliases are replaced by what they stand for on x86-64 Linux, a const of a value is no part of the type.
+    Aliases are replaced by their types on x86-64 Linux. A const of a value is dropped, since it is not part of the
+    type.
     """
     text = _without_defaults(_STRING.sub("string", parameter))
     text = _WORDS.sub("", text)
@@ -150,12 +152,12 @@ def plain_type(parameter: str) -> str:
     text = _ALIAS.sub(lambda match: ALIASES[match[0]], text)
     text = _INNER_CONST.sub(r"\1 const", " ".join(_SIGNS.sub(r"\1", text).split()))
     if not text.endswith(("&", "*")):
-        text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is no part of the type
+        text = text.removeprefix("const ").removesuffix(" const")  # a const of a value is not part of the type
     return re.sub(r"^(.*?\S) ?const(&&?|\*)$", r"const \1\2", text)
 
 
 def _without_defaults(text: str) -> str:
-    """Template arguments that the source leaves to their defaults."""
+    """Removes template arguments that have defaults in the source."""
     while match := _DEFAULTED.search(text):
         closing = closing_of(text, match.end() - 1)
         text = text[: match.start()] + (text[closing + 1 :] if closing >= 0 else "")

@@ -1,4 +1,4 @@
-"""What is known of PyTorch that no file says by itself, as tables: each row with where it was read, and since when.
+"""Facts about PyTorch that no single file states, as tables: each row has its source, and the releases it holds for.
 
-`scripts/facts --check TREE` looks every row up in a checkout, or in an installed torch.
+`scripts/facts --check TREE` checks every row against a checkout or an installed torch.
 """

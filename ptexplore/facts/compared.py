@@ -1,8 +1,8 @@
-"""The messages of checks that name what they compared: what reads each, and the file of PyTorch's that has its words.
+"""Messages of checks that name the values they compared: a reader for each, and PyTorch's file with the words.
 
-A pattern of the reader `values` has groups named by what their values are: `shape_1`, `dtype_out`, `asked_index`. What
-is behind the word says whose it is, where the check's own text says so: `out`, `index`; a number says nothing. `asked`
-is what was asked for, `result` is of the result as it would be: both are no tensor's that was given.
+A pattern of the reader `values` has groups named by the kind of their value: `shape_1`, `dtype_out`, `asked_index`. The
+second word says which tensor has the value, if the check's text says so: `out`, `index`; a number says nothing. `asked`
+is a requested value, and `result` is a value of the future result: neither belongs to an input tensor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from ptexplore.facts.source import FactSource
 
-# C++'s scalar types as messages write them, and C's types as caffe2::TypeMeta does, by what the profiler records.
+# C++ scalar types in messages, and C types as caffe2::TypeMeta names them -> the dtype that the profiler records.
 DTYPES = {
     "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32", "Long": "int64", "Half": "float16",
     "Float": "float32", "Double": "float64", "ComplexHalf": "complex32", "ComplexFloat": "complex64",
@@ -28,7 +28,7 @@ DTYPES_IN = (
 
 
 class Compared(NamedTuple):
-    """A message: how it is read, what recognises it, and where its words stand."""
+    """A message: its reader, the pattern that recognises it, and the place of its words."""
 
     reader: Literal["values", "indexed", "broadcast", "expanded", "wrapped", "bounds", "joined"]
     pattern: re.Pattern[str]
@@ -40,12 +40,12 @@ def _values(pattern: str, file: str, words: str) -> Compared:
 
 
 LIST = r"\[[\d, ]*\]"
-ASKED = r"\[[-\d, ]*\]"  # of sizes that were asked for
+ASKED = r"\[[-\d, ]*\]"  # requested sizes
 _WORD = r"[\w:<>]+"
 _NATIVE = "aten/src/ATen/native"
 _BOUNDS = re.compile(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
 COMPARED = (
-    # Of indexing by tensors alone (Indexer::get), which counts these.
+    # Only for indexing by tensors (Indexer::get), which numbers these.
     Compared("indexed", _BOUNDS, FactSource(f"{_NATIVE}/cpu/IndexKernelUtils.h", "is out of bounds for dimension")),
     Compared(  # infer_size_impl, in the order of the operands: TensorIterator's compute_shape
         "broadcast",

@@ -1,4 +1,4 @@
-"""What the kernel of a dispatch key does: by the key, by what the table says of its entry, and by what ran."""
+"""The effect of a dispatch key's kernel: by key, by the kind of its table entry, and by the observed calls."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from ptexplore.facts.source import FactSource
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 
-# What must be so besides: the kernel calls other operators; the operator takes tensors; the kernel only raises.
+# Further conditions: the kernel calls other operators; the operator takes tensors; the kernel only raises.
 When = Literal["", "calls others", "takes tensors", "refuses"]
-REFUSES = "at::functorch::unsupported"  # how the names of kernels begin that only raise
-_TABLE = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"  # whose words those of an entry are
+REFUSES = "at::functorch::unsupported"  # the beginning of the names of kernels that only raise
+_TABLE = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"  # it has the words for the kinds of entries
 _LAYERS = "aten/src/ATen/functorch/DynamicLayer.cpp"
 _BATCHED = "aten/src/ATen/functorch/BatchedFallback.cpp"
 
 
 class KernelOfKey(NamedTuple):
-    """A row: which key ("" for any), which entry ("" for any), what must be so besides; what the kernel then does."""
+    """A row: the key ("" for any), the entry ("" for any), a further condition, and what the kernel then does."""
 
     key: str
     entry: str
     when: When
-    does: Detail | None  # None: nothing is said of it
+    does: Detail | None  # None: nothing is said
     source: FactSource
 
 
-# In order: the first that fits decides.
+# In order: the first row that fits decides.
 KERNELS_OF_KEYS = (
     KernelOfKey(
         "FuncTorchBatched", "", "refuses", says.BatchingRefused(),
@@ -48,7 +48,7 @@ KERNELS_OF_KEYS = (
         "FuncTorchDynamicLayerFrontMode", "", "calls others", says.OwnOfFunctorch(),
         FactSource("aten/src/ATen/functorch/PyTorchOperatorHacks.cpp", "FuncTorchDynamicLayerFrontMode"),
     ),
-    KernelOfKey(  # of linear and dropout, say, which call none here
+    KernelOfKey(  # for example of linear and dropout, whose kernels call no operator here
         "FuncTorchDynamicLayerFrontMode", "", "", None,
         FactSource("aten/src/ATen/functorch/PyTorchOperatorHacks.cpp", "FuncTorchDynamicLayerFrontMode"),
     ),
@@ -73,7 +73,7 @@ KERNELS_OF_KEYS = (
         "Python", "", "", says.WrittenInPython(),
         FactSource("aten/src/ATen/core/PythonFallbackKernel.cpp", "pythonFallback"),
     ),
-    KernelOfKey(  # its body makes the next set, and tensors that it is given count there
+    KernelOfKey(  # its body computes the next set, and takes tensor arguments into account
         "BackendSelect", "", "takes tensors", says.BackendByBoth(),
         FactSource("aten/src/ATen/core/BackendSelectFallbackKernel.cpp", "BackendSelect"),
     ),
@@ -90,7 +90,7 @@ KERNELS_OF_KEYS = (
 
 
 def kernel_does(key: str, entry: str, so: frozenset[When]) -> Detail | None:
-    """What the kernel of a key does; None where nothing is said of it. `so` is what holds of it besides."""
+    """Returns what the kernel of a key does, or None if nothing is said. `so` has the further conditions that hold."""
     for row in KERNELS_OF_KEYS:
         if row.key in ("", key) and row.entry in ("", entry) and (not row.when or row.when in so):
             return row.does

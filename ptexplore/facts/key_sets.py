@@ -1,6 +1,6 @@
-"""What of PyTorch changes key sets, of tensors and of threads: guards, kernels written by hand, what makes tensors.
+"""How PyTorch changes the key sets of tensors and threads: guards, hand-written kernels, functions that make tensors.
 
-A row is a fact with where it was read. Which of them decides of a call is `resolve/dispatch/starting_sets.py`'s.
+Each row is a fact with its source. `resolve/dispatch/starting_sets.py` decides which of them applies to a call.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ptexplore.facts.source import FactSource
 
 PYTHON = ("Python", "PythonTLSSnapshot")
-NAMED = "Named"  # the key of a tensor with names, which what is made of it has too
-# The boxed kernels of function transforms, which set both sets anew by what each layer wants.
+NAMED = "Named"  # the key of a tensor with names; results made of such a tensor have it, too
+# The boxed kernels of function transforms. They rebuild both key sets for each layer.
 LAYERS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 AUTOGRAD = ("AutogradCPU", "AutogradOther", "AutogradNestedTensor")
 BELOW = "AutoDispatchBelowADInplaceOrView"
@@ -27,7 +27,7 @@ _LAYER_KERNELS = "aten/src/ATen/functorch/DynamicLayer.cpp"
 
 
 class Guard(NamedTuple):
-    """What a kernel's text names while it runs: the keys that the thread excludes meanwhile, or no longer includes."""
+    """A text in a kernel, and the keys that the thread meanwhile excludes, or no longer includes."""
 
     text: str
     source: FactSource
@@ -42,13 +42,13 @@ GUARDS = (
         "NoTracerDispatchMode", FactSource("aten/src/ATen/TracerMode.h", "NoTracerDispatchMode"),
         excludes=("Tracer", "VmapMode"),
     ),
-    # The tracing state goes, and with it Tracer out of the include set, until it is put back.
+    # This ends the tracing state and removes Tracer from the include set, until the state is restored.
     Guard("setTracingState(nullptr)", FactSource(_TRACER, "setTracingState"), clears=("Tracer",)),
 )  # fmt: skip
 
 
 class HandWritten(NamedTuple):
-    """A key whose hand-written kernels change the thread-local sets, by a text that no wheel has."""
+    """A key whose hand-written kernels change the thread-local sets, in a file that no wheel has."""
 
     key: str
     source: FactSource
@@ -71,7 +71,7 @@ HAND_WRITTEN = (
     HandWritten("Named", FactSource("aten/src/ATen/NamedTensorUtils.h", "NoNamesGuard", until="2.12")),
 )  # fmt: skip
 
-# Each kernel of autocast excludes its own key while it runs (WrapFunction_ of this header): behind this text it stands.
+# Each kernel of autocast excludes its own key while it runs (WrapFunction_ in this header), after this text.
 AUTOCAST = FactSource("aten/src/ATen/autocast_mode.h", "ExcludeDispatchKeyGuard no_autocast(")
 
 
@@ -91,7 +91,10 @@ MAKERS = (
 
 
 class MakesSubclass(NamedTuple):
-    """A builtin of torch.Tensor that makes a tensor of a class; `dispatches`: of one that must dispatch in Python."""
+    """A builtin of torch.Tensor that makes a tensor of a subclass.
+
+    `dispatches`: the subclass must dispatch in Python.
+    """
 
     method: str
     dispatches: bool
@@ -105,25 +108,25 @@ SUBCLASS_MAKERS = (
     MakesSubclass("_make_subclass", False, FactSource(_VARIABLE, "_make_subclass")),
     MakesSubclass("as_subclass", False, FactSource(_VARIABLE, "as_subclass")),
 )
-# Whose class needs no dispatch in Python, though it is made by one of these.
+# Its class does not dispatch in Python, although one of these functions makes it.
 PARAMETER = FactSource("torch/nn/parameter.py", "_make_subclass")
-# `_make_subclass` puts away modes and the Python dispatcher (DisablePythonDispatcher) meanwhile.
+# `_make_subclass` disables modes and the Python dispatcher meanwhile (DisablePythonDispatcher).
 SUBCLASS = ("Tensor", "_make_subclass")
 PUT_AWAY = ("PythonDispatcher", *PYTHON)
 PUTS_AWAY = FactSource(_VARIABLE, "DisablePythonDispatcher")
 
-# The ranges that are marked around a call of __torch_dispatch__: of a tensor's class, or of a mode.
+# The ranges marked around a call of __torch_dispatch__: of a tensor's class, or of a mode.
 DISPATCHING = ("PythonSubclass", "PythonDispatchMode")
 MARKS_DISPATCH = FactSource("torch/csrc/PyInterpreter.cpp", "PythonDispatchMode", since="2.13")
-# The function by which torch.func's grad, vjp and jvp run backward.
+# The function with which grad, vjp and jvp of torch.func run backward.
 EAGER = FactSource("torch/_functorch/eager_transforms.py", "_autograd_grad")
 
-# The builtins of torch._C that call the function which they trace, by what their names have; Tracer is included then.
+# Builtins of torch._C that call the function they trace: their names contain this. Tracer is included meanwhile.
 TRACED = FactSource("torch/csrc/jit/python/script_init.cpp", "_from_trace")
 TRACER = FactSource(_TRACER, "setTracingState")
 
-# What makes a tensor of Python's values (internal_new_from_data): the plain tensor without modes and transforms, then
-# it is lifted. Where a mode or a transform lifts tensors of the CPU alone (only_lift_cpu_tensors), to() gets no device.
+# Makes a tensor of Python values (internal_new_from_data): first a plain tensor without modes and transforms, which is
+# then lifted. If a mode or a transform lifts only CPU tensors (only_lift_cpu_tensors), to() gets no device.
 FROM_VALUES = "internal_new_from_data"
 VALUES = FactSource("torch/csrc/utils/tensor_new.cpp", FROM_VALUES)
 LIFTED = (("aten::to.device", "aten::to.dtype"), "aten::lift_fresh")
@@ -131,14 +134,15 @@ LIFTS = FactSource("torch/csrc/utils/tensor_new.cpp", "only_lift_cpu_tensors")
 EMPTY = "aten::empty.memory_format"
 PLAIN = (*PYTHON, *LAYERS, "Functionalize", "Fake", "DeferredInit")
 UNTRACED = ("Tracer",)
-# What makes one of a value that is assigned to a part of a tensor.
+# Makes a tensor of a value that is assigned to a part of a tensor.
 TO_TENSOR = "valueToTensor"
 ASSIGNED = FactSource("torch/csrc/autograd/python_variable_indexing.cpp", TO_TENSOR)
-FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"  # written by torchgen: no checkout has it
+# written by torchgen: no checkout has it
+FACTORIES = "torch/csrc/autograd/generated/variable_factories.h"
 
 
 def facts() -> Iterator[tuple[str, FactSource]]:
-    """Each of these with its name and where it was read."""
+    """Yields every fact of this module, with name and source."""
     yield from ((f"guard {row.text}", row.source) for row in GUARDS)
     yield from ((f"hand-written kernels of {row.key}", row.source) for row in HAND_WRITTEN)
     yield from ((f"key made by {row.operator}", row.source) for row in MAKERS)

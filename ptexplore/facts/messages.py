@@ -1,6 +1,6 @@
-"""The messages of errors: what tells them, which cause each has, and the file of PyTorch's that has its words.
+"""The messages of errors: how to recognise them, the cause of each, and PyTorch's file with the words.
 
-A cause is a code; `view/words/causes.py` says what it means and what mends it.
+A cause is a code; `view/words/causes.py` has its meaning and its remedy.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from ptexplore.facts.source import FactSource
 
 
 class Message(NamedTuple):
-    """A message: what recognises it in an error's class and text, what it comes of, and where its words stand."""
+    """A message: the cause, the pattern for an error's class and text, and the places of its words."""
 
     cause: str
     pattern: re.Pattern[str]
-    sources: tuple[FactSource, ...]  # none of what is not PyTorch's
+    sources: tuple[FactSource, ...]  # empty if the message is not PyTorch's
 
 
-# What a shell says of a program that a signal ended, and what faulthandler does (faulthandler_handlers of its source).
+# The output of a shell for a program killed by a signal, and of faulthandler (faulthandler_handlers in its source).
 _KILLED = re.compile(
     r"\b(?:Segmentation fault|Bus error|Aborted|Illegal instruction) +\(core dumped\)"
     r"|^(?:: )?(?:zsh: )?(?:[Ss]egmentation fault|[Bb]us error|Aborted)$"
     r"|^(?:: )?Fatal Python error: (?:Segmentation fault|Bus error|Aborted|Illegal instruction)$",
     re.MULTILINE,
 )
-# What has no code, by the kind of dtype: a kernel for numbers of one kind is for no others.
+# Errors for missing code, by the kind of dtype: a kernel for one kind of numbers has no code for others.
 _NO_CODE = r'"[\w:<>]+" not implemented for '
 _OF_INTEGERS = r"(?:Bool|Byte|Char|U?Int\d*|Short|Long|Half|BFloat16|Float[48]\w+)"
 MESSAGES = (

@@ -1,4 +1,4 @@
-"""Where hand-written kernels of PyTorch send a call next: which key's set masks the call's, and which guard is held."""
+"""Where hand-written kernels send a call next: the key whose set masks the call's set, and the guard held."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ SETS_AFTER = (
     SetAfter("after_func_keyset", "Functionalize", FactSource(_KEY_SETS, "after_func_keyset")),
 )
 
-# A boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl asks the schema: what
-# writes an output or takes one argument's alias goes on below autograd, all else below ADInplaceOrView as well; a guard
-# is held either way.
+# A boxed kernel that many generated registrations name. Its autogradNotImplementedFallbackImpl examines the schema: an
+# operator that writes an output or returns an alias of one argument continues below autograd; all others continue below
+# ADInplaceOrView. Either way, a guard is held.
 NOT_IMPLEMENTED = "autogradNotImplementedFallback"
 NOT_IMPLEMENTED_IN = FactSource(_FALLBACK, "autogradNotImplementedFallbackImpl")
 
-# What operators without an autograd kernel of their own have: it asks basicAutogradNotImplementedFallbackImpl, which in
-# each of its modes redispatches below autograd, and holds no guard meanwhile.
+# The kernel of operators without an autograd kernel of their own. It calls basicAutogradNotImplementedFallbackImpl. In
+# each of its modes, that redispatches below autograd, and holds no guard meanwhile.
 AUTOGRAD_FALLBACK = FactSource("aten/src/ATen/core/VariableFallbackKernel.cpp", "autograd_fallback")
 BASIC_FALLBACK = FactSource(_FALLBACK, "basicAutogradNotImplementedFallbackImpl")
 
 
 class KernelOfCustomOp(NamedTuple):
-    """A kernel in Python that torch.library.custom_op registers: where it stands, and its function's name."""
+    """A kernel in Python that torch.library.custom_op registers: its file, and the name of its function."""
 
     file: str
     function: str
@@ -47,20 +47,22 @@ class KernelOfCustomOp(NamedTuple):
 
 
 CUSTOM_OP = "torch/_library/custom_ops.py"
-# Under autograd keys: it redispatches with `keyset & _C._after_autograd_keyset` in `_C._AutoDispatchBelowAutograd()`.
+# For autograd keys: it redispatches with `keyset & _C._after_autograd_keyset` in `_C._AutoDispatchBelowAutograd()`.
 CUSTOM_AUTOGRAD = KernelOfCustomOp(
     "torch/_library/autograd.py", "autograd_impl", FactSource("torch/_library/autograd.py", "_after_autograd_keyset")
 )
-# Under ADInplaceOrView, of what writes its arguments: it counts their versions, and redispatches below its own key; in
-# some versions inside of a guard.
+# For ADInplaceOrView, if the operator writes its arguments: it counts their versions and redispatches below its own
+# key. In some versions it holds a guard meanwhile.
 CUSTOM_WRITES = KernelOfCustomOp(CUSTOM_OP, "adinplaceorview_impl", FactSource(CUSTOM_OP, "adinplaceorview_impl"))
 BELOW_IN_PYTHON = f"_{BELOW}()"
 
 
 class LeftToHand(NamedTuple):
-    """An autograd or ADInplaceOrView kernel that torchgen leaves to hand, and that redispatches below that key.
+    """An autograd or ADInplaceOrView kernel that is written by hand instead of torchgen.
 
-    Read off the 2.6.0 source: it stays a prediction for every other version. detach_ never redispatches.
+    It redispatches below that key.
+
+    The row was read from the 2.6.0 source, so it is a prediction for every other version. detach_ never redispatches.
     """
 
     operator: str  # without namespace and overload
@@ -76,7 +78,7 @@ MANUAL_KERNELS = frozenset((
 
 
 def facts() -> Iterator[tuple[str, FactSource]]:
-    """Each of these with its name and where it was read."""
+    """Yields every fact of this module, with name and source."""
     yield from ((f"set {row.name}", row.source) for row in SETS_AFTER)
     yield from (("fallbacks of autograd", source) for source in (NOT_IMPLEMENTED_IN, AUTOGRAD_FALLBACK, BASIC_FALLBACK))
     yield from ((f"kernel {row.function}", row.source) for row in (CUSTOM_AUTOGRAD, CUSTOM_WRITES))

@@ -1,4 +1,4 @@
-"""Where a fact about PyTorch was read: a file of its repository, and constant words there that show it."""
+"""The source of a fact about PyTorch: a file of its repository, and fixed words in it that show the fact."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class FactSource(NamedTuple):
-    """A file of PyTorch's repository, and words that stand in it as long as the fact holds.
+    """A file of PyTorch's repository, and words that are in it as long as the fact holds.
 
-    `since` is the first release that the fact is known of, `until` the last one; "" where no other one is known.
+    `since` is the first release for which the fact is known, `until` the last one; "" means no limit is known.
     """
 
     file: str
@@ -17,11 +17,11 @@ class FactSource(NamedTuple):
     until: str = ""
 
     def holds_for(self, release: str) -> bool:
-        """Whether it is a fact of a release ("2.13.0")."""
+        """Whether the fact holds for a release ("2.13.0")."""
         number = _number(release)
         return (not self.since or number >= _number(self.since)) and (not self.until or number <= _number(self.until))
 
 
 def _number(release: str) -> tuple[int, ...]:
-    """The first two parts of a release, which decide what it is."""
+    """Returns the first two parts of a release number, which are enough to compare."""
     return tuple(int(part) for part in release.split(".")[:2])

@@ -1,1 +1,1 @@
-"""Source text to rows: symbols, references and PyTorch's dialect of macros."""
+"""Turns source text into rows: symbols, references and PyTorch's dialect of macros."""

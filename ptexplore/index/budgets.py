@@ -1,4 +1,4 @@
-"""What reading one file may cost: its nesting, its processor time, its memory. A file over budget is a problem."""
+"""Limits for reading one file: nesting, processor time, memory. A file over a limit is reported as a problem."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-DEEPEST = 200  # brackets within one another; the deepest file of PyTorch's has some thirty
-UNCLOSED = 2_000  # brackets that have no partner: text in which `#if` leaves out some has a handful
-MEMORY = 4 << 30  # bytes that a process that reads files may ask for
-_SECONDS = 10.0  # of processor, for any file
-_SECONDS_A_MEGABYTE = 5.0  # the slowest of PyTorch's files take half a second
+DEEPEST = 200  # levels of nested brackets; PyTorch's deepest file has about thirty
+UNCLOSED = 2_000  # brackets without a partner; a text in which `#if` hides some has a handful
+MEMORY = 4 << 30  # bytes of memory for a process that reads files
+_SECONDS = 10.0  # processor time for any file
+_SECONDS_A_MEGABYTE = 5.0  # the slowest files of PyTorch take half a second
 _BRACKETS = b"(){}[]"
 _OTHERS = bytes(set(range(256)) - set(_BRACKETS))
 _PAIR = re.compile(rb"\(\)|\{\}|\[\]")
 
 
 class OverBudget(Exception):
-    """Reading a file takes longer than it may."""
+    """Reading a file takes longer than its limit."""
 
 
 def too_deep(data: bytes) -> str:
-    """Why a text is not parsed: it nests too deep, or too many brackets are open; "" where it can be.
+    """Returns the reason why a text is not parsed, or "": it nests too deep, or too many brackets have no partner.
 
-    A parser's way past an error takes time in the square of what is open. Strings and comments count here, too.
+    A parser's recovery from an error takes time in the square of the open brackets. Brackets in strings and comments
+    count, too.
     """
     if max(map(data.count, (b"(", b"{", b"[", b")", b"}", b"]"))) <= UNCLOSED:
         return ""
@@ -41,10 +42,10 @@ def too_deep(data: bytes) -> str:
 
 @contextlib.contextmanager
 def budget(size: int, *, final: bool = False) -> Iterator[None]:
-    """Raise OverBudget in the block once it has taken the processor time that a file of `size` bytes may take.
+    """Raises OverBudget in the block when it has used the processor time allowed for a file of `size` bytes.
 
-    Where the block does not come to hear of that, as C does not, `final` ends the process after twice the time: only
-    for a process that is there to be ended. Other threads than the first hear nothing: they have no budget.
+    C code does not see the exception before it returns to Python. With `final`, the process is killed after twice the
+    time; use it only in a process that may be killed. It works only in the main thread: other threads have no limit.
     """
     import signal
 
@@ -59,7 +60,7 @@ def budget(size: int, *, final: bool = False) -> Iterator[None]:
     before = signal.signal(signal.SIGVTALRM, over)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.2)
     if final:
-        signal.setitimer(signal.ITIMER_PROF, 2 * seconds)  # whose signal ends the process, whatever it is doing
+        signal.setitimer(signal.ITIMER_PROF, 2 * seconds)  # its signal kills the process, whatever the process is doing
     try:
         yield
     finally:
@@ -70,7 +71,7 @@ def budget(size: int, *, final: bool = False) -> Iterator[None]:
 
 
 def limit_memory(most: int = MEMORY) -> None:
-    """Have this process get no more than `most` bytes: for one that reads files and nothing else."""
+    """Limits the memory of this process to `most` bytes. For processes that only read files."""
     import resource
 
     _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -80,7 +81,7 @@ def limit_memory(most: int = MEMORY) -> None:
 
 
 def limit_processor(seconds: float) -> None:
-    """Have SIGPROF end this process once it has taken `seconds` of processor from now on, whatever it is doing."""
+    """Makes SIGPROF kill this process after `seconds` of processor time from now, whatever the process is doing."""
     import signal
 
     if hasattr(signal, "setitimer"):

@@ -1,4 +1,4 @@
-"""Build and refresh the index of one tree: what changed is read, by all cores, and replaces only its own rows."""
+"""Builds and refreshes the index of one tree: all cores read changed files, and only their rows change."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from ptexplore.store.index.rows import Rows
 from ptexplore.store.index.writer import IndexWriter
 from ptexplore.writing import locked
 
-_WAIT = 1800  # seconds for another indexer to finish
+_WAIT = 1800  # seconds to wait for another indexer
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a run did: files read, known by their content and left alone, removed; those that could not be read."""
+    """The result of a run: counts of files that were read, kept or removed, and the files that could not be read."""
 
     read: int
     kept: int
@@ -61,25 +61,27 @@ class Built:
 
 
 def build(source: IndexInput, target: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Built:
-    """Make or refresh the index of `source` at `target`; a second process waits for the first and finds all done.
+    """Builds or refreshes the index of `source` at `target`.
 
-    Killed at any moment, `target` is as it was or complete. Raises PtexploreError where the cache cannot be written or
-    a worker died.
+    A second process waits for the first and finds all work done.
+
+    If the process is killed, `target` is either unchanged or complete. Raises PtexploreError if the cache cannot be
+    written or a worker died.
     """
     watcher = progress or Silent()
     started = time.monotonic()
     with cache_errors("the index cannot be written", target), _locked(target, watcher) as waited:
-        if waited:  # long enough for files to change
+        if waited:  # files may have changed during the wait
             source = replace(source, files=[listed._replace(state=None) for listed in source.files])
         try:
             return _build(source, target, jobs or available(), watcher, started)
-        except StaleIndex:  # damage that shows only where it is read: what is there is no use
+        except StaleIndex:  # damage that appears only on reading: the present file is useless
             target.unlink(missing_ok=True)
             return _build(source, target, jobs or available(), watcher, started)
 
 
 def available() -> int:
-    """The cores that this process may use, at most sixteen."""
+    """Returns the number of cores that this process may use, at most sixteen."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 16)
 
@@ -125,13 +127,13 @@ def _given_up(task: Task, why: str) -> Result:
 
 
 def _read_ahead(source: IndexInput) -> ReadAhead | None:
-    """What was read of the source's files before, if that was with the headers that it has now."""
+    """Returns the files read ahead, if they were read with the headers that the source has now. Else None."""
     ahead = kept(source.read_ahead) if source.read_ahead is not None and not source.headers else None
     return ahead if ahead is not None and ahead.headers == header_state(source.files) else None
 
 
 def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFile, int]]:
-    """The files read ahead whose content is as it was, each with its time of change."""
+    """Returns the files read ahead whose content is unchanged, each with its time of change."""
     where = {listed.path: listed.file for listed in files}
     unchanged = []
     for file in ahead.files:
@@ -143,7 +145,7 @@ def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFil
 
 
 def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, int]]) -> Iterator[Result]:
-    """The results, with the files read ahead behind the first of them: the workers read on meanwhile."""
+    """Yields the results, with the files read ahead after the first result. Meanwhile the workers go on reading."""
     yield from itertools.islice(results, 1)
     for file, stamp in taken:
         yield unpacked(file, stamp)
@@ -151,7 +153,7 @@ def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, i
 
 
 def header_state(files: Iterable[Listed]) -> str:
-    """What tells the headers among `files` from others: paths, sizes and times of change."""
+    """Returns a hash of the paths, sizes and times of change of the headers among `files`."""
     states = sorted(f"{path} {state}" for path, _, _, state in files if path.endswith(HEADERS))
     return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -164,9 +166,9 @@ def _macros(
     watcher: Progress,
     unheard: dict[str, str],
 ) -> MacroTable:
-    """The macros of the headers: those some files were read with, where no header is to be read or gone.
+    """Returns the macros of the headers. The stored table is used if no header was changed or removed.
 
-    A header that cannot be read is put into `unheard`, with the reason.
+    If a header cannot be read, `unheard` gets its path and the reason.
     """
     if ahead is not None:
         return MacroTable.from_text(ahead.macros)
@@ -179,13 +181,13 @@ def _macros(
 
 
 def _users(store: IndexStore, macros: MacroTable) -> set[str]:
-    """The indexed files that name a macro which is not as it was, or one whose expansion comes to name it."""
+    """Returns the indexed files that name a changed macro, or a macro whose expansion names one."""
     changed = macros.changed_since(MacroTable.from_text(store.meta("macro_table") or "{}"))
     return set(store.files_with_any_word(sorted(changed)))
 
 
 class _Changes:
-    """Results on their way into the index. The index is opened for writing when there is something to write."""
+    """Writes results into the index. The index is opened for writing when there is something to write."""
 
     def __init__(
         self,
@@ -197,12 +199,13 @@ class _Changes:
         unheard: Mapping[str, str],
     ) -> None:
         self.source, self.target, self.anew, self.known, self.macros = source, target, anew, known, macros
-        self.unheard = unheard  # headers whose macros nothing was read with, and why: a bad disk, for a moment
+        # headers that could not be read when macros were collected, with the reason: a disk error may be temporary
+        self.unheard = unheard
         self.read = self.replaced = 0
         self.unread: list[Unread] = []
 
     def apply(self, results: Iterable[Result], removed: Sequence[str]) -> None:
-        """Write every result, and take away the rows of files `removed` and of those that cannot be read any more."""
+        """Writes every result. Deletes the rows of `removed` files and of files that can no longer be read."""
         with IndexWriter(self.target, anew=self.anew) as writer:
             writer.remove(removed)
             stamps: list[tuple[str, int]] = []
@@ -211,7 +214,8 @@ class _Changes:
                     stamps.append((read.path, read.stamp))
                     continue
                 path = read.path if isinstance(read, Unread) else str(read.file[1])
-                # The others did not hear of what is defined in it: it is read again next time, and they are.
+                # Other files were read without this header's macros. As "unread", it is read again next time, and so
+                # are they.
                 result = Unread(path, self.unheard[path]) if path in self.unheard else read
                 if path in self.known:
                     writer.remove([path])
@@ -239,7 +243,7 @@ class _Changes:
 
 
 def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress, step: str) -> Iterator[Result]:
-    """The results, with the share of the text that is done reported."""
+    """Yields the results and reports progress: the share of the text that is done."""
     sizes = {task.path: task.size for task in tasks}
     total = sum(sizes.values()) or 1
     done = shown = 0
@@ -252,7 +256,7 @@ def _watched(results: Iterable[Result], tasks: Sequence[Task], watcher: Progress
 
 
 def headers(files: Iterable[Listed], unheard: dict[str, str] | None = None) -> Iterator[tuple[str, str]]:
-    """Path and text of every header among `files`; of what cannot be read `unheard` gets the path and the reason."""
+    """Yields path and text of every header among `files`. If one cannot be read, `unheard` gets path and reason."""
     for path, where, *_ in files:
         if path.endswith(HEADERS):
             try:
@@ -266,12 +270,12 @@ def headers(files: Iterable[Listed], unheard: dict[str, str] | None = None) -> I
 
 
 def _is_worn(store: IndexStore, files: int) -> bool:
-    """Whether so much was replaced that what it left behind is worth a new beginning."""
+    """Whether so many files were replaced that it is worth building the index from nothing."""
     return int(store.meta("worn") or 0) > max(files, 1000)
 
 
 def _locked(target: Path, watcher: Progress) -> AbstractContextManager[bool]:
-    """Hold the lock; the value is whether another process had it."""
+    """Returns a context manager that holds the lock. Its value says whether another process had the lock."""
     lock = lock_file(target)
     why = f"another process has held {lock} for half an hour"
     refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index")

@@ -1,4 +1,4 @@
-"""An index as a tags file that editors read: Universal Ctags' format 2 with extended fields (ctags(1), tags(5))."""
+"""Exports an index as a tags file for editors: Universal Ctags' format 2 with extended fields (ctags(1), tags(5))."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEAD = (
     ("PROGRAM_VERSION", __version__, ""),
 )
 _MARK = b"!_TAG_"
-# PyTorch's macros make things whose name no tool sees; these rows name them.
+# PyTorch's macros make names that no other tool sees; these rows add them.
 _MADE = {kind: traits.tag for kind, traits in DIALECT_KINDS.items() if traits.tag}
 _CLASSES = frozenset({"class", "struct", "union", "enum"})
 _ESCAPES = str.maketrans(
@@ -32,10 +32,11 @@ _ESCAPES = str.maketrans(
 
 
 def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = False) -> int:
-    """Write the tags of a tree that lies at `root` to `target`, all at once; the number of tags.
+    """Writes the tags of the tree at `root` to `target`, all at once. Returns the number of tags.
 
-    Paths are relative where `target` lies at `root` itself, else absolute, so that an editor finds them from anywhere.
-    Raises PtexploreError(USAGE) where `target` is there and is no tags file, or is one and not `force`; OSError.
+    Paths are relative if `target` is directly in `root`; else absolute, so that an editor finds the files from
+    anywhere. Raises PtexploreError(USAGE) if `target` exists and is not a tags file, or is a tags file and `force` is
+    not set. Raises OSError.
     """
     _check(target, force=force)
     prefix = "" if target.parent.resolve() == root.resolve() else f"{root.resolve()}/"
@@ -66,7 +67,7 @@ def _check(target: Path, *, force: bool) -> None:
 
 def _lines(store: IndexStore, prefix: str) -> Iterator[str]:
     kinds: dict[str, SymbolKind] = {}
-    symbols = [symbol for symbol in store.every_symbol() if symbol.name]  # an enum need not have one
+    symbols = [symbol for symbol in store.every_symbol() if symbol.name]  # an enum may have no name
     for symbol in symbols:
         if symbol.kind in _CLASSES:
             kinds.setdefault(symbol.qualified, symbol.kind)

@@ -1,4 +1,4 @@
-"""Python source -> symbols and references, by tree-sitter: definitions, assignments, calls, imports, operators."""
+"""Python source -> symbols and references, with tree-sitter: definitions, assignments, calls, imports, operators."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _QUERY = """
 (import_from_statement) @import
 """
 _OPERATOR = re.compile(rb"\b(?:torch\s*\.\s*ops\s*\.\s*(\w+)|(?<!\.)(aten|prims))\s*\.\s*(\w+)(?:\s*\.\s*(\w+))?")
-# How it begins: with literal letters, which are looked for twenty times quicker than a pattern's \b.
+# The beginning of an operator, as literal letters: a search for these is twenty times faster than one for `\b`.
 _BEGINNINGS = [re.compile(begin) for begin in (rb"torch\s*\.\s*ops\s*\.", rb"aten\s*\.", rb"prims\s*\.")]
 _SPACE = re.compile(rb"\s+")
 _DOTTED_END = re.compile(rb"[\w.]*\Z")
-_PLAIN = re.compile(rb"[\w.]*").fullmatch  # what `dotted` leaves as it is
+_PLAIN = re.compile(rb"[\w.]*").fullmatch  # text that `dotted` leaves unchanged
 _CHAIN = re.compile(rb"[^\W\d]\w*(?:\s*\.\s*\w+)+")
 _NOT_CODE = frozenset({"comment", "string_content", "string", "string_start", "string_end", "escape_sequence"})
 _PLACE = itemgetter(1, 2, 3, 4)  # line, name, text, kind
-_LONGEST = 400  # characters of a signature that are kept
+_LONGEST = 400  # greatest length of a signature, in characters
 
 
 @cache
 def _tools() -> tuple[Parser, QueryCursor]:
-    """The parser and the query over its trees, made once a process."""
+    """Returns the parser and the query for its trees, made once in a process."""
     import tree_sitter_python
     from tree_sitter import Language, Parser, Query, QueryCursor
 
@@ -47,12 +47,12 @@ def _tools() -> tuple[Parser, QueryCursor]:
 
 
 def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
-    """Symbols, references and problems of one Python file.
+    """Returns the symbols, references and problems of one Python file.
 
-    The module itself is a "namespace" that spans the file. Qualified names are dotted from the repository's root
-    ("torch.nn.functional.conv2d"); `scope` marks a function's inside as Python's own `__qualname__` does ("<locals>").
-    Names bound inside functions are left out. A use of an operator ("torch.ops.aten.add.Tensor") is also one of its
-    name without overload ("add").
+    The module is a "namespace" that spans the file. Qualified names are dotted, from the root of the repository
+    ("torch.nn.functional.conv2d"). Inside a function, `scope` contains "<locals>", like Python's `__qualname__`. Names
+    bound inside functions are left out. A use of an operator ("torch.ops.aten.add.Tensor") also counts as a use of its
+    name without the overload ("add").
     """
     source = raw.encode("utf-8", "replace")
     parser, cursor = _tools()
@@ -67,22 +67,22 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
         reader.imports(node)
     reader.operators(tree.root_node)
     problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
-    reader.refs.sort(key=_PLACE)  # captures come in no order
+    reader.refs.sort(key=_PLACE)  # captures are not sorted
     return reader.symbols, reader.refs, problems
 
 
 def module_name(path: str) -> str:
-    """The dotted name of a file: "torch/nn/__init__.py" is "torch.nn"."""
+    """Returns the dotted name of a file: "torch/nn/__init__.py" is "torch.nn"."""
     stem = path.rsplit(".", 1)[0]
     return stem.removesuffix("/__init__").replace("/", ".")
 
 
 class _Open(NamedTuple):
-    """A definition whose inside is being read."""
+    """A definition whose body is being read."""
 
     end: int
     qualified: str
-    scope: str  # of what is inside
+    scope: str  # the scope of names inside it
     function: bool
 
 
@@ -99,7 +99,7 @@ class _Reader:
     # --- symbols ---
 
     def definitions(self, captured: dict[str, list[Node]]) -> None:
-        """The module and everything it, its classes and its functions define, in the order of the text."""
+        """Adds the module and every definition in it, in classes and in functions, in the order of the text."""
         module = module_name(self.path)
         lines = self.source.count(b"\n") + (not self.source.endswith(b"\n"))
         last = module.rsplit(".", 1)[-1]
@@ -120,7 +120,7 @@ class _Reader:
                 self.assignment(node, inside, "typedef" if kind == "alias" else "member" if is_class else "variable")
 
     def definition(self, node: Node, inside: _Open, *, is_function: bool) -> _Open:
-        """Add a class or function; what is inside it comes next."""
+        """Adds a class or function. Returns it as the scope of the definitions inside it."""
         named = node.child_by_field_name("name")
         if named is None:
             return _Open(node.start_byte, "", "", function=True)
@@ -149,7 +149,7 @@ class _Reader:
         return _Open(node.end_byte, qualified, within, is_function)
 
     def signature(self, node: Node) -> str:
-        """The parameter list as written, on one line, with the type of the result."""
+        """Returns the parameter list as written, on one line, with the return type."""
         parameters, result = node.child_by_field_name("parameters"), node.child_by_field_name("return_type")
         text = self.text(parameters) if parameters is not None else b""
         if parameters is not None and b"#" in text:
@@ -170,7 +170,7 @@ class _Reader:
         return signature if len(signature) <= _LONGEST else f"{signature[: _LONGEST - 1]}…"
 
     def assignment(self, node: Node, inside: _Open, kind: SymbolKind) -> None:
-        """Add each name on the left of an assignment at module or class level."""
+        """Adds each name on the left side of an assignment at module or class level."""
         statement = node.parent or node
         for target in self.targets(node):
             name = self.text(target).decode("utf-8", "replace")
@@ -197,13 +197,16 @@ class _Reader:
     # --- references ---
 
     def ref(self, line: int, text: bytes, kind: RefKind, name: bytes | None = None) -> None:
-        """Add a reference; its name is the last part of `text` unless given."""
+        """Adds a reference. Its name is the last part of `text`, unless given."""
         last = (name or text.rsplit(b".", 1)[-1]).decode("utf-8", "replace")
         if last:
             self.refs.append(Ref(self.path, line, last, text.decode("utf-8", "replace"), kind))
 
     def dotted(self, node: Node) -> bytes:
-        """A name or attribute chain without spaces; of what is called on an expression the chain after it."""
+        """Returns a name or attribute chain without spaces.
+
+        For a call on an expression, returns the chain behind it.
+        """
         text = self.text(node)
         if node.type == "identifier":
             return text
@@ -212,9 +215,9 @@ class _Reader:
         return plain[0] if plain else text
 
     def calls(self, nodes: Iterable[Node]) -> None:
-        """Every call, at the line of the name that is called."""
+        """Adds every call, at the line of the called name."""
         path, source, add = self.path, self.source, self.refs.append
-        for node in nodes:  # most of what there is: `ref` and `dotted` in one
+        for node in nodes:  # the most frequent references: `ref` and `dotted` are inlined
             text = source[node.start_byte : node.end_byte]
             if not _PLAIN(text):
                 text = self.dotted(node)
@@ -224,7 +227,7 @@ class _Reader:
                 add(Ref(path, node.end_point[0] + 1, name, written, "call"))
 
     def decorator(self, node: Node) -> None:
-        """What decorates is called; dotted names among its arguments are references too."""
+        """Adds a decorator as a call. Dotted names in its arguments become references, too."""
         inner = node.named_children[0] if node.named_children else None
         if inner is None:
             return
@@ -239,7 +242,7 @@ class _Reader:
                     self.ref(line, _SPACE.sub(b"", match[0]), "address")
 
     def imports(self, node: Node) -> None:
-        """Each module or name that is imported, as its full dotted name."""
+        """Adds each imported module or name, with its full dotted name."""
         module = node.child_by_field_name("module_name")
         prefix = self.text(module) if module is not None else b""
         joint = b"" if prefix.endswith(b".") or not prefix else b"."
@@ -252,7 +255,7 @@ class _Reader:
             self.ref(module.start_point[0] + 1, prefix, "import")
 
     def operators(self, root: Node) -> None:
-        """Every use of an operator under its own name: "add" for torch.ops.aten.add.Tensor and aten.add.Tensor."""
+        """Adds every use of an operator by its name: "add" for torch.ops.aten.add.Tensor and aten.add.Tensor."""
         line, at = 1, 0
         for match in _operators(self.source):
             line += self.source.count(b"\n", at, match.end(3))
@@ -273,7 +276,7 @@ class _Reader:
 
 
 def _operators(source: bytes) -> Iterator[re.Match[bytes]]:
-    """The matches of _OPERATOR."""
+    """Yields the matches of _OPERATOR."""
     starts = [match.start() for beginning in _BEGINNINGS for match in beginning.finditer(source)]
     at = 0
     for start in sorted(starts):
@@ -284,7 +287,7 @@ def _operators(source: bytes) -> Iterator[re.Match[bytes]]:
 
 
 def _error_line(root: Node) -> int:
-    """The line of the first thing that is not Python."""
+    """Returns the line of the first syntax error."""
     node = root
     while True:
         broken = next((child for child in node.children if child.is_error or child.is_missing or child.has_error), None)

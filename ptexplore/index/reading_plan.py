@@ -1,4 +1,4 @@
-"""What to read of a tree for its index: the files that are new or changed since; whether there are any."""
+"""Plans which files of a tree to read for its index: the files that are new or changed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ptexplore.store.index.reader import IndexStore, Known, StaleIndex
 
 @dataclass(frozen=True, slots=True)
 class IndexInput:
-    """What to index: the tree's name, what tells this source from another of that name, its files.
+    """What to index: the name of the tree, its identity among sources of that name, and its files.
 
-    `headers` are files outside the tree whose macros its files use: of an extension, PyTorch's own. `read_ahead` is
-    where rows of some files may lie already.
+    `headers` are files outside the tree whose macros it uses: for an extension, PyTorch's headers. `read_ahead` is the
+    path of rows that were read before.
     """
 
     tree: str
@@ -28,7 +28,7 @@ class IndexInput:
 
 
 def is_fresh(source: IndexInput, target: Path) -> bool:
-    """Whether the index at `target` is of `source` as it lies there now: nothing to read, nothing gone."""
+    """Whether the index at `target` is up to date with `source`: nothing to read, nothing removed."""
     store = usable_index(target)
     if store is None or store.meta("source") != source.identity:
         return False
@@ -38,7 +38,7 @@ def is_fresh(source: IndexInput, target: Path) -> bool:
 
 @dataclass(frozen=True)
 class ReadingPlan:
-    """What to read, as Task without its id; what to remove; how many of `read` are surely not what the index has."""
+    """The files to read, as fields of a Task without its id; the files to remove; how many of `read` surely changed."""
 
     read: list[tuple[str, str, str, int, str | None]]
     removed: list[str]
@@ -46,7 +46,7 @@ class ReadingPlan:
 
 
 def what_to_read(files: Sequence[Listed], known: dict[str, Known], forced: Set[str] = frozenset()) -> ReadingPlan:
-    """The plan for `files` where the index knows `known`; the files whose paths are `forced` are read in any case."""
+    """Returns the plan for `files`, given the files that the index knows. Paths in `forced` are always read."""
     read: list[tuple[str, str, str, int, str | None]] = []
     sure = 0
     for path, where, layer, state in files:
@@ -54,7 +54,7 @@ def what_to_read(files: Sequence[Listed], known: dict[str, Known], forced: Set[s
         try:
             stamp, size = state or _state(where)
         except OSError:
-            read.append((path, where, layer, 0, None))  # the reader says why
+            read.append((path, where, layer, 0, None))  # the reader reports why
             continue
         if have is None or path in forced or have.layer != layer:
             sure += 1
@@ -71,16 +71,16 @@ def _state(file: str) -> tuple[int, int]:
 
 
 def unread_files(store: IndexStore) -> list[tuple[str, str]]:
-    """Path and reason of every file that could not be read last time."""
+    """Returns path and reason of every file that could not be read last time."""
     return [(path, why) for path, why in json.loads(store.meta("unread") or "[]")]
 
 
 def same_unread(store: IndexStore, plan: ReadingPlan) -> bool:
-    """Whether all there is to read could not be read last time and cannot now, for the same reason."""
+    """Whether every file in the plan could not be read last time and still cannot, for the same reason."""
     before = dict(unread_files(store))
     if before.keys() != {task[0] for task in plan.read}:
         return False
-    if not before:  # as nearly always: what reads files is not imported to find nothing to read
+    if not before:  # nearly always: do not import the readers when there is nothing to read
         return True
     from ptexplore.cpp.macros import MacroTable
     from ptexplore.index.workers import Task, Unread, read_rows
@@ -90,7 +90,7 @@ def same_unread(store: IndexStore, plan: ReadingPlan) -> bool:
 
 
 def usable_index(target: Path) -> IndexStore | None:
-    """The index at `target`; None if there is none, or it is damaged or of another format."""
+    """Returns the index at `target`, or None if it is missing, damaged or of another format."""
     try:
         return IndexStore.open(target)
     except (FileNotFoundError, StaleIndex):

@@ -1,4 +1,4 @@
-"""Read files into index rows: tasks in order, one process or several. An unreadable file is named, never fatal."""
+"""Reads files into index rows, in one process or several. An unreadable file is reported and stops nothing."""
 
 from __future__ import annotations
 
@@ -31,20 +31,24 @@ from ptexplore.source.tree import LARGEST
 from ptexplore.store.index.rows import ReadFile, Rows, pack
 from ptexplore.temporary import temporary_folder
 
-LONGEST_LINE = 500_000  # characters; longer ones are data, and their file gives its words alone
-_TOO_NEAR = 2_000_000_000  # ns: a file that changed so shortly before it was read may have changed again unseen
-_ALONE = 1_500_000  # bytes that are read sooner than workers start
-_LARGE = 250_000  # bytes of a file whose text a parser may take minutes for
-_BATCH = 400_000  # bytes that a worker is given at a time
-_LAST = 40_000  # and at the end, when another may have nothing left to do
-_EACH = 500  # bytes whose reading takes as long as what there is to do for every file
-_AT = "at-"  # begins the names of the files in which workers say what they are reading
+LONGEST_LINE = 500_000  # characters; a file with a longer line is data, and only its words are indexed
+_TOO_NEAR = 2_000_000_000  # nanoseconds: a file that changed so recently may change again with the same time stamp
+_ALONE = 1_500_000  # bytes; reading so few is faster than starting workers
+_LARGE = 250_000  # bytes; a parser may take minutes for the text of a larger file
+_BATCH = 400_000  # bytes in a batch for a worker
+_LAST = 40_000  # bytes in a batch near the end, so that no worker is without work
+_EACH = 500  # bytes whose reading takes as long as the fixed cost of a file
+_AT = "at-"  # prefix of the files in which workers write which file they are reading
 _DIED_OF = "reading it takes more time or memory than any source does"
-_MEANWHILE = 4_000_000  # bytes of each worker's share that need no macros, read while these are collected
+# bytes for each worker that need no macros, read while the macros are collected
+_MEANWHILE = 4_000_000
 
 
 class Task(NamedTuple):
-    """One file to read: the id for its rows, and the hash that the index has of it, None to read it whatever it is."""
+    """One file to read: the id for its rows, and its hash in the index.
+
+    If the hash is None, the file is always read.
+    """
 
     file: int
     path: str
@@ -56,7 +60,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """A file whose content the index has already."""
+    """A file whose content is the same as in the index."""
 
     path: str
     stamp: int
@@ -64,7 +68,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file that could not be read, and why."""
+    """A file that could not be read, and the reason."""
 
     path: str
     why: str
@@ -72,7 +76,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A file that was read: its text, what its extractor says of it, and the rows made of that."""
+    """A file that was read: its text, its records, and the rows made of the records."""
 
     text: str
     records: FileRecords
@@ -80,7 +84,7 @@ class Whole:
 
 
 class Wave(NamedTuple):
-    """Files to read at one time, and the macros that they are read with; None where none of them is C++."""
+    """Files to read together, and the macros for them. The macros are None if none of the files is C++."""
 
     tasks: Sequence[Task]
     macros: MacroTable | None
@@ -88,24 +92,25 @@ class Wave(NamedTuple):
 
 Result = Rows | Same | Unread
 _R = TypeVar("_R")
-Read = Callable[[Task, MacroTable], _R]  # what a worker makes of a file: a function of a module
+Read = Callable[[Task, MacroTable], _R]  # makes a worker's result of a file: a function at module level
 
 
 def read_all(
     waves: Iterable[Wave], jobs: int, read: Read[_R], given_up: Callable[[Task, str], _R] | None = None
 ) -> Generator[_R]:
-    """What `read` gives for every task, in no order; by `jobs` processes where these are several.
+    """Yields the result of `read` for every task, in any order, with `jobs` processes if there are several.
 
-    The waves are asked for one after the other, as each may have to wait for its files or its macros; what came before
-    is read meanwhile, and the processes start with the first. A file that its worker dies of gives what `given_up` says
-    of it and of why. Raises PtexploreError where there is no `given_up`, or a worker died of something else.
+    Waves are fetched one by one, since each may have to wait for files or macros. Earlier waves are read meanwhile; the
+    processes start with the first wave. If reading a file kills its worker, the result is that of `given_up`, which
+    gets the reason. Raises PtexploreError if a worker dies and there is no `given_up`, or if it dies for another
+    reason.
     """
     if jobs < 2:
         for wave in waves:
             for task in wave.tasks:
                 yield read(task, wave.macros or _NO_MACROS)
         return
-    # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
+    # With fork, a lock that the thread of a progress bar holds would stay locked in the child.
     context = multiprocessing.get_context("spawn")
     try:
         with temporary_folder("index") as folder:
@@ -117,16 +122,16 @@ def read_all(
 
 
 def worth_starting(tasks: Sequence[Task], jobs: int) -> int:
-    """How many of `jobs` processes there is enough to do for."""
+    """Returns how many of `jobs` processes have enough to do."""
     if sum(task.size for task in tasks) < _ALONE:
-        # A parser that does not end cannot be stopped in this process: it must be met in another.
+        # A parser that hangs cannot be stopped in this process, so such a file needs another process.
         large = jobs > 1 and any(task.size > _LARGE and canonical.language_of(task.path) == "cpp" for task in tasks)
         return 2 if large else 1
     return min(jobs, len(batches(tasks)))
 
 
 class _Batch(NamedTuple):
-    """What a worker is given at a time, and the number of the table of macros to read it with."""
+    """A batch of tasks for a worker, and the number of the table of macros to read them with."""
 
     tasks: list[Task]
     table: int | None
@@ -140,7 +145,10 @@ def _in_pools(
     given_up: Callable[[Task, str], _R] | None,
     context: BaseContext,
 ) -> Iterator[_R]:
-    """What `read` gives for every task. Where a worker dies, what it was at is read alone, and all else by new ones."""
+    """Yields the result of `read` for every task.
+
+    If a worker dies, the files that workers were reading are read one at a time, and the rest by new workers.
+    """
     left = yield from _in_pool(folder, _begun(folder, waves, jobs), jobs, read, context)
     while left:
         suspects = {file.read_text("utf-8", "surrogateescape") for file in folder.glob(f"{_AT}*")}
@@ -155,11 +163,11 @@ def _in_pools(
 
 
 def _begun(folder: Path, waves: Iterable[Wave], jobs: int) -> Iterator[list[_Batch]]:
-    """The batches of each wave, its macros written where workers find them."""
+    """Yields the batches of each wave, and writes the wave's macros to a file for the workers."""
     for number, wave in enumerate(waves):
         begun = batches(wave.tasks)
         if number == 0:
-            begun += [[] for _ in range(jobs - len(begun))]  # each worker starts now, whatever there is for it
+            begun += [[] for _ in range(jobs - len(begun))]  # start all workers now, even if there is no work yet
         if wave.macros is not None:
             with _named(folder), (folder / str(number)).open("wb") as file:
                 pickle.dump(wave.macros, file, pickle.HIGHEST_PROTOCOL)
@@ -168,7 +176,7 @@ def _begun(folder: Path, waves: Iterable[Wave], jobs: int) -> Iterator[list[_Bat
 
 @contextlib.contextmanager
 def _named(folder: Path) -> Iterator[None]:
-    """An error of writing names the folder that has no room: the system's own has no name, and it is not the index."""
+    """Adds the folder to an error of writing: the system gives no name, and this is not the folder of the index."""
     try:
         yield
     except OSError as error:
@@ -178,16 +186,16 @@ def _named(folder: Path) -> Iterator[None]:
 def _in_pool(
     folder: Path, todo: Iterable[list[_Batch]], jobs: int, read: Read[_R], context: BaseContext
 ) -> Generator[_R, None, list[_Batch]]:
-    """What `read` gives for the batches. Returns those that were not done when a worker died, if one did."""
+    """Yields the result of `read` for the batches. If a worker died, returns the batches that were not done."""
     for old in folder.glob(f"{_AT}*"):
         old.unlink()
     undone: list[_Batch] = []
-    with starting_workers():  # its queues start a process of their own
+    with starting_workers():  # its queues start another process
         pool = ProcessPoolExecutor(jobs, context, _begin, (str(folder),))
     with pool, ending_workers(pool):
         pending: dict[Future[list[_R]], _Batch] = {}
         for begun in todo:
-            with starting_workers(), _uninterrupted():  # what starts here leaves interrupting to us
+            with starting_workers(), _uninterrupted():  # processes started here leave Ctrl-C to the parent
                 for batch in begun:
                     try:
                         pending[pool.submit(_read_batch, read, batch.tasks, batch.table)] = batch
@@ -206,7 +214,7 @@ def _in_pool(
 
 @contextlib.contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the end of the block."""
+    """Delays Ctrl-C until the end of the block."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):
@@ -224,25 +232,29 @@ _at: int | None = None  # in a worker: the open file that says which file it is 
 
 
 def _begin(tables: str) -> None:
-    """Make this process a worker that ends with its parent, however that ends; the tables of macros lie in `tables`."""
+    """Makes this process a worker. The worker ends when its parent ends, for any reason.
+
+    `tables` is the folder of macros.
+    """
     import gc
 
     gc.freeze()
-    gc.set_threshold(5_000_000)  # next to nothing here is a cycle; looking for one costs a tenth
+    gc.set_threshold(5_000_000)  # there are hardly any cycles, and searching for them takes a tenth of the time
     _keep_memory()
     limit_memory()
-    global _tables, _at  # noqa: PLW0603  (where all of a worker's tables lie, given once instead of with each batch)
+    global _tables, _at  # noqa: PLW0603 (a worker has one folder of tables; it is set once instead of with each batch)
     _tables = Path(tables)
     try:
         _at = os.open(_tables / f"{_AT}{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:  # the parent is gone, and another worker took its folder away; or there is no room, which it tells
+    # either the parent is gone and another worker deleted the folder, or the disk is full, which the parent reports
+    except OSError:
         os._exit(1)
-    end_with_parent(lambda: shutil.rmtree(_tables, ignore_errors=True))  # what the parent had no time to take away
+    end_with_parent(lambda: shutil.rmtree(_tables, ignore_errors=True))  # deletes what the parent could not
     _get_ready()
 
 
 def _get_ready() -> None:
-    """Import and compile what C++ is read with: now, while the parent collects macros and nothing can be read."""
+    """Imports and compiles the readers of C++ now, while the parent collects macros and there is nothing to read."""
     from importlib import import_module
 
     from ptexplore.index.cpp.tree import parser
@@ -253,10 +265,10 @@ def _get_ready() -> None:
 
 
 def _keep_memory() -> None:
-    """Have the C library keep what a file's tree leaves free for the next one: to and from the system costs a tenth."""
+    """Makes the C library keep freed memory for the next file: returning it to the system takes a tenth of the time."""
     import ctypes
 
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # other C libraries have no such thing
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # other C libraries lack mallopt
         mallopt = ctypes.CDLL(None).mallopt
         for option, value in ((-1, 1 << 29), (-2, 1 << 25), (-3, 1 << 25)):  # trim threshold, top pad, mmap threshold
             mallopt(option, value)
@@ -264,7 +276,7 @@ def _keep_memory() -> None:
 
 @cache
 def _macros(table: int) -> MacroTable:
-    """A table of macros: there before the first batch that is read with it is given out."""
+    """Loads a table of macros. Its file is written before the first batch that needs it."""
     with open(_tables / str(table), "rb") as file:
         macros: MacroTable = pickle.load(file)
     return macros
@@ -284,7 +296,7 @@ def _read_batch(read: Read[_R], batch: list[Task], table: int | None) -> list[_R
 
 
 def _say_at(path: str) -> None:
-    """Say which file this worker is reading, for when it dies of that."""
+    """Writes which file this worker is reading, for the case that the worker dies."""
     if _at is not None:
         name = path.encode("utf-8", "surrogateescape")
         with _named(_tables):
@@ -293,13 +305,13 @@ def _say_at(path: str) -> None:
 
 
 def read_rows(task: Task, macros: MacroTable) -> Result:
-    """One file's rows, or why there are none."""
+    """Returns the rows of one file, or the reason why there are none."""
     result = read_whole(task, macros)
     return result.rows if isinstance(result, Whole) else result
 
 
 def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
-    """One file with all that its extractor says, or why there is nothing."""
+    """Returns one file with its records and rows, or the reason why there are none."""
     if not is_unicode(task.where):
         return Unread(task.path, "its name is not UTF-8: it is left out")
     try:
@@ -326,7 +338,7 @@ def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
 
 
 def content(where: str) -> tuple[bytes, int]:
-    """Content and mtime of a regular file; 0 for a time too near to tell a later change by."""
+    """Returns content and mtime of a regular file. The mtime is 0 if it is too recent to detect a later change."""
     handle = os.open(where, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb", buffering=0) as file:
         now = time.time_ns()
@@ -339,14 +351,14 @@ def content(where: str) -> tuple[bytes, int]:
 
 
 def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
-    """The text as a SourceTree gives it, so that lines mean the same."""
+    """Returns the text as a SourceTree returns it, so that line numbers agree."""
     problems = []
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = data.decode("utf-8", "replace")
         problems.append("not UTF-8 throughout")
-    if "\r" in text:  # looked for first: replacing nothing takes five times as long
+    if "\r" in text:  # the test comes first: replacing nothing takes five times as long
         text = text.replace("\r\n", "\n")
     if task.layer == "wheel":
         text, _ = canonical.unwrap(text)
@@ -354,7 +366,7 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
 
 
 def _within_budget(path: str, text: str, macros: MacroTable, problems: list[str], words: Words) -> FileRecords:
-    """The records of a file. One that takes longer than it may is a problem, and gives its words alone."""
+    """Returns the records of a file. A file over its time gets a problem, and only its words are indexed."""
     try:
         with budget(len(text), final=_at is not None):
             return _records(path, text, macros, list(problems), words)
@@ -390,17 +402,19 @@ def _records(path: str, text: str, macros: MacroTable, problems: list[str], word
             dialect = cpp.dialect(source, macros)
     except OverBudget:
         raise
-    except Exception as error:  # whatever a file does to a reader, the other files are read
+    except Exception as error:  # whatever a file does to its reader, the other files are read
         if isinstance(error, MemoryError) and _at is None:
-            raise  # a worker has a limit of its own; here it says nothing of the file, which the next run may read
+            # a worker has its own limit; here the error says nothing about the file, and the next run may read it
+            raise
         problems.append(f"the reader failed: {type(error).__name__}: {error}"[:300])
     return FileRecords(path, language, tuple(symbols), refs, tuple(dialect), tuple(problems))
 
 
 def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> tuple[list[Task], list[Task]]:
-    """The tasks with ids from `first` on as they come to be read, so that most rows are added behind all others.
+    """Returns the tasks, split in two parts, with ids from `first` on. Ids follow the order of reading.
 
-    First come the biggest that need no macros, as many as `jobs` workers read while these are collected.
+    So most rows are added at the end. The first part are the biggest files that need no macros: as many as `jobs`
+    workers read while the macros are collected.
     """
     most = jobs * _MEANWHILE
     early: list[Task] = []
@@ -415,13 +429,13 @@ def in_turn(tasks: Sequence[Task], first: int, jobs: int) -> tuple[list[Task], l
 
 
 def numbered(tasks: Sequence[Task], first: int) -> list[Task]:
-    """The tasks with ids from `first` on, big files first, as they come to be read."""
+    """Returns the tasks in the order of reading, big files first, with ids from `first` on."""
     ordered = sorted(tasks, key=lambda task: (-task.size, task.path))
     return [task._replace(file=number) for number, task in enumerate(ordered, first)]
 
 
 def batches(tasks: Sequence[Task]) -> list[list[Task]]:
-    """Tasks in heaps, big files first and the last heaps small, so that no worker ends long after the others."""
+    """Groups tasks into batches, big files first. The last batches are small, so that all workers end together."""
     heaps: list[list[Task]] = []
     left = sum(task.size + _EACH for task in tasks)
     room = 0

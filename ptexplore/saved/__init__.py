@@ -1,1 +1,1 @@
-"""The codec of saved sessions and Trails: every format that was ever written is read."""
+"""Writes and reads saved sessions and Trails. Every format that was ever written can be read."""

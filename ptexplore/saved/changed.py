@@ -1,4 +1,4 @@
-"""Records with each reason, or place, changed: a reason is given its sentence for who reads JSON, or loses it."""
+"""Copies of records in which every reason or place is changed: sentences are added for JSON, or removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Facts = TypeVar("Facts", bound=SessionFacts)
 
 
 def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
-    """A record with each place in it changed, and the candidates of each; the same record if none is."""
+    """Returns a record with every place in it changed, and their candidates. If none changes, the same record."""
     changes: dict[str, Any] = {}
     for part in parts_of(cast("Hashable", record.__class__)):
         held = getattr(record, part)
@@ -41,7 +41,7 @@ def with_places(record: Held, change: Callable[[SourceRef], SourceRef]) -> Held:
 
 
 def _changed(record: Held, changes: Mapping[str, Any]) -> Held:
-    """As dataclasses.replace, in a third of its time: a trace may have 300,000 rows."""
+    """Does the same as dataclasses.replace, in a third of the time: a trace may have 300,000 rows."""
     names = _positional(cast("Hashable", record.__class__))
     if names is None:
         return cast("Held", replace(cast("Any", record), **changes))
@@ -50,14 +50,14 @@ def _changed(record: Held, changes: Mapping[str, Any]) -> Held:
 
 @cache
 def _positional(kind: Hashable) -> tuple[str, ...] | None:
-    """A record's fields, if it is made of all of them in their order."""
+    """Returns the fields of a record, if its constructor takes all of them in this order. Else None."""
     known = fields(cast("Any", kind))
     return tuple(field.name for field in known) if all(f.init and not f.kw_only for f in known) else None
 
 
 @cache
 def parts_of(kind: Hashable) -> tuple[str, ...]:
-    """The fields of a record that hold records, so that a place in a new field is changed too."""
+    """Returns the fields of a record that hold records. So places in a new field are changed, too."""
     return tuple(name for name, hint in get_type_hints(kind).items() if _holds_record(hint))
 
 
@@ -66,7 +66,7 @@ def _holds_record(hint: Any) -> bool:
 
 
 def paths_with(program: Program, change: Callable[[SourceRef], SourceRef]) -> Program:
-    """A program with the place of each path changed."""
+    """Returns a program with the place of each path changed."""
     paths = tuple(
         structs.replace(path, source=with_places(path.source, change)) if path.source is not None else path
         for path in program.paths
@@ -75,7 +75,7 @@ def paths_with(program: Program, change: Callable[[SourceRef], SourceRef]) -> Pr
 
 
 def captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Captured:
-    """Which passes there are, with each reason changed."""
+    """Returns the record of passes with each reason changed."""
     reason, first = captured.reason, captured.first
     return replace(
         captured,
@@ -85,7 +85,7 @@ def captured_with(captured: Captured, change: Callable[[Reason], Reason]) -> Cap
 
 
 def ending_with(ending: Ending, change: Callable[[Reason], Reason]) -> Ending:
-    """An ending with each of its reasons changed."""
+    """Returns an ending with each reason changed."""
     return replace(
         ending,
         why=tuple(map(change, ending.why)),
@@ -99,7 +99,7 @@ def ending_with(ending: Ending, change: Callable[[Reason], Reason]) -> Ending:
 
 
 def bare_ending(ending: Ending, bare: Callable[[Reason], Reason]) -> Ending:
-    """An ending as a file has it, with its codes alone: the words that follow from them are left out."""
+    """Returns an ending as stored in a file: only codes, without the words that follow from them."""
     cause = ending.cause
     if cause is not None and cause.code:
         cause = replace(cause, why="", remedy="", cases=())
@@ -115,12 +115,12 @@ def bare_ending(ending: Ending, bare: Callable[[Reason], Reason]) -> Ending:
 
 
 def result_with(result: ResultInfo, change: Callable[[Reason], Reason]) -> ResultInfo:
-    """What the expression gave, with each reason changed."""
+    """Returns the result of the expression with each reason changed."""
     return replace(result, backward=change(result.backward)) if result.backward is not None else result
 
 
 def program_with(program: Program, change: Callable[[Reason], Reason]) -> Program:
-    """A program with each of its reasons changed."""
+    """Returns a program with each reason changed."""
     stepping = program.stepping
     if stepping is not None and stepping.reason is not None:
         stepping = structs.replace(stepping, reason=change(stepping.reason))
@@ -132,19 +132,22 @@ def program_with(program: Program, change: Callable[[Reason], Reason]) -> Progra
 
 
 def session_with(session: SavedSession, change: Callable[[Reason], Reason]) -> SavedSession:
-    """A session with each of its reasons changed."""
+    """Returns a session with each reason changed."""
     observations = tuple(observation_with(saved, change) for saved in session.observations)
     return replace(facts_with(session, change), observations=observations)
 
 
 def facts_with(session: Facts, change: Callable[[Reason], Reason]) -> Facts:
-    """A session with each of its reasons changed, but for those of its observations."""
+    """Returns a session with each reason changed, except in its observations."""
     captured, result = captured_with(session.captured, change), result_with(session.result, change)
     return replace(session, captured=captured, result=result)
 
 
 def observation_with(saved: SavedObservation, change: Callable[[Reason], Reason]) -> SavedObservation:
-    """An observation with each of its reasons changed. What a recorder says has its sentence as its text, too."""
+    """Returns an observation with each reason changed.
+
+    For the remark of a recorder, the sentence also becomes `text`.
+    """
     keys = reasons_of(saved.kind)
     held = {key: change(reason_of(saved.data[key])) for key in keys if saved.data.get(key) is not None}
     if not held:

@@ -1,4 +1,4 @@
-"""A saved trace's file: records as JSON text and back, within limits. A file is data that nobody vouches for."""
+"""The file of a saved trace: records as JSON text and back, within limits. The file is not trusted."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from ptexplore.model.trace import TRAIL_FORMAT
 from ptexplore.safe_text import clean_json
 
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
-MAX_RATIO = 250  # of a document to its packed form: traces come to 10 to 60
+MAX_RATIO = 250  # of a document to its packed form; for traces it is 10 to 60
 LEAST_UNPACKED = 16 * 1024 * 1024  # bytes that any packed document may have
-MAX_LISTS = 4_000_000  # lists and objects of a whole document: an empty one, three bytes of text, takes 64 of memory
-MAX_VALUES = 20_000_000  # and its values: 300,000 hops of a native trace have 2.8 and 13.4 million of these two
-MAX_DIGITS = 21  # in a row: an address has 20, 1e-4 / 3 is written with 4 zeros and 17 digits behind its point
-_AS_ZEROS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))  # every digit, and blanks for all else
+# lists and objects in a whole document: an empty one has three bytes of text, but takes 64 bytes of memory
+MAX_LISTS = 4_000_000
+# values in a whole document; a native trace with 300,000 hops has 2.8 million lists and 13.4 million values
+MAX_VALUES = 20_000_000
+# digits in a row: an address has 20, and 1e-4 / 3 is written with 4 zeros and 17 digits after the point
+MAX_DIGITS = 21
+_AS_ZEROS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))  # every digit becomes "0", all else a blank
 _TOO_MANY = b"0" * (MAX_DIGITS + 1)
-MAX_TEXT = 256 * 1024  # bytes of one text: an expression is laid out, and a command line holds half of this
+# bytes of one text: an expression is laid out, and a command line has at most half of this
+MAX_TEXT = 256 * 1024
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _QUOTE = re.compile(
     rb'[^\\]"', re.DOTALL
-)  # the end or the beginning of a text: inside of one, a backslash is before it
+)  # the beginning or end of a text; inside a text, a backslash precedes a quote
 _TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
-MAX_DEPTH = 24  # lists and objects within one another, in one observation, one reason, one reference
+MAX_DEPTH = 24  # nested lists and objects, in one observation, one reason, one reference
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
 Record = TypeVar("Record")
@@ -34,13 +38,13 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What every saved trace begins with, whatever its format."""
+    """The beginning of every saved trace, whatever its format."""
 
     format: int
 
 
 def to_json(record: Any) -> str:
-    """A record of model/trace.py as JSON text in ASCII. What is not Unicode becomes a question mark."""
+    """Converts a record of model/trace.py to JSON text in ASCII. Invalid Unicode becomes question marks."""
     import msgspec
 
     try:
@@ -51,10 +55,10 @@ def to_json(record: Any) -> str:
 
 
 def from_json(data: bytes, kind: type[Record], name: str) -> Record:
-    """JSON text as a record: no value is coerced, and keys that the record lacks are passed over.
+    """Converts JSON text to a record. Values are not coerced, and unknown keys are ignored.
 
-    `name` is the file's, for messages. Raises PtexploreError (USAGE) for what is no JSON, and where a value is missing
-    or of the wrong kind.
+    `name` is the file's, for messages. Raises PtexploreError (USAGE) for text that is not JSON, and if a value is
+    missing or of the wrong kind.
     """
     import msgspec
 
@@ -67,7 +71,7 @@ def from_json(data: bytes, kind: type[Record], name: str) -> Record:
 
 
 def from_document(document: Any, kind: type[Record], name: str) -> Record:
-    """Plain JSON data as a record, in the same way."""
+    """Converts plain JSON data to a record, like `from_json`."""
     import msgspec
 
     try:
@@ -77,7 +81,7 @@ def from_document(document: Any, kind: type[Record], name: str) -> Record:
 
 
 def unpacked(data: bytes, name: str) -> bytes:
-    """A saved trace's text, packed (`survey` packs its traces) or not, with safe strings.
+    """Returns the text of a saved trace, which may be packed (`survey` packs its traces), with safe strings.
 
     Raises PtexploreError if it is too long.
     """
@@ -103,16 +107,17 @@ def unpacked(data: bytes, name: str) -> bytes:
 
 
 def costs_too_much(data: bytes) -> str | None:
-    """Why a document would take more memory than its size says; None where it would not.
+    """Returns why a document would take far more memory than its size, or None.
 
-    Counted before it is read, with what stands inside strings: a bound, not a figure.
+    It is counted before parsing, including the content of strings: so it is a bound, not an exact figure.
     """
     lists, values = data.count(b"{") + data.count(b"["), data.count(b",")
     if lists > MAX_LISTS:
         return f"it has {lists:,} lists and objects, and at most {MAX_LISTS:,} are read"
     if values > MAX_VALUES:
         return f"it has {values:,} values, and at most {MAX_VALUES:,} are read"
-    # A longer text covers a whole window, in which no quote ends one. So does a long list of numbers: then all is read.
+    # A longer text covers a whole window, so that the window has no quote that ends a text. A long list of numbers does
+    # so, too: then everything is read.
     windows = range(0, len(data) - MAX_TEXT // 2 + 1, MAX_TEXT // 2)
     if any(_QUOTE.search(data, at, at + MAX_TEXT // 2) is None for at in windows) and any(
         match.end() - match.start() - 2 > MAX_TEXT for match in _TEXT.finditer(data)
@@ -122,15 +127,15 @@ def costs_too_much(data: bytes) -> str | None:
 
 
 def format_of(data: bytes, name: str) -> int:
-    """The format of a saved trace's text.
+    """Returns the format of a saved trace's text.
 
-    Raises PtexploreError: exit code USAGE where it is not one of ours, MISSING where a newer ptexplore wrote it.
+    Raises PtexploreError: exit code USAGE if it is not a format of ptexplore, MISSING if a newer ptexplore wrote it.
     """
     return known_format(from_json(data, _Head, name).format, name)
 
 
 def known_format(number: int, name: str) -> int:
-    """The number of a format, if it is one that this ptexplore reads. Raises as `format_of` does."""
+    """Returns the number of a format if this ptexplore can read it. Raises the errors of `format_of`."""
     if number < 1:
         raise refused(name, "it has no format number")
     if number > TRAIL_FORMAT:
@@ -141,5 +146,5 @@ def known_format(number: int, name: str) -> int:
 
 
 def refused(name: str, why: str) -> PtexploreError:
-    """The error for a file that is not a saved trace."""
+    """Returns the error for a file that is not a saved trace."""
     return PtexploreError(f"{name} is no saved trace", why, WRITE_ONE, USAGE)

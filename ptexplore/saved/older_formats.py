@@ -1,4 +1,4 @@
-"""A Trail of an older format as one of today's: each step makes a document of one format one of the next."""
+"""Converts a Trail of an older format to the present one, one format at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ptexplore.model.observed import reasons_of
 from ptexplore.model.trace import TRAIL_FORMAT
 from ptexplore.saved.document import MAX_DEPTH, refused
 
-# How format 2 said what later stages ask for.
+# Sentences of format 2 whose codes later stages need.
 _ON_STACK_IN_FORMAT_2 = "C++'s stack held it when the error was thrown"
 _NOT_KNOWN_IN_FORMAT_2 = re.compile(
     r"which key this call goes to(?: after (?P<after>\w+))? is not known: (?P<why>.*)", re.S
@@ -24,7 +24,7 @@ _STEPPED_IN_FORMAT_2 = re.compile(
 _NO_DISPATCH: Mapping[str, Any] = {"set": "", "raw": "", "entry": "", "skipped": []}
 _FORMAT_1_PLACES = ("yaml", "table_row", "assigned", "op_entry", "called_at")
 _FORMAT_1_NAMES = {"self": "own", "of": "third_party"}
-# The record of each group of keys; the first key is always there where the record is, but for a kernel's.
+# The keys of each record. The first key is always present if the record is, except for a kernel's.
 _FORMAT_1_RECORDS = {
     "operator": ("schema", "yaml", "entry"),
     "binding": ("python", "table_row", "assigned"),
@@ -38,14 +38,16 @@ _FORMAT_1_OPTIONAL_RECORDS = {
     "node": ("recorded", "derivatives"),
 }
 _REASONS_OF_DISPATCH = ("tls_why", "redispatch", "unread_why")
-_WRONG = (KeyError, TypeError, AttributeError, ValueError, RecursionError)  # what a wrong value of an old format gives
-_LONGEST_COMMAND = 10_000  # characters: an older ptexplore wrote no longer one, and it is taken apart by characters
+# errors that a wrong value of an old format causes
+_WRONG = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+# characters: older versions of ptexplore wrote no longer command, and splitting takes a step per character
+_LONGEST_COMMAND = 10_000
 
 
 def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[str, Any]:
-    """A Trail of the format `written`, which is an older one, as one of today's; `name` is the file's, for messages.
+    """Converts a Trail of the older format `written` to the present one. `name` is the file's, for messages.
 
-    Raises PtexploreError (USAGE) where a value is missing or of the wrong kind.
+    Raises PtexploreError (USAGE) if a value is missing or of the wrong kind.
     """
     document = _upgraded(document, name) if written == 1 else document
     document = _with_codes(document, name) if written < 3 else document
@@ -54,7 +56,7 @@ def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[
 
 
 def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A Trail of format 1 as one of format 2. Raises PtexploreError (USAGE) where its hops are no tree."""
+    """Converts a Trail of format 1 to format 2. Raises PtexploreError (USAGE) if its hops are not a tree."""
     try:
         bound = [{"name": key, "description": text} for key, text in document["bound"].items()]
         return {**document, "format": TRAIL_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
@@ -90,7 +92,7 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A Trail of format 2, whose reasons are sentences, as one of format 3."""
+    """Converts a Trail of format 2, whose reasons are sentences, to format 3."""
     try:
         ending = document.get("ending")
         return {
@@ -112,7 +114,7 @@ def _row_of_format_2(hop: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _told_of(text: str) -> dict[str, Any]:
-    """What a finding of format 2 tells, as a reason of format 3."""
+    """Converts the text of a finding of format 2 to a reason of format 3."""
     ends, stepped = _TREE_ENDS_IN_FORMAT_2.fullmatch(text), _STEPPED_IN_FORMAT_2.fullmatch(text)
     if ends is not None:
         return {"code": "tree-ends", "why": ends["why"], "op": ends["op"] or ""}
@@ -123,7 +125,7 @@ def _told_of(text: str) -> dict[str, Any]:
 
 
 def _reason_of(text: str) -> dict[str, Any]:
-    """A sentence of format 2 as a reason of format 3: those that later stages ask for have their codes."""
+    """Converts a sentence of format 2 to a reason of format 3. Sentences that later stages need get their codes."""
     if text == _ON_STACK_IN_FORMAT_2:
         return {"code": "on-stack"}
     not_known = _NOT_KNOWN_IN_FORMAT_2.fullmatch(text)
@@ -133,11 +135,11 @@ def _reason_of(text: str) -> dict[str, Any]:
     return {"code": "key-not-known", "because": because, "after": not_known["after"] or ""}
 
 
-# The codes that later stages ask for, by the sentences of format 3, and where format 3 had sentences as arguments.
+# The codes that later stages need, by sentences of format 3; and the codes whose arguments were sentences.
 _ASKED_FOR = {"the budget was spent": {"code": "budget-spent"}}
 _HAD_SENTENCES = ("kinds-left", "tree-ends", "frames-unordered")
-_HOW = {"--var": "variable", "--setup": "setup"}  # how format 3 said how a name was bound
-# How format 3 said what backward began at, behind the tensor in words.
+_HOW = {"--var": "variable", "--setup": "setup"}  # how format 3 described how a name was bound
+# How format 3 described the start of backward, behind the words for the tensor.
 _BEGAN = {
     ", its real part, summed": "began-at-real-sum",
     ", summed": "began-at-sum",
@@ -147,7 +149,7 @@ _BEGAN = {
 
 
 def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A Trail of format 3, whose recorders speak in sentences, as one of format 4."""
+    """Converts a Trail of format 3, whose recorders use sentences, to format 4."""
     try:
         session, program = document.get("session"), document.get("program")
         findings = [{**finding, "told": _without_sentences(finding["told"])} for finding in document["findings"]]
@@ -165,7 +167,7 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
         raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
 
 
-# How format 3 said of a place that it is outside of torch, and of a step that it is no call of a function.
+# How format 3 described a place outside torch, and a step that is not a call of a function.
 _OUTSIDE_TORCH, _MARKED = "outside torch: ", "a range marked for the profiler"
 
 
@@ -178,7 +180,7 @@ def _hop_of_format_3(hop: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_files(held: Any) -> Any:
-    """What format 3 held, its places outside of torch with the file that the reason named."""
+    """Adds to places outside torch the file that their reason names."""
 
     def named(reason: str) -> dict[str, str]:
         return {"outside": reason.removeprefix(_OUTSIDE_TORCH)} if reason.startswith(_OUTSIDE_TORCH) else {}
@@ -187,7 +189,7 @@ def _with_files(held: Any) -> Any:
 
 
 def _with_places(held: Any, change: Callable[[str], Mapping[str, Any]], depth: int = 0) -> Any:
-    """What an older format held; of each place whose reason is a sentence with what `change` makes of that."""
+    """Updates each place whose reason is a sentence with the result of `change`."""
     if depth > MAX_DEPTH:
         return held
     if isinstance(held, list):
@@ -200,9 +202,9 @@ def _with_places(held: Any, change: Callable[[str], Mapping[str, Any]], depth: i
 
 
 def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A Trail of format 4, whose places have sentences as their reasons, as one of format 5.
+    """Converts a Trail of format 4, whose places have sentences as reasons, to format 5.
 
-    Views ask a reason for a file outside of torch alone.
+    Only a file outside torch needs a code: views use no other.
     """
 
     def coded(reason: str) -> dict[str, Any]:
@@ -222,7 +224,7 @@ def _as_reason(text: str | None) -> dict[str, Any] | None:
 
 
 def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What a finding of format 3 tells, with reasons in place of the sentences that are its arguments."""
+    """Converts the reason of a finding of format 3: sentences in its arguments become reasons."""
     made = dict(told)
     if made.get("code") in _HAD_SENTENCES:
         made["because"] = _as_reason(made.pop("why"))
@@ -239,7 +241,7 @@ def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Trail, or a session, of format 3 says of its names, its passes and its result."""
+    """Converts the names, passes and result of a Trail or session of format 3."""
     captured, result = record["captured"], record["result"]
     first, began = captured.get("first"), result.get("backward")
     return {
@@ -254,7 +256,7 @@ def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backward_of_format_3(text: str) -> dict[str, Any]:
-    """What backward ran from: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
+    """Converts the starts of backward: `from Tensor[3] float32 cpu, summed and Tensor[2] float32 cpu and more`."""
     tensors = text.removeprefix("from ").removesuffix(" and more").split(" and ")
     starts = []
     for tensor in tensors:

@@ -1,4 +1,4 @@
-"""A recorded program as it is saved and read back: without the folders of a machine, and checked."""
+"""Saving and reading a recorded program: without the folders of a machine, and checked."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from msgspec import structs
 from ptexplore.model.program import HOLE, CallPath, Program
 from ptexplore.model.program_order import sizes_of
 
-MOST_IN_ROUTES = 500_000  # calls that one call of each route holds: a trace that can be loaded has 300,000 hops of them
+# calls in one call of each route; a trace that can be loaded has at most 300,000 hops
+MOST_IN_ROUTES = 500_000
 
 
 def portable_program(program: Program, folder: str) -> Program:
-    """The program without the folders of the machine it ran on: `folder` is the one that holds torch's package."""
+    """Returns the program without the folders of its machine. `folder` is the one that contains torch's package."""
     return structs.replace(program, paths=tuple(_portable_path(path, folder) for path in program.paths))
 
 
@@ -29,9 +30,10 @@ def _portable_path(path: CallPath, folder: str) -> CallPath:
 
 
 def flaw_of(program: Program) -> str | None:
-    """What is wrong with a program that was read from a file; None if each of its numbers leads to something.
+    """Returns the error in a program read from a file. None if every number in it is valid.
 
-    What a number leads to comes before it, but for the calls that recorded a node, so that nothing goes in circles.
+    A number must refer to an earlier entry, so that there are no circles. The calls that recorded a node are an
+    exception.
     """
     if not program.paths or any(
         (path.parent is None) != (number == 0) or (path.parent or 0) > max(number - 1, 0)

@@ -1,4 +1,4 @@
-"""What recorders saw, as it is saved and read back: without the folders of a machine, and checked."""
+"""Saving and reading the observations of recorders: without the folders of a machine, and checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FACTS = tuple(known.name for known in fields(SessionFacts))
 
 
 def portable(session: Session) -> SavedSession:
-    """The session without the folders of the machine it was made on, and without the program, which its Trail has."""
+    """Returns the session without the folders of its machine, and without the program, which is in its Trail."""
     folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
     observations = tuple(_portable(observation.as_saved(), folder) for observation in session.observations)
     facts = {name: getattr(session, name) for name in FACTS}
@@ -29,10 +29,11 @@ def portable(session: Session) -> SavedSession:
 
 
 def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str) -> Session:
-    """A session as it was read, if every observation has what its kind must have. Nothing in it is executed.
+    """Returns a session that was read, if every observation fits its kind. Nothing in it is executed.
 
-    `change` is what becomes of each of its reasons.
-    Raises PtexploreError: exit code USAGE where it is not one of ours, MISSING where a newer ptexplore wrote it.
+    `change` is applied to each of its reasons.
+
+    Raises PtexploreError: exit code USAGE if it is not a session of ptexplore, MISSING if a newer ptexplore wrote it.
     """
     known_format(session.format, name)  # format 1 had the same keys
     if len(session.observations) > MAX_OBSERVATIONS:
@@ -46,7 +47,7 @@ def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str
 
 
 def _checked(saved: SavedObservation, change: Callable[[Reason], Reason], name: str) -> Observation:
-    """An observation as it was read. Raises PtexploreError where it is not as its kind must be."""
+    """Returns an observation that was read. Raises PtexploreError if it does not fit its kind."""
     if _depth(saved.data) > MAX_DEPTH:
         raise refused(name, f"observation {saved.id} nests deeper than any real one")
     try:
@@ -60,7 +61,7 @@ def _checked(saved: SavedObservation, change: Callable[[Reason], Reason], name: 
 
 
 def _depth(data: Plain) -> int:
-    """How many lists and objects are within one another, counted no further than the limit."""
+    """Returns how deep lists and objects are nested, counted up to the limit."""
     depth = 0
     level: list[Any] = [data]
     while level and depth <= MAX_DEPTH:
@@ -71,7 +72,7 @@ def _depth(data: Plain) -> int:
 
 
 def _portable(observation: SavedObservation, folder: str) -> SavedObservation:
-    """Paths as they are below site-packages; of a file elsewhere the name alone."""
+    """Returns an observation with paths relative to site-packages. For a file elsewhere, only the name is kept."""
     kind, data = observation.kind, observation.data
     if kind == "table" and folder:
         paths = {key: data[key].replace(f"{folder}/", "") for key in ("dump", "table")}
@@ -96,7 +97,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def _is_tree(calls: SteppedCalls) -> bool:
-    """Whether the lists are of one length, name functions that there are, and nest."""
+    """Whether the lists have the same length, refer to existing functions, and nest."""
     depths, count = calls.depth, len(calls.functions)
     if {len(calls.function), len(calls.begin), len(calls.end)} != {len(depths)}:
         return False

@@ -1,4 +1,4 @@
-"""A Trail as JSON: saved, and read back as data that nobody vouches for. Every value is checked, nothing in it runs."""
+"""A Trail as JSON: written, and read back as untrusted data. Every value is checked, and nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ from ptexplore.saved.program import flaw_of, portable_program
 from ptexplore.saved.session import checked, portable
 from ptexplore.source.permalink import permalink
 
-MAX_HOPS = 300_000  # of which the first screen is there in 20 seconds and 1.5 GB; no capture records so many
-DEEPEST = 20_000  # hops within one another
+# a trace of this size shows its first screen after 20 seconds with 1.5 GB; no capture records so many
+MAX_HOPS = 300_000
+DEEPEST = 20_000  # nested hops
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
@@ -57,7 +58,10 @@ _facts = attrgetter(*(known.name for known in fields(HopFacts)))
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What gives records their sentences, for whoever reads JSON: they are written beside codes, and not read back."""
+    """Functions that add sentences to records for readers of JSON.
+
+    Sentences are written beside codes, and not read back.
+    """
 
     reason: Callable[[Reason], Reason]
     place: Callable[[SourceRef], SourceRef]
@@ -65,9 +69,9 @@ class Wording:
 
 
 def trail_to_json(trail: Trail, wording: Wording, session: Session | None = None) -> str:
-    """The Trail as JSON text, in ASCII, without the folders of the machine it was made on.
+    """Returns the Trail as JSON text in ASCII, without the folders of its machine.
 
-    The session inside it is what lets it be explained and resolved again.
+    With the session in it, the Trail can be explained, and resolved again.
     """
     facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
     facts["findings"] = tuple(replace(finding, text=wording.reason(finding.told).text) for finding in trail.findings)
@@ -84,7 +88,7 @@ def trail_to_json(trail: Trail, wording: Wording, session: Session | None = None
 
 
 def _rows(hops: Iterable[Hop], keys: Mapping[int, str], wording: Wording) -> Iterator[HopRow]:
-    """The rows of a tree of hops, callers first; `keys` are the stable keys of all of the trace, by id."""
+    """Yields the rows of a tree of hops, callers first. `keys` are the stable keys of the whole trace, by id."""
     pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in reversed(tuple(hops))]
     while pending:
         hop, parent = pending.pop()
@@ -93,14 +97,14 @@ def _rows(hops: Iterable[Hop], keys: Mapping[int, str], wording: Wording) -> Ite
 
 
 def row_of(hop: Hop, parent: int | None, key: str, wording: Wording) -> HopRow:
-    """One hop as it is saved, with its sentences; `key` is its stable one."""
+    """Returns one hop as it is saved, with its sentences. `key` is its stable key."""
     row = HopRow(*(*_facts(hop), parent, key))
     row = _changed(row, wording.reason) if row.why or row.dispatch is not None else row
     return with_places(row, wording.place)
 
 
 def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
-    """The row with each of its reasons changed."""
+    """Returns the row with each reason changed."""
     dispatch = row.dispatch
     if dispatch is not None:
         tls, onward, unread = (
@@ -112,9 +116,9 @@ def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
 
 
 def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
-    """The Trail that a file holds, packed or not, and its session, if it has one; `name` is the file's, for messages.
+    """Returns the Trail in a file, packed or not, and its session, if it has one. `name` is the file's, for messages.
 
-    Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING where a newer ptexplore wrote it.
+    Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
     """
     with uncollected():
         return _read(unpacked(data, name), name)
@@ -146,15 +150,15 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
 
 
 class _Links:
-    """A saved trace's places as they are trusted: links are made anew of tree, path and line, sentences of codes."""
+    """Makes places of a saved trace trustworthy: links are computed from tree, path and line, sentences from codes."""
 
     def __init__(self, trees: Iterable[TreeInfo], name: str) -> None:
         self._name = name
-        self._known: dict[SourceRef, SourceRef] = {}  # most places are those of many hops
+        self._known: dict[SourceRef, SourceRef] = {}  # a cache: many hops share a place
         self._commits = {tree.name: tree.commit for tree in trees if tree.commit and _COMMIT.fullmatch(tree.commit)}
 
     def trusted(self, ref: SourceRef) -> SourceRef:
-        """The place with its link made anew, and without the sentence of its reason."""
+        """Returns the place with a computed link, and without the sentence of its reason."""
         if ref not in self._known:
             reason = _code_alone(self._name, ref.reason) if isinstance(ref.reason, Reason) else None
             made = replace(ref, url=self.url(ref), reason=reason)
@@ -162,7 +166,7 @@ class _Links:
         return self._known[ref]
 
     def url(self, ref: SourceRef) -> str | None:
-        """Where the place can be read; None where the file has no link for it, or does not say which text that is."""
+        """Returns the link of a place. None if the file has no link for it, or does not say which text it is."""
         commit = self._commits.get(ref.tree)
         if ref.url is None or commit is None or ref.path is None or ref.layer == "generated":
             return None
@@ -170,9 +174,9 @@ class _Links:
 
 
 def _checked_program(program: Program, links: _Links, name: str) -> Program:
-    """The program, if every number in it leads to something before it, without what leads out of a tree.
+    """Returns the program, if every number in it refers to something before it, and no path leads out of a tree.
 
-    Raises PtexploreError where one does not.
+    Raises PtexploreError otherwise.
     """
     flaw = flaw_of(program)
     if flaw is not None:
@@ -184,7 +188,7 @@ def _checked_program(program: Program, links: _Links, name: str) -> Program:
 
 
 def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]:
-    """The hops of a flat table, nested. Raises PtexploreError for a row that is not behind the one it is inside of."""
+    """Nests the hops of a flat table. Raises PtexploreError for a row before its caller's row."""
     depths: dict[int | None, int] = {None: 0}
     for row in rows:
         if row.id in depths or row.parent not in depths:
@@ -201,9 +205,9 @@ def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]
 
 
 def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
-    """The reason without its sentence, and all that it follows from without theirs: sentences are made anew.
+    """Returns the reason without its sentence, also in the reasons inside: sentences are computed anew.
 
-    Raises PtexploreError where reasons nest too deep.
+    Raises PtexploreError if reasons nest too deep.
     """
     if depth > MAX_DEPTH:
         raise refused(name, "its reasons nest deeper than any real trace")
@@ -218,7 +222,7 @@ def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
 
 
 def _checked(row: Checked, links: _Links, name: str) -> Checked:
-    """The record with its places as they are trusted. Raises PtexploreError for a path that leads out of a tree."""
+    """Returns the record with trusted places. Raises PtexploreError for a path that leads out of a tree."""
     for ref, depth in _references(row, 0):
         _check_reference(ref, depth, name)
     return with_places(row, links.trusted)
@@ -227,14 +231,14 @@ def _checked(row: Checked, links: _Links, name: str) -> Checked:
 def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
     if depth > MAX_DEPTH:
         raise refused(name, "its references nest deeper than any real trace")
-    # A file of the user's own is in no tree, and is named as Python has it: no text of it is read.
+    # A file of the user's own is in no tree and has its name from Python: its text is not read.
     of_yours = ref.layer is None and ref.precision == "located" and "\0" not in (ref.path or "")
     if ref.path is not None and _OUTSIDE.match(ref.path) and not of_yours:
         raise refused(name, f"the path {ref.path[:60]!r} leads out of a tree")
 
 
 def _references(record: Any, depth: int) -> Iterator[tuple[SourceRef, int]]:
-    """Every reference in a record, and how deep it is inside; no further than the limit."""
+    """Yields every reference in a record, and its depth, up to the limit."""
     if isinstance(record, SourceRef):
         yield record, depth
     for part in parts_of(record.__class__) if depth <= MAX_DEPTH else ():

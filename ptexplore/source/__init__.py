@@ -1,1 +1,1 @@
-"""Where text comes from: the installed torch, its regenerated C++, and the one name every file has."""
+"""The text of the source: the installed torch, its regenerated C++, checkouts, and canonical paths."""

@@ -1,7 +1,7 @@
-"""The atlas: names, paths and lines of one pinned PyTorch release, shipped with ptexplore; no source text.
+"""The atlas: names, paths and lines of one PyTorch release, shipped with ptexplore. It contains no source text.
 
-Kept of a symbol: all but its signature as written. Kept of a dialect row: all but `text`, and `context` only where it
-is a name (a key, an architecture, a table), not a C++ type. So an atlas holds names, places and types, no source text.
+A symbol is stored without its signature as written. A dialect row is stored without `text`; its `context` is stored
+only if it is a name (a key, an architecture, a table), not a C++ type. So an atlas has names, places and types only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import DIALECT_KINDS, Dialect, DialectKind, Symbol
 
-# Kinds that an atlas keeps, definitions only. Namespaces are in a file's outline, and no name to look up.
+# The kinds of symbols in an atlas, definitions only. Namespaces are in a file's outline, but cannot be looked up.
 SYMBOLS = ("function", "class", "struct", "union", "enum", "namespace")
 DIALECT: tuple[DialectKind, ...] = tuple(kind for kind, traits in DIALECT_KINDS.items() if traits.atlas)
 _TEMPLATE, _STATIC, _MACRO = 1, 2, 4
@@ -31,7 +31,7 @@ _OPERATOR = re.compile(r"(?:^|::)(operator(?:\W.*|\s.*)?)$", re.DOTALL)
 
 
 def last_part(qualified: str) -> str:
-    """The last part of a qualified name: "add" of "at::native::add", "operator<<" of "c10::operator<<"."""
+    """Returns the last part of a qualified name: "add" of "at::native::add", "operator<<" of "c10::operator<<"."""
     operator = _OPERATOR.search(qualified)
     if operator:
         return operator[1]
@@ -44,7 +44,7 @@ def last_part(qualified: str) -> str:
 
 
 def key(qualified: str) -> str:
-    """What a qualified name is filed under: its last part first, so that equal ones stand together."""
+    """Returns the key of a qualified name: its last part comes first, so that equal last parts are neighbours."""
     last = last_part(qualified)
     return f"{last}\t{qualified[: len(qualified) - len(last)]}"
 
@@ -62,7 +62,7 @@ def _row_of_symbol(row: Symbol) -> list[Any]:
 
 
 def _symbol_of_row(path: str, row: list[Any]) -> Symbol:
-    """The definition in a file that `row` tells of; its signature is ""."""
+    """Converts a row to the definition in a file. The signature is ""."""
     name, prefix, kind, line, span, lead, types, flags, scope, guards, macro = row + [0] * (11 - len(row))
     return Symbol(
         path, name, prefix + name, SYMBOLS[kind],  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def _row_of_dialect(row: Dialect) -> list[Any]:
 
 
 def _dialect_of_row(path: str, row: list[Any]) -> Dialect:
-    """The dialect row of a file that `row` tells of; its text is ""."""
+    """Converts a row to the dialect row of a file. The text is ""."""
     kind, name, line, span, block, macro, target, context, guards = row + [0] * (9 - len(row))
     return Dialect(
         path, line, line + span, DIALECT[kind], name,
@@ -100,7 +100,7 @@ def _trim(row: list[Any]) -> list[Any]:
 
 MAGIC = b"PTXATLAS"
 FORMAT = 1
-BLOCK = 24 * 1024  # characters of JSON in one block: about 0.3 ms to read
+BLOCK = 24 * 1024  # characters of JSON in one block: reading it takes about 0.3 ms
 HEAD = len(MAGIC) + 5
 
 
@@ -117,7 +117,7 @@ def _squeeze(value: str) -> bytes:
 
 
 def _blocks(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(first key, JSON) of each block."""
+    """Yields (first key, JSON) of each block."""
     first, parts, size = "", list[str](), 0
     for key in sorted(entries):
         part = f"{_dump(key)}:{_dump(entries[key])}"
@@ -132,7 +132,7 @@ def _blocks(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _pack(meta: Mapping[str, Any], tables: Mapping[str, Any], sections: Mapping[str, Mapping[str, Any]]) -> bytes:
-    """The file's bytes. Values are plain JSON; `meta`, `tables` and `sections` keep the order given."""
+    """Packs the file's bytes. Values are plain JSON; `meta`, `tables` and `sections` keep their order."""
     blobs = [_squeeze(_dump(tables))]
     at = len(blobs[0])
     head: dict[str, Any] = {"meta": meta, "tables": [0, at], "sections": {}}
@@ -150,10 +150,10 @@ def _pack(meta: Mapping[str, Any], tables: Mapping[str, Any], sections: Mapping[
 
 @dataclass
 class AtlasSection:
-    """One sorted map of a packed file; blocks are read when a key in them is asked for, and kept."""
+    """One sorted map of a packed file. A block is read when a key in it is needed, and then kept."""
 
     file: AtlasFile
-    keys: list[str]  # of each block, the first
+    keys: list[str]  # the first key of each block
     extents: list[list[int]]
 
     @remembered
@@ -161,12 +161,12 @@ class AtlasSection:
         return self.file.blob(self.extents[number])
 
     def get(self, key: str) -> Any:
-        """The value of `key`, None where there is none."""
+        """Returns the value of `key`, or None."""
         number = bisect_right(self.keys, key) - 1
         return self._block(number).get(key) if number >= 0 else None
 
     def starting(self, prefix: str) -> Iterator[str]:
-        """Every key that begins with `prefix`, in order."""
+        """Yields every key that begins with `prefix`, in order."""
         for number in range(max(bisect_right(self.keys, prefix) - 1, 0), len(self.keys)):
             keys = list(self._block(number))
             for key in keys[bisect_left(keys, prefix) :]:
@@ -176,10 +176,10 @@ class AtlasSection:
 
 
 class AtlasFile:
-    """A packed file's bytes, opened for look-ups."""
+    """The bytes of a packed file, opened for look-ups."""
 
     def __init__(self, data: bytes) -> None:
-        """Read the head of `data`; raises Damaged."""
+        """Reads the head of `data`. Raises Damaged."""
         if data[: len(MAGIC)] != MAGIC or len(data) < HEAD:
             raise Damaged("it does not begin as an atlas does")
         if data[len(MAGIC)] != FORMAT:
@@ -195,17 +195,17 @@ class AtlasFile:
             raise Damaged("its head lacks parts") from error
 
     def section(self, name: str) -> AtlasSection:
-        """One of the sorted maps; raises Damaged where the file has none of that name."""
+        """Returns one of the sorted maps. Raises Damaged if the file has none of that name."""
         if name not in self._sections:
             raise Damaged(f"it has no part {name!r}")
         return self._sections[name]
 
     def tables(self) -> dict[str, Any]:
-        """The lists that rows refer to; raises Damaged."""
+        """Returns the lists that rows refer to. Raises Damaged."""
         return self.blob(self._tables)
 
     def blob(self, extent: list[int]) -> dict[str, Any]:
-        """One compressed JSON object; raises Damaged."""
+        """Returns one compressed JSON object. Raises Damaged."""
         start = self._start + extent[0]
         return _expand(self._data[start : start + extent[1]])
 
@@ -224,9 +224,10 @@ SHIPPED = Path(__file__).resolve().parent.parent / "data" / "atlas.bin"
 
 
 class Atlas:
-    """An open atlas. Every method raises PtexploreError (MISSING) when the file turns out to be damaged.
+    """An open atlas. Every method raises PtexploreError (MISSING) if the file turns out to be damaged.
 
-    Records carry what an atlas keeps: a Symbol's `signature` and a Dialect's `text` are "", its C++ type None.
+    Records have only the fields that an atlas stores: a Symbol's `signature` and a Dialect's `text` are "", and a
+    `context` that is a C++ type is None.
     """
 
     def __init__(self, path: Path, file: AtlasFile) -> None:
@@ -235,7 +236,10 @@ class Atlas:
 
     @staticmethod
     def open(path: Path = SHIPPED) -> Atlas:
-        """The shipped atlas, or the one in `path`; raises PtexploreError (MISSING) where it is not there or damaged."""
+        """Opens the shipped atlas, or the one at `path`.
+
+        Raises PtexploreError (MISSING) if it is missing or damaged.
+        """
         try:
             return Atlas(path, AtlasFile(path.read_bytes()))
         except OSError as error:
@@ -245,59 +249,62 @@ class Atlas:
 
     @property
     def release(self) -> str:
-        """The release that it is of: "2.6.0"."""
+        """The release that the atlas describes: "2.6.0"."""
         return str(self._file.meta.get("release", ""))
 
     @property
     def commit(self) -> str:
-        """The commit of that release: what `torch.version.git_version` says where this atlas fits exactly."""
+        """The commit of that release. The atlas fits exactly if `torch.version.git_version` is the same."""
         return str(self._file.meta.get("commit", ""))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows of each kind it holds."""
+        """The number of rows of each kind."""
         return dict(self._file.meta.get("counts", {}))
 
     def definitions(self, qualified: str) -> list[Symbol]:
-        """Every definition of this exact qualified name ("at::native::mul_kernel"), by path and line."""
+        """Returns every definition of exactly this qualified name ("at::native::mul_kernel"), by path and line."""
         return self._symbols([key(qualified)])
 
     def symbols_named(self, name: str) -> list[Symbol]:
-        """Every definition whose name's last part is `name`."""
+        """Returns every definition whose last part is `name`."""
         with self._damage_told():
             return self._symbols(list(self._file.section("symbols").starting(f"{name}\t")))
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
-        """Every definition whose qualified name is `suffix` or ends with "::" and it."""
+        """Returns every definition whose qualified name is `suffix`, or ends with "::" and `suffix`."""
         rows = self.symbols_named(last_part(suffix))
         return [row for row in rows if row.qualified == suffix or row.qualified.endswith(f"::{suffix}")]
 
     def names(self, prefix: str, limit: int) -> list[str]:
-        """At most `limit` last parts of names that begin with `prefix`, in order."""
+        """Returns at most `limit` last parts of names that begin with `prefix`, in order."""
         with self._damage_told():
             lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(prefix))
             return list(islice((last for last, _ in groupby(lasts)), limit))
 
     def outline(self, path: str) -> list[Symbol]:
-        """The definitions of one file with the namespaces around them, by line."""
+        """Returns the definitions of one file and the namespaces around them, sorted by line."""
         return [_symbol_of_row(path, row) for row in self._get("outline", path) or []]
 
     def dialect(self, name: str, kinds: Sequence[str] | None = None) -> list[Dialect]:
-        """Rows of PyTorch's dialect by name: a stub's declaration, definition, registrations; an operator's lines."""
+        """Returns dialect rows by name: a stub's declaration, definition and registrations, or an operator's lines."""
         rows = self._pointed("dialect-names", name)
         return [row for row in rows if kinds is None or row.kind in kinds]
 
     def dialect_targeting(self, target_last: str) -> list[Dialect]:
-        """Rows whose target's last part is this name: who registers or binds `add_kernel`."""
+        """Returns the rows whose target has this last part: for "add_kernel", its registrations and bindings."""
         return self._pointed("dialect-targets", target_last)
 
     def dialect_in(self, path: str, line: int | None = None) -> list[Dialect]:
-        """Rows of a file; with `line`, those of the macro there: the row itself, or of the block that begins there."""
+        """Returns the rows of a file.
+
+        `line` selects the row on this line, or the rows of the block that begins there.
+        """
         rows = [_dialect_of_row(path, row) for row in self._get("dialect", path) or []]
         return [row for row in rows if line is None or line in (row.line, row.block)]
 
     def lines(self, path: str) -> int | None:
-        """How many lines `path` has in that release; None where the atlas knows no such file."""
+        """Returns the number of lines of `path` in that release. None if the atlas does not know the file."""
         return self._files.get(path)
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
@@ -311,7 +318,7 @@ class Atlas:
             return [_dialect_of_row(path, self._get("dialect", path)[row]) for path, row in places]
 
     def _places(self, section: str, name: str) -> list[tuple[str, int]]:
-        """(path, number of the row in that file) of everything filed under a name."""
+        """Returns (path, number of the row in that file) of everything with this key."""
         flat = self._get(section, name) or []
         with self._damage_told():
             return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
@@ -332,7 +339,7 @@ class Atlas:
 
     @contextmanager
     def _damage_told(self) -> Iterator[None]:
-        """Damage that shows while reading becomes the error that users see."""
+        """Converts damage that is found while reading to the error for users."""
         try:
             yield
         except (Damaged, KeyError, TypeError, ValueError, IndexError) as error:
@@ -345,7 +352,7 @@ def _broken(path: Path, why: str) -> PtexploreError:
 
 
 def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Symbol], list[Dialect]]:
-    """What an atlas keeps of an index, in the order of its file: named definitions, and rows but those of YAML."""
+    """Selects the part of an index that an atlas stores, in its order: named definitions, and rows except YAML."""
     definitions = {row for row in symbols if row.role == "definition" and row.kind in SYMBOLS and row.name}
     rows = {row for row in dialect if row.kind in DIALECT}
     return (
@@ -355,7 +362,7 @@ def kept(symbols: Iterable[Symbol], dialect: Iterable[Dialect]) -> tuple[list[Sy
 
 
 def _sections(files: Sequence[str], symbols: Sequence[Symbol], rows: Sequence[Dialect]) -> dict[str, dict[str, Any]]:
-    """The sorted maps of an atlas. A place is the number of a file and that of the row in it.
+    """Returns the sorted maps of an atlas. A place is the number of a file and the number of a row in it.
 
     "outline" and "dialect" hold the rows by path. "symbols" (by `key`), "dialect-names" and "dialect-targets" hold
     places.
@@ -381,9 +388,9 @@ def _sections(files: Sequence[str], symbols: Sequence[Symbol], rows: Sequence[Di
 def write(
     release: str, commit: str, files: dict[str, int], symbols: Iterable[Symbol], dialect: Iterable[Dialect]
 ) -> bytes:
-    """The bytes of an atlas; the same rows in any order give the same bytes.
+    """Returns the bytes of an atlas. The same rows in any order give the same bytes.
 
-    files: every path and its number of lines. What an atlas does not keep is left out (see `kept`).
+    `files` has every path and its number of lines. `kept` selects the rows.
     """
     definitions, rows = kept(symbols, dialect)
     counts: dict[str, int] = {"files": len(files), "symbols": len(definitions)}

@@ -1,4 +1,4 @@
-"""Which files of a source there are to index: canonical path, file and layer; no symbolic link is ever followed."""
+"""Lists the files of a source to index: canonical path, file and layer. Symbolic links are never followed."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CPP = frozenset(  # with CUDA, Objective-C++ and Metal
 PYTHON = frozenset({".py", ".pyi"})
 YAML = frozenset({".yaml", ".yml"})
 SUFFIXES = CPP | PYTHON | YAML
-ROOTS = ("aten", "c10", "torch", "torchgen", "tools", "caffe2", "functorch")  # of PyTorch's repository
+ROOTS = ("aten", "c10", "torch", "torchgen", "tools", "caffe2", "functorch")  # the folders of PyTorch's repository
 
 _GENERATED = ("build/aten/src/ATen", "torch/csrc/autograd/generated")
 _NO_SOURCE = frozenset(
     {"__pycache__", "node_modules"}
-)  # and, of an extension, what its own build leaves: see NOT_SOURCE
+)  # in an extension, NOT_SOURCE also excludes the output of its build
 
 
 class Listed(NamedTuple):
-    """One file to index: its canonical path, where it lies, the layer it belongs to.
+    """One file to index: its canonical path, its place on disk, and its layer.
 
     `state` is its time of change in nanoseconds and its size in bytes, as they were when it was listed.
     """
@@ -42,9 +42,9 @@ class Listed(NamedTuple):
 
 
 def files_of(source: Checkout | Runtime, generated: Path | None = None) -> list[Listed]:
-    """The files to index of a checkout, or of an installed torch with its generated C++, by canonical path.
+    """Returns the files to index of a checkout, or of an installed torch with its generated C++, by canonical path.
 
-    `generated` is what `generated.ensure` gave; without it, whatever is there already.
+    `generated` is the result of `generated.ensure`; by default, the generated C++ that exists already is used.
     """
     if isinstance(source, Runtime):
         return runtime_files(source, generated)
@@ -52,7 +52,7 @@ def files_of(source: Checkout | Runtime, generated: Path | None = None) -> list[
 
 
 def checkout_files(checkout: Checkout) -> list[Listed]:
-    """C, C++, CUDA, Objective-C++, Metal, Python and YAML: below PyTorch's own roots, or all of an extension's."""
+    """Returns C, C++, CUDA, Objective-C++, Metal, Python and YAML files, for PyTorch only those below ROOTS."""
     root = os.path.realpath(checkout.root)
     roots = [f"{root}/{name}" for name in ROOTS] if checkout.project == "pytorch" else [root]
     listed = (
@@ -65,27 +65,27 @@ def checkout_files(checkout: Checkout) -> list[Listed]:
 
 
 def shown(path: str) -> str:
-    """A path as it can be kept and printed: of a name that is not UTF-8, U+FFFD stands for each byte that is not."""
+    """Returns a path that can be stored and printed: U+FFFD replaces each byte that is not UTF-8."""
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
 def is_unicode(file: str) -> bool:
-    """Whether the name of a file is UTF-8, as names that are kept and printed must be."""
+    """Whether the name of a file is UTF-8. Names that are stored and printed must be."""
     return file.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in file)
 
 
 def _is_plain(path: str) -> bool:
-    """What `tree.is_plain` says of a path whose parts are names out of folders: none of them is empty or dots alone."""
+    """Does the test of `tree.is_plain` for a path from a folder listing, whose parts are never empty nor only dots."""
     return "\\" not in path and "\n" not in path
 
 
 def runtime_files(runtime: Runtime, generated: Path | None = None) -> list[Listed]:
-    """The generated C++, PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
+    """Returns the generated C++, PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
     return layered(generated_files(generated or find_generated(runtime)), installed_files(runtime))
 
 
 def layered(*layers: Iterable[Listed]) -> list[Listed]:
-    """The files of all layers, by path; as in the runtime tree, the first layer that holds a path gives it."""
+    """Merges layers by path. As in the runtime tree, the first layer that has a path counts."""
     by_path: dict[str, Listed] = {}
     for layer in layers:
         for listed in layer:
@@ -94,7 +94,7 @@ def layered(*layers: Iterable[Listed]) -> list[Listed]:
 
 
 def generated_files(root: Path | None) -> list[Listed]:
-    """The generated C++ below `root`; none where that is None."""
+    """Returns the generated C++ below `root`. Empty if `root` is None."""
     if root is None:
         return []
     real = os.path.realpath(root)
@@ -106,7 +106,7 @@ def generated_files(root: Path | None) -> list[Listed]:
 
 
 def installed_files(runtime: Runtime) -> list[Listed]:
-    """PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
+    """Returns PyTorch's own installed headers, its Python, and the YAML that torchgen ships."""
     return list(_wheel_files(folders(runtime)))
 
 
@@ -117,10 +117,10 @@ def _wheel_files(where: canonical.InstalledFolders) -> Iterator[Listed]:
         for file, state in _walk(folder) if folder else ():
             in_packaged = where.packaged is not None and file.startswith(where.packaged + "/")
             if in_packaged and os.path.splitext(file)[1] in CPP:
-                continue  # templates: the generated layer has what becomes of them
+                continue  # templates: the generated layer has their results
             path: str | None
             if normal and folder == where.torch and not file.startswith(include):
-                path = f"torch/{file[inside:]}"  # as `installed_path` says, sooner
+                path = f"torch/{file[inside:]}"  # the same result as `installed_path`, but faster
             else:
                 path = canonical.installed_path(file, where, _head(file, where))
             if path is not None and _is_plain(path):
@@ -128,7 +128,7 @@ def _wheel_files(where: canonical.InstalledFolders) -> Iterator[Listed]:
 
 
 def _head(file: str, where: canonical.InstalledFolders) -> str:
-    """How an installed header begins, where its name alone does not say whether it is generated."""
+    """Returns the beginning of an installed header, if its name does not say whether it is generated. Else ""."""
     include = f"{where.torch}/include/"
     if not file.startswith(include):
         return ""
@@ -145,7 +145,10 @@ def _head(file: str, where: canonical.InstalledFolders) -> str:
 
 
 def is_at(path: str | Path) -> bool:
-    """Whether anything lies at a path; a link is not followed. Raises OSError for a bad disk, which does not tell."""
+    """Whether anything exists at a path. A link is not followed.
+
+    Raises OSError for a bad disk, since the answer is unknown then.
+    """
     try:
         os.lstat(path)
     except OSError as error:
@@ -156,9 +159,10 @@ def is_at(path: str | Path) -> bool:
 
 
 def first_bytes(file: str | Path, most: int = 4096) -> bytes:
-    """How a file begins; empty where it cannot be read, and where it is a FIFO or a device."""
+    """Returns the beginning of a file. Empty if it cannot be read, or is a FIFO or a device."""
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # of a FIFO nobody waits for the other end
+        # non-blocking: opening a FIFO would wait for its other end
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as stream:
             return stream.read(most) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
     except OSError as error:
@@ -170,9 +174,9 @@ def first_bytes(file: str | Path, most: int = 4096) -> bytes:
 
 
 def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Every regular file below `top` (itself no link) with a suffix to index, and its state; see Listed.
+    """Yields every regular file below `top` (not a link) with a suffix to index, and its state (see Listed).
 
-    Folders that cannot be read are left out. Raises OSError for a bad disk, which tells nothing of what is there.
+    Unreadable folders are left out. Raises OSError for a bad disk, since then the content is unknown.
     """
     waiting = [top] if not os.path.islink(top) else []
     skipped = _NO_SOURCE | skip
@@ -184,7 +188,7 @@ def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, t
                 raise
             continue
         if any(entry.name == "pyvenv.cfg" for entry in entries):
-            continue  # a virtual environment that lies inside an extension's folder
+            continue  # a virtual environment inside an extension's folder
         for entry in entries:
             try:
                 if entry.is_dir(follow_symlinks=False):
@@ -199,8 +203,8 @@ def _walk(top: str, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, t
 
 
 def _state(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """The state of a file to index; None if it is not to be indexed."""
-    name = entry.name  # cut here: os.path.splitext takes four times as long
+    """Returns the state of a file to index, or None if it is not to be indexed."""
+    name = entry.name  # cut here, since os.path.splitext takes four times as long
     if name[name.rfind(".") :] not in SUFFIXES or not name[: name.rfind(".")].strip("."):
         return None
     if not entry.is_file(follow_symlinks=False):

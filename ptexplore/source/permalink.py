@@ -1,4 +1,4 @@
-"""Permalinks: the page at which everybody reads a line of PyTorch as it is here, or why there is none."""
+"""Permalinks: the public page that shows a line of PyTorch as it is here, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ if TYPE_CHECKING:
     from ptexplore.model.places import Checkout
     from ptexplore.source.tree import SourceTree
 
-SITE = "https://github.com/pytorch/pytorch/blob"  # for people: nothing here ever opens it
+SITE = "https://github.com/pytorch/pytorch/blob"  # for people: ptexplore never opens it
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
-# Installed with torch, and made when it was built: in no repository.
+# Installed with torch, but made by the build: in no repository.
 _MADE = ("torch/version.py", "torch/return_types.pyi", "torch/_VF.pyi", "torch/_C/")
 
 
 def permalink(revision: str, path: str, line: int | None = None) -> str:
-    """The address of a file, or of a line of it, at a commit or tag of PyTorch's repository."""
+    """Returns the address of a file, or of a line of it, at a commit or tag of PyTorch's repository."""
     return page_on(f"{SITE}/{quote(revision, safe='')}", path, line)
 
 
 def page_on(site: str, path: str, line: int | None = None) -> str:
-    """The same on any site: `site` is the address before a path."""
+    """Returns such an address on any site: `site` is the address before the path."""
     return f"{site}/{quote(path)}" + (f"#L{line}" if line else "")
 
 
 def public_commit(checkout: Checkout) -> str | None:
-    """The commit of PyTorch's repository that the checkout's files are those of, None where that is not certain."""
+    """Returns the commit in PyTorch's repository that has the checkout's files. None if that is not certain."""
     certain = checkout.project == "pytorch" and not checkout.modified
     return origin_commit(checkout) if certain else None
 
 
 def origin_commit(checkout: Checkout) -> str | None:
-    """The commit that the text is, or was before it was modified; None where that is not known."""
+    """Returns the commit of the text, or of the text before it was modified. None if it is unknown."""
     if checkout.commit is not None:
         return checkout.commit
     return next((release.commit for release in releases() if release.version == checkout.release), None)
 
 
 def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: int) -> tuple[str | None, str]:
-    """The address of a line of a tree, and what must be said of it; None and why, where there is none.
+    """Returns the address of a line of a tree and a remark on it; or None and the reason.
 
-    Where only the version is known it is that of the version's tag. `checkout` is None for the installed torch.
+    If only the version is known, the address uses the version's tag. `checkout` is None for the installed torch.
     """
     text = tree.read(path)
     if text is None:
@@ -56,7 +56,7 @@ def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: i
 
 
 def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, str]:
-    """The commit or tag whose text this tree's is, or may be; and what must be said of that."""
+    """Returns the commit or tag that has the tree's text, or may have it, and a remark on that."""
     info = tree.info
     if checkout is None:
         known = len(info.commit or "") == 40
@@ -70,7 +70,7 @@ def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, 
 
 
 def tagged(version: str, what: str) -> tuple[str | None, str]:
-    """The tag that a version is called by. Only a name: what is here may be other text."""
+    """Returns the tag of a version, with a remark. The tag is only a name: the text here may differ."""
     release = _RELEASE.match(version)
     if release is None:
         return None, f"it is not known which commit {what} is of"

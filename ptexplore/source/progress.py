@@ -1,4 +1,4 @@
-"""What a long step tells whoever watches it."""
+"""Interfaces through which a long step reports progress."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """Anything that shows progress; the caller renders it."""
+    """Something that shows progress. The caller decides how."""
 
     def step(self, name: str, done: float | None = None) -> None:
-        """`name` is running; `done` is the part finished, 0.0 to 1.0, None where unknown."""
+        """Step `name` is running. `done` is the finished part, 0.0 to 1.0, or None if it is unknown."""
 
 
 class Watcher(Progress, Protocol):
-    """A Progress that also shows a word on the step that is running (how much, how fast)."""
+    """A Progress that also shows a detail of the running step (how much, how fast)."""
 
     def detail(self, text: str) -> None:
-        """`text` belongs to the step that is running."""
+        """Shows `text` as a detail of the running step."""
 
 
 class Silent:
-    """A Watcher nobody watches."""
+    """A Watcher that shows nothing."""
 
     def step(self, name: str, done: float | None = None) -> None:
-        """Do nothing."""
+        """Does nothing."""
 
     def detail(self, text: str) -> None:
-        """Do nothing."""
+        """Does nothing."""

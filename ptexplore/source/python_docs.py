@@ -1,8 +1,8 @@
-"""What the installed torch's Python documentation says of an operator, in a line: read from its files as text.
+"""The first sentence of an operator's Python documentation, read from the files of the installed torch.
 
-PyTorch attaches docstrings to what C++ defines by calls of `add_docstr` (torch/_torch_docs.py and the files beside it).
-Nothing is imported: the calls are looked for in the syntax tree. The text stays PyTorch's; who shows it says where it
-is from.
+PyTorch attaches docstrings to C++ definitions by calling `add_docstr` (torch/_torch_docs.py and neighbouring files).
+Nothing is imported: the calls are found in the syntax tree. The text belongs to PyTorch, so a place that shows it also
+names its origin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ptexplore.source.tree import SourceTree
 
-# Where such calls stand; what an earlier file says of a name counts.
+# The files with such calls. For each name, the first file counts.
 FILES = (
     "torch/_torch_docs.py", "torch/linalg/__init__.py", "torch/special/__init__.py", "torch/fft/__init__.py",
     "torch/_tensor_docs.py", "torch/functional.py", "torch/nn/functional.py",
@@ -29,9 +29,10 @@ _SENTENCE = re.compile(r"(?<=[.!?]) +(?=[A-Z(])")
 
 @dataclass(frozen=True, slots=True)
 class DocLine:
-    """The beginning of one docstring, without markup, and where it stands.
+    """The beginning of one docstring, without markup, and its place.
 
-    `of` is the Python function that it is about, if that only has the operator's name: "torch.nn.functional.embedding".
+    `of` is the Python function that it describes, if that function only shares the operator's name:
+    "torch.nn.functional.embedding".
     """
 
     text: str
@@ -41,7 +42,7 @@ class DocLine:
 
 
 def doc_lines(tree: SourceTree) -> dict[str, DocLine]:
-    """The lines of a torch's tree by the name that an operator has in its namespace ("add", "linalg_norm", "add_")."""
+    """Returns the lines of a torch's tree by the operator's name in its namespace ("add", "linalg_norm", "add_")."""
     lines: dict[str, DocLine] = {}
     for path in FILES:
         file = tree.read(path)
@@ -60,9 +61,9 @@ def doc_lines(tree: SourceTree) -> dict[str, DocLine]:
 
 
 def _docstrings(module: ast.Module) -> Iterator[tuple[str, str, int, bool]]:
-    """Every docstring at a module's top: the last part of what it documents, the text, the line, whether of a function.
+    """Yields the docstrings at the top of a module: last part of the name, text, line, whether it is of a function.
 
-    Those that add_docstr attaches, and those of functions.
+    These are docstrings of functions, and docstrings attached by add_docstr.
     """
     for statement in module.body:
         if isinstance(statement, ast.FunctionDef):
@@ -84,9 +85,9 @@ def _docstrings(module: ast.Module) -> Iterator[tuple[str, str, int, bool]]:
 
 
 def _text(node: ast.expr) -> str | None:
-    """The text that an expression begins with: a literal, one that is formatted, one that others are added to.
+    """Returns the text at the beginning of an expression: a literal, also one that is formatted or added to.
 
-    What a format puts in is not known: the text has an ellipsis there.
+    The values that a format inserts are unknown: the text has an ellipsis there.
     """
     formatted = False
     while True:
@@ -105,7 +106,7 @@ def _text(node: ast.expr) -> str | None:
 
 
 def first_words(docstring: str) -> str:
-    """The first sentence or two of a docstring without its signature; "" where it has none."""
+    """Returns the first sentence or two of a docstring, without its signature. "" if there is none."""
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", docstring.strip())]
     while paragraphs and (_SIGNATURE.match(paragraphs[0]) or paragraphs[0].startswith(("..", "Args:", "Keyword"))):
         paragraphs.pop(0)

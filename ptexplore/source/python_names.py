@@ -1,8 +1,8 @@
-"""What a public Python name leads to, as `import` and attribute look-up would find it: read from the files alone.
+"""Resolves public Python names as `import` and attribute look-up would, but only from the files.
 
-`torch.nn.Conv2d` is the class in torch/nn/modules/conv.py, since torch/nn/__init__.py takes it from there. Nothing is
-imported and no code runs. What only running code binds (a loop over `dir(torch._C)`, a module's `__getattr__`) has no
-definition here. Source of the rules: the Python language reference, "The import system" and "Execution model".
+`torch.nn.Conv2d` is the class in torch/nn/modules/conv.py, since torch/nn/__init__.py imports it from there. Nothing is
+imported and no code runs. Names that only running code binds (a loop over `dir(torch._C)`, a module's `__getattr__`)
+have no definition here. Source of the rules: the Python language reference, "The import system" and "Execution model".
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Literal
 
 from ptexplore.source.tree import SourceTree
 
-# How people write these modules; any other name is looked for in torch as well ("optim.SGD", "Tensor.backward").
+# Common short forms of these modules. Any other name is also looked up in torch ("optim.SGD", "Tensor.backward").
 _SHORT = {"nn": "torch.nn", "F": "torch.nn.functional"}
-# Bases from outside PyTorch that bring no method a reader would ask for.
+# Bases from outside PyTorch that add no method a reader would look for.
 _BARE = frozenset({"object", "Generic", "Protocol", "ABC", "Enum", "NamedTuple", "TypedDict"})
 
 Step = tuple[str, int]  # a file and a line
@@ -25,9 +25,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class PythonDefinition:
-    """A definition of a Python name: the dotted `name` that its own file gives it, and the line of that name.
+    """A definition of a Python name: `name` is the dotted name in its own file, `line` the line of that name.
 
-    `through` are the imports and assignments that hand it on, from the asked name's module inwards.
+    `through` are the imports and assignments that lead to it, starting in the module of the name asked for.
     """
 
     kind: Literal["module", "class", "function", "variable"]
@@ -39,7 +39,7 @@ class PythonDefinition:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a definition stands: the module, and the scope's statements; of a class with its own statement."""
+    """The place of a definition: the module, and the statements of its scope; for a class also its own statement."""
 
     definition: PythonDefinition
     module: str
@@ -47,7 +47,7 @@ class _Place:
 
 
 def is_python_name(name: str) -> bool:
-    """Whether it is written as Python's dotted names are: no C++, no path, no operator's name with its namespace."""
+    """Whether a name has the form of Python's dotted names: not C++, not a path, not an operator with its namespace."""
     return "." in name and all(part.isidentifier() for part in name.split("."))
 
 
@@ -62,9 +62,9 @@ class PythonLookup:
         self._known: dict[tuple[str, str], list[_Place]] = {}
 
     def definitions(self, name: str) -> list[PythonDefinition]:
-        """The definitions that a dotted name can mean: several where the arms of an `if` or `try` bind it differently.
+        """Returns the definitions that a dotted name can mean: several if arms of an `if` or `try` bind it differently.
 
-        Empty where the files do not say it.
+        Empty if the files do not define it.
         """
         first, dot, rest = name.partition(".")
         spellings = [_SHORT[first] + dot + rest] if first in _SHORT else [name, f"torch.{name}"]
@@ -77,19 +77,22 @@ class PythonLookup:
         return []
 
     def _places(self, parts: Sequence[str]) -> list[_Place]:
-        """What a name's parts lead to. None where a file's names go in a circle: "class A(A)", "x = x" in a class."""
+        """Resolves the parts of a name. Returns [] if names refer to each other in a circle:
+
+        "class A(A)", "x = x" in a class.
+        """
         try:
             places = self._attributes(parts, 1)
-            # A module can be hidden by what its package binds to its name, and is imported from all the same.
+            # A name that a package binds may hide its module, but the module is imported nevertheless.
             for end in range(len(parts) - 1, 1, -1):
                 places = places or self._attributes(parts, end)
         except RecursionError:
-            self._known.clear()  # what was being looked for is not known
+            self._known.clear()  # names that were being resolved are unknown
             return []
         return places
 
     def _attributes(self, parts: Sequence[str], end: int) -> list[_Place]:
-        """What the attributes after the first `end` parts lead to, if these are a module."""
+        """Resolves the attributes behind the first `end` parts, if these parts are a module."""
         module = ".".join(parts[:end])
         places = [self._module(module)] if self._path(module) is not None else []
         for part in parts[end:]:
@@ -99,7 +102,7 @@ class PythonLookup:
     # --- modules ---
 
     def _path(self, module: str) -> str | None:
-        """The file of a module: its source, else its stub."""
+        """Returns the file of a module: its source, else its stub."""
         base = module.replace(".", "/")
         files = (f"{base}/__init__.py", f"{base}.py", f"{base}/__init__.pyi", f"{base}.pyi")
         return next((path for path in files if self._tree.exists(path)), None)
@@ -108,7 +111,7 @@ class PythonLookup:
         return _Place(PythonDefinition("module", module, self._path(module) or "", 1), module)
 
     def _body(self, module: str) -> list[ast.stmt]:
-        """The statements of a module; none where it is no file, or not Python."""
+        """Returns the statements of a module. Empty if it has no file, or the file is not Python."""
         if module not in self._bodies:
             path = self._path(module)
             text = self._tree.read(path) if path is not None else None
@@ -119,7 +122,7 @@ class PythonLookup:
         return self._bodies[module]
 
     def _imported_from(self, module: str, statement: ast.ImportFrom) -> str:
-        """The absolute name of the module that a `from` names."""
+        """Returns the absolute name of the module in a `from` statement."""
         if not statement.level:
             return statement.module or ""
         path = self._path(module) or ""
@@ -128,9 +131,9 @@ class PythonLookup:
         return ".".join([*above, statement.module] if statement.module else above)
 
     def _exported(self, module: str, name: str) -> bool:
-        """Whether `from module import *` brings the name: by `__all__`, else every name without an underscore.
+        """Whether `from module import *` binds the name: by `__all__`, else every name without an underscore.
 
-        What a stub imports for itself is not its own (PEP 484, "Stub files").
+        A name that a stub imports does not count as its own (PEP 484, "Stub files").
         """
         if module not in self._exports:
             self._exports[module] = _listed(self._body(module))
@@ -141,7 +144,7 @@ class PythonLookup:
         return not name.startswith("_") and not (stub and name in _imported_names(self._body(module)))
 
     def _patched(self, module: str) -> set[str]:
-        """The classes of a module that get attributes by `setattr`."""
+        """Returns the classes of a module that get attributes by `setattr`."""
         if module not in self._patches:
             calls = (node for statement in self._body(module) for node in ast.walk(statement))
             self._patches[module] = {
@@ -155,25 +158,25 @@ class PythonLookup:
     # --- look-up ---
 
     def _member(self, place: _Place, name: str) -> list[_Place]:
-        """What an attribute of a module or class is."""
+        """Resolves an attribute of a module or class."""
         if place.definition.kind == "module":
             return self._in_module(place.module, name)
         if place.scope is None:
             return []
         for owner in self._resolution_order(place):
             if owner is None or owner.scope is None:
-                return []  # a base that these files do not hold may have it
+                return []  # it may be in a base outside these files
             bound = _bound(owner.scope.body, name, None)
             if bound:
                 return self._meant(bound, name, owner)
             if owner.scope.name in self._patched(owner.module):
-                return []  # running code may have put it there
+                return []  # running code may have added it
         return []
 
     def _in_module(self, module: str, name: str) -> list[_Place]:
-        """What a name at a module's top means: what its text binds, else the module of that name inside it.
+        """Resolves a name at the top of a module: a binding in its text, else the submodule of that name.
 
-        A module can ask for its own name while it is looked for: "from torch import amp" in torch/__init__.py.
+        The module may ask for this name while it is being resolved: "from torch import amp" in torch/__init__.py.
         """
         key = (module, name)
         if key not in self._known:
@@ -185,10 +188,10 @@ class PythonLookup:
         return self._known[key]
 
     def _resolution_order(self, place: _Place) -> Iterator[_Place | None]:
-        """The class and its bases in the order that Python looks through; None for a base that is not in these files.
+        """Returns the class and its bases in Python's resolution order. A base outside these files is None.
 
-        Depth first with the last of several occurrences kept, which is C3's order wherever C3 has one and no base is
-        missing (PEP 253, "MRO").
+        The order is depth first, keeping the last of several occurrences. This equals C3's order if C3 has one and no
+        base is missing (PEP 253, "MRO").
         """
         order: list[_Place | None] = []
         self._collect_bases(place, order)
@@ -214,7 +217,7 @@ class PythonLookup:
                 order.append(None)
 
     def _expression(self, expression: ast.expr, module: str) -> list[_Place]:
-        """What a name or an attribute chain at a module's top means."""
+        """Resolves a name or an attribute chain at the top of a module."""
         if isinstance(expression, ast.Name):
             return self._in_module(module, expression.id)
         if isinstance(expression, ast.Attribute):
@@ -223,7 +226,7 @@ class PythonLookup:
         return []
 
     def _meant(self, bound: Iterable[ast.stmt], name: str, owner: _Place) -> list[_Place]:
-        """What the statements that bind a name in a module or class make it."""
+        """Returns the places that statements bind to a name in a module or class."""
         places: list[_Place] = []
         for statement in bound:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
@@ -240,7 +243,7 @@ class PythonLookup:
         return places
 
     def _assigned(self, value: ast.expr, owner: _Place) -> list[_Place]:
-        """What a name on the right of an assignment means: in a class first what its own body binds."""
+        """Resolves the right side of an assignment. In a class, names bound in its body come first."""
         if owner.scope is not None and isinstance(value, ast.Name):
             bound = _bound(owner.scope.body, value.id, None)
             if bound:
@@ -274,12 +277,12 @@ class _Stars:
 
 
 def _bound(body: Sequence[ast.stmt], name: str, stars: _Stars | None) -> list[ast.stmt]:
-    """The statements that may have bound the name when the body has run: the last one, or one of each arm."""
+    """Returns the statements that may have bound the name after the body ran: the last one, or one for each arm."""
     return _binding(body, name, stars)[0]
 
 
 def _binding(body: Sequence[ast.stmt], name: str, stars: _Stars | None) -> tuple[list[ast.stmt], bool]:
-    """The same, and whether one of them certainly did."""
+    """Returns the same statements, and whether one of them certainly bound the name."""
     binders: list[ast.stmt] = []
     for statement in reversed(body):
         if isinstance(statement, ast.If):
@@ -309,7 +312,7 @@ def _binding(body: Sequence[ast.stmt], name: str, stars: _Stars | None) -> tuple
 
 
 def _arms(statement: ast.If) -> list[list[ast.stmt]]:
-    """The arms of an `if` that can run: `TYPE_CHECKING` never holds."""
+    """Returns the arms of an `if` that can run: `TYPE_CHECKING` is always false."""
     test = ast.unparse(statement.test)
     if test in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
         return [statement.orelse]
@@ -347,12 +350,12 @@ def _targets(target: ast.expr) -> Iterator[str]:
 
 
 def _is_overload(statement: ast.stmt) -> bool:
-    """Whether it is one of the signatures of a stub, beside which the others count as well."""
+    """Whether it is one of several signatures in a stub, which all count."""
     return isinstance(statement, Function) and any(_last_name(d) == "overload" for d in statement.decorator_list)
 
 
 def _adds_to(statement: ast.stmt, name: str) -> bool:
-    """Whether it is decorated with `@name.setter` or the like: the property is what stands before."""
+    """Whether a function is decorated with `@name.setter` or the like: an earlier statement defines the property."""
     return isinstance(statement, Function) and any(
         isinstance(decorator, ast.Attribute) and isinstance(decorator.value, ast.Name) and decorator.value.id == name
         for decorator in statement.decorator_list
@@ -366,7 +369,7 @@ def _last_name(expression: ast.expr) -> str:
 
 
 def _listed(body: Sequence[ast.stmt]) -> set[str] | None:
-    """The names of a module's `__all__`; None where it has none that is written out."""
+    """Returns the names of a module's `__all__`. None if it has none, or not as a literal."""
     names: set[str] = set()
     written = False
     for statement in body:
@@ -383,7 +386,7 @@ def _listed(body: Sequence[ast.stmt]) -> set[str] | None:
 
 
 def _imported_names(body: Iterable[ast.stmt]) -> set[str]:
-    """What the top of a stub imports and does not hand on as "X as X"."""
+    """Returns the names that the top of a stub imports without exporting them as "X as X"."""
     imports = [statement for statement in body if isinstance(statement, (ast.Import, ast.ImportFrom))]
     return {alias.name for statement in imports for alias in statement.names if alias.asname is None}
 
@@ -394,7 +397,7 @@ def _through(place: _Place, step: Step) -> _Place:
 
 
 def _defined(statement: ast.stmt, name: str, owner: _Place) -> _Place:
-    """The definition that a statement of a module or class is."""
+    """Returns the definition that a statement of a module or class makes."""
     qualified, path = f"{owner.definition.name}.{name}", owner.definition.path
     if isinstance(statement, ast.ClassDef):
         return _Place(PythonDefinition("class", qualified, path, statement.lineno), owner.module, statement)

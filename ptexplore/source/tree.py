@@ -1,6 +1,6 @@
 """A tree of source files under canonical paths, read from layers: a checkout, or the installed torch.
 
-The installed torch's tree, the runtime tree, is its generated C++ over the files of the wheel.
+The installed torch has a tree of two layers, the runtime tree: its generated C++ over the files of the wheel.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ptexplore.source.runtime.generated import AIDS, Hashes
 from ptexplore.source.runtime.generated import find as find_generated
 from ptexplore.writing import folder_below, open_below
 
-LARGEST = 64 * 1024 * 1024  # bytes; the largest real file is about 8 MB
-# What building leaves inside a checkout: copies and generated text of whatever was built last, not the source itself.
+LARGEST = 64 * 1024 * 1024  # bytes; the largest real file has about 8 MB
+# Output of a build inside a checkout: copies, and generated text of the last build, not the source itself.
 BUILT = ("build/", "torch/include/", "torch/bin/", "torch/share/", "torch/csrc/autograd/generated/", "torch/version.py")
 NOT_SOURCE = (".git/", *BUILT)  # of a checkout
 Relation = Literal["matches", "consistent", "version-skew"]
@@ -33,79 +33,79 @@ def is_plain(path: str) -> bool:
 
 
 def leads_into_git(path: str) -> bool:
-    """Whether a path leads into a git repository's own folder, whose configuration may hold passwords."""
+    """Whether a path leads into a git repository's own folder, whose configuration may contain passwords."""
     return ".git" in path.casefold().split("/")
 
 
 def _anything(_file: str, _data: bytes) -> None:
-    """The check of a layer of which nobody knows what must be in it."""
+    """The check of a layer whose content is not known in advance: it accepts everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerFiles:
-    """One layer: how a canonical path becomes files to try, and the folders nothing may lead out of."""
+    """One layer: a function from a canonical path to files to try, and the folders that no path may leave."""
 
     layer: Layer
     candidates: Callable[[str], list[str]]
     roots: tuple[str, ...]
-    check: Callable[[str, bytes], None] = _anything  # raises where a file is not as it must be
+    check: Callable[[str, bytes], None] = _anything  # raises if a file is not as it should be
 
 
 @dataclass
 class SourceTree:
-    """Files by canonical path; the first layer that holds a path gives it. Never writes, never follows a link out."""
+    """Files by canonical path; the first layer that has a path counts. Never writes, never follows a link out."""
 
     info: TreeInfo
     layers: tuple[LayerFiles, ...]
-    aids: Path | None = None  # folder of what was worked out with the generated layer
+    aids: Path | None = None  # the folder of data made together with the generated layer
     _texts: dict[str, FileText | None] = field(default_factory=dict, repr=False)
     _lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
 
     def read(self, path: str) -> FileText | None:
-        """The text of canonical `path`, with the repository's own line numbers; None where no layer holds it."""
+        """Returns the text of canonical `path`, with the repository's line numbers, or None if no layer has it."""
         if path not in self._texts:
             self._texts[path] = self._read(path)
         return self._texts[path]
 
     def glance(self, path: str) -> FileText | None:
-        """As `read`, without keeping the text: for a search that looks into thousands of files."""
+        """Does the same as `read` without caching the text: for a search through thousands of files."""
         return self._texts[path] if path in self._texts else self._read(path)
 
     def exists(self, path: str) -> bool:
-        """Whether some layer holds `path`."""
+        """Whether some layer has `path`."""
         return self.read(path) is not None
 
     def lines(self, path: str) -> list[str]:
-        """The lines of `path` without their ends; empty where it is not there."""
+        """Returns the lines of `path` without line ends. Empty if there is no such file."""
         if path not in self._lines:
             file = self.read(path)
             self._lines[path] = file.text.split("\n") if file else []
         return self._lines[path]
 
     def line(self, path: str, line: int) -> str | None:
-        """Line number `line` (1-based) of `path`; None where there is no such line."""
+        """Returns line number `line` (1-based) of `path`, or None if there is no such line."""
         lines = self.lines(path)
         return lines[line - 1] if 0 < line <= len(lines) else None
 
     def file_of(self, path: str) -> str | None:
-        """The file that holds canonical `path`; None where no layer does."""
+        """Returns the file that holds canonical `path`, or None if no layer has it."""
         file = self.read(path)
         return file.file if file else None
 
     def place_of(self, path: str, line: int) -> tuple[str, int] | None:
-        """The file that holds `path` and the line there: an installed header can lie lower than in the repository."""
+        """Returns the file that holds `path`, and the line in it: lines of an installed header may be shifted."""
         file = self.read(path)
         return (file.file, line + file.shift) if file else None
 
     def own_line(self, path: str, line: int) -> int:
-        """The line of `path` that is line `line` of the file that holds it: `place_of` the other way."""
+        """Returns the line of `path`, given the line of the file that holds it: the reverse of `place_of`."""
         file = self.read(path)
         return max(1, line - file.shift) if file else line
 
     def in_installed_header(self, recorded: str, line: int) -> tuple[str, int] | None:
-        """The canonical path and line of a line in an installed header, as the compiler of an extension records it.
+        """Returns canonical path and line of a line in an installed header, as the compiler of an extension records it.
 
-        None if `recorded` is no path of such a header, or if this tree has none of its name.
+        None if `recorded` is not the path of such a header, or if this tree has no such header.
         """
         header = canonical.installed_header(recorded)
         paths = canonical.header_paths(header) if header is not None else ()
@@ -113,10 +113,10 @@ class SourceTree:
         return (path, self.own_line(path, line)) if path is not None else None
 
     def folders_in(self, path: str) -> list[str]:
-        """The folders right inside a folder ("": of the whole tree) of a layer that keeps the repository's own folders.
+        """Returns the folders directly in a folder ("" is the root), for a layer with the repository's folders.
 
-        Links are none. A checkout is such a layer; the installed torch lies in other folders, and gives none.
-        Raises OSError where a broken disk, or a limit, does not let anybody know.
+        Links do not count. A checkout is such a layer; the installed torch has other folders, so it gives none. Raises
+        OSError if a broken disk, or a limit, makes the answer unknown.
         """
         folders: set[str] = set()
         for layer in self.layers:
@@ -137,13 +137,13 @@ class SourceTree:
 
     @remembered
     def aid(self, name: str) -> str | None:
-        """The text of one of the files made along with the generated layer (see source/runtime/generated.py)."""
+        """Returns the text of a file made together with the generated layer (see source/runtime/generated.py)."""
         if self.aids is None or not is_plain(name):
             return None
         return _read_inside(str(self.aids / name), (os.path.realpath(self.aids),))
 
     def forget(self) -> None:
-        """Drop the texts read so far."""
+        """Drops the texts read so far."""
         self._texts.clear()
         self._lines.clear()
 
@@ -164,15 +164,15 @@ class SourceTree:
 
 
 def _serves(file: str, text: str, path: str) -> bool:
-    """Whether `file` holds `path`: the text of an installed header says whether it is `aten/…` or `build/aten/…`."""
+    """Whether `file` is `path`: the text of an installed header says whether it is `aten/…` or `build/aten/…`."""
     header = canonical.installed_header(file)
     return header is None or canonical.header_path(header, text[:600]) == path
 
 
 def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes], None] = _anything) -> str | None:
-    """The text of `file` when it is a regular file whose real path lies in a root; None otherwise.
+    """Returns the text of `file` if it is a regular file whose real path is inside a root, else None.
 
-    Raises what `check` does, which is given the path and the content.
+    `check` gets the path and the content, and may raise.
     """
     try:
         real = os.path.realpath(file, strict=True)
@@ -186,7 +186,7 @@ def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes]
     except ValueError:
         return None
     except OSError as error:
-        if error.errno in BROKEN:  # it is there, and what is shown without it would be another answer
+        if error.errno in BROKEN:  # the file exists, and without it the answer would be another one
             raise
         return None
     check(real, data)
@@ -194,10 +194,10 @@ def _read_inside(file: str, roots: tuple[str, ...], check: Callable[[str, bytes]
 
 
 def _read_below(root: str, path: str) -> str | None:
-    """The text of the regular file at `path` below `root`, to which no link leads; None where there is none.
+    """Returns the text of the regular file at `path` below `root`, if no link is on the way. Else None.
 
-    Whoever made a checkout chose its links, and what is read of it may be published: a link may lead to a file of yours
-    that lies in the same folder, too.
+    The author of a checkout chose its links, and its text may be published. A link may lead to one of the user's own
+    files, even in the same folder.
     """
     try:
         with open_below(root, path) as handle:
@@ -216,7 +216,7 @@ def _decoded(data: bytes) -> str:
 
 
 def folders(runtime: Runtime) -> canonical.InstalledFolders:
-    """The folders of `runtime` for `canonical`'s functions."""
+    """Returns the folders of `runtime` for the functions of `canonical`."""
     functorch = Path(runtime.torch_dir).parent / "functorch"
     return canonical.InstalledFolders(
         runtime.torch_dir, runtime.torchgen_dir, runtime.packaged_dir, str(functorch) if functorch.is_dir() else None
@@ -224,9 +224,9 @@ def folders(runtime: Runtime) -> canonical.InstalledFolders:
 
 
 def runtime_tree(runtime: Runtime, generated: Path | None = None) -> SourceTree:
-    """The tree of the running version: its generated C++ over the wheel.
+    """Returns the tree of the running version: its generated C++ over the wheel.
 
-    `generated` is what `generated.ensure` gave; without it, whatever is there already.
+    `generated` is the result of `generated.ensure`; by default, the generated C++ that exists already is used.
     """
     where = folders(runtime)
     root = generated or find_generated(runtime)
@@ -243,15 +243,15 @@ def runtime_tree(runtime: Runtime, generated: Path | None = None) -> SourceTree:
 
 
 def _generated_candidates(root: str, path: str) -> list[str]:
-    """Only generated files: a source build's root is a whole checkout."""
+    """Returns only generated files: the root of a source build is a whole checkout."""
     is_ours = path.startswith("build/") or "/generated/" in path
     return [f"{root}/{path}"] if is_ours else []
 
 
 def checkout_tree(checkout: Checkout, relation: Relation = "version-skew") -> SourceTree:
-    """The tree of `checkout`. No link in it is followed, and neither its repository nor what a build left is read.
+    """Returns the tree of `checkout`. No link is followed; the `.git` folder and the output of a build are not read.
 
-    `relation` is how it relates to the running torch; who has not decided that claims the least.
+    `relation` is its relation to the running torch. The default claims the least.
     """
     root = os.path.realpath(checkout.root)
 

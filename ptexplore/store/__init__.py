@@ -1,1 +1,1 @@
-"""The databases; the only room that speaks SQL."""
+"""The databases. No other package contains SQL."""

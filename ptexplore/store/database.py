@@ -1,4 +1,4 @@
-"""What both databases share: a file open for reading, a file written aside, and what SQLite says of the disk."""
+"""The common base of both databases: opening for reading, writing to a temporary file, errors of SQLite."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
 
 
-_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, zlib.error)  # what a row gives whose bytes were changed
+_UNREADABLE = (ValueError, IndexError, KeyError, TypeError, zlib.error)  # errors of decoding a damaged row
 _Asked = TypeVar("_Asked", bound=Callable[..., Any])
 
 JOURNAL = "-journal"
-BESIDE = (JOURNAL, "-wal", "-shm")  # endings of the files that SQLite has beside a database, while it is written
-# Both of https://www.sqlite.org/fileformat2.html: "The Rollback Journal" begins so, and one that names a file which
-# several databases share ends so; byte 18 and 19 of a database's header are 1 unless it has a write-ahead log.
+# endings of the files that SQLite keeps beside a database while the database is written
+BESIDE = (JOURNAL, "-wal", "-shm")
+# From https://www.sqlite.org/fileformat2.html. Under "The Rollback Journal": a journal begins with these eight bytes. A
+# journal of a transaction over several databases also ends with them, behind the name of another file. Bytes 18 and 19
+# of a database's header are 1 unless the database has a write-ahead log.
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 _HEADER, _WITHOUT_LOG = slice(18, 20), b"\x01\x01"
 _MODES = {"read": "mode=ro", "change": "mode=rw", "unchanging": "mode=ro&immutable=1"}
@@ -43,11 +45,12 @@ _MODES = {"read": "mode=ro", "change": "mode=rw", "unchanging": "mode=ro&immutab
 def connected(
     path: Path, mode: Literal["read", "change", "unchanging"], package: str, seconds: float = 5.0
 ) -> sqlite3.Connection:
-    """A connection to the database at `path`, which waits as many seconds for another one that writes.
+    """Opens a connection to the database at `path`. It waits up to `seconds` for another connection that writes.
 
-    A cache may be somebody else's: what no writer of ours leaves (`_planted`) is put away with the database before
-    SQLite sees it, which would delete the file that such a journal names. A table that `schema.sql` of `package` does
-    not declare in these words is refused: a column may be computed, a default or a check may be. Raises sqlite3.Error.
+    The cache folder may contain files of somebody else. If `_planted` finds a file that ptexplore did not write, the
+    database and the files beside it are deleted before SQLite opens them. SQLite would delete the file that such a
+    journal names. A table is refused unless `schema.sql` of `package` declares it with the same words: a column could
+    be computed, and a default or a check could run code. Raises sqlite3.Error.
     """
     try:
         why = _planted(path)
@@ -70,13 +73,13 @@ def connected(
 
 
 def schema_of(package: str) -> str:
-    """The statements that make the tables of a package's database, and then its indexes."""
-    (folder,) = import_module(package).__path__  # importlib.resources would load zipfile, for each command
+    """Returns the SQL statements that create the tables of a package's database, followed by its indexes."""
+    (folder,) = import_module(package).__path__  # importlib.resources would import zipfile, in every command
     return Path(folder, "schema.sql").read_text("utf-8")
 
 
 def _declared(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
-    """What a database declares: each table and index with its statement, without regard to blanks."""
+    """Returns each table and index of a database with its SQL statement, whitespace normalised."""
     rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     return frozenset((str(name), " ".join(str(sql).split())) for name, sql in rows)
 
@@ -89,14 +92,17 @@ def _declared_by(package: str) -> frozenset[tuple[str, str]]:
 
 
 def beside(path: Path) -> Iterator[Path]:
-    """What SQLite may have beside the database at `path`."""
+    """Returns the paths of the files that SQLite may keep beside the database at `path`."""
     return (path.with_name(f"{path.name}{ending}") for ending in BESIDE)
 
 
 def _planted(path: Path) -> str | None:
-    """Why a database, or what lies beside it, is none that ptexplore wrote; None if it may be one."""
+    """Returns the reason why ptexplore cannot have written a database or a file beside it.
+
+    None if there is no such reason.
+    """
     if not stat.S_ISREG(path.lstat().st_mode):
-        # SQLite takes the journal that lies beside where a link leads, and not the one that is looked at here.
+        # SQLite uses the journal beside the target of a link, but this function looks at the journal beside the link.
         return f"{path.name} is no regular file"
     with open_users_file(path) as database:
         mode = database.read(_HEADER.stop)[_HEADER]
@@ -114,16 +120,16 @@ def _planted(path: Path) -> str | None:
 
 
 def _end(file: Path) -> bytes:
-    """The last bytes of a file, as many as the mark has."""
+    """Returns the last bytes of a file, as many as `_NAMES_ANOTHER` has."""
     with open_users_file(file) as journal:
         journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(_NAMES_ANOTHER)))
         return journal.read()
 
 
 class Database(ABC):
-    """A file open for reading only. A row that cannot be read is damage, whatever the reader met: the file goes.
+    """A database file that is open for reading only. If a row cannot be decoded, the file is damaged and gets deleted.
 
-    So what can be asked of a subclass raises what `damaged` gives, and no error of a reader of rows.
+    So public methods of a subclass raise the error that `damaged` returns, never an error of decoding a row.
     """
 
     def __init_subclass__(cls) -> None:
@@ -133,7 +139,7 @@ class Database(ABC):
                 setattr(cls, name, _noticing(member))
 
     def unreadable(self, error: Exception) -> PtexploreError:
-        """Put the file out of the way, so that it is made anew. Gives the error to raise."""
+        """Deletes the file, so that it is rebuilt. Returns the error to raise."""
         with contextlib.suppress(OSError):
             self.path.unlink()
         return self.damaged(sqlite3.DatabaseError(f"a row cannot be read ({type(error).__name__})"))
@@ -141,36 +147,39 @@ class Database(ABC):
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self.path = path
         self._db = db
-        self._in_turn = Lock()  # several threads may ask; a SQLite of the system may be built for one at a time
+        self._in_turn = Lock()  # several threads may ask, and the system's SQLite may be built for a single thread
         weakref.finalize(self, db.close).atexit = False
 
     @abstractmethod
     def damaged(self, error: sqlite3.Error) -> PtexploreError:
-        """The error to raise where the file turns out to be damaged while it is read."""
+        """Returns the error to raise if the file turns out to be damaged while it is read."""
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """What `query` finds; for this package alone. Raises what `damaged` gives."""
+        """Runs `query` and returns its rows. Only for this package. Raises the error that `damaged` returns."""
         try:
             with self._in_turn:
                 return self._db.execute(query, values).fetchall()
         except UnicodeEncodeError:
-            return []  # asked for half a character, which no text here has
+            return []  # the value has half of a surrogate pair, and no text in the database has one
         except sqlite3.Error as error:
             raise self.damaged(error) from error
 
     def meta(self, key: str) -> str | None:
-        """A fact about the whole: "version", "tree", "complete", …; None where it is not there."""
+        """Returns a fact about the database ("version", "tree", "complete", …), or None if it has no such fact."""
         rows = self.rows("SELECT value FROM meta WHERE key = ?", key)
         return rows[0][0] if rows else None
 
     def close(self) -> None:
-        """Close the file."""
+        """Closes the file."""
         with self._in_turn:
             self._db.close()
 
 
 def _noticing(asked: _Asked) -> _Asked:
-    """The method, with errors of reading rows as damage. What cannot be encoded was asked so by the caller."""
+    """Wraps a method so that errors of decoding rows are reported as damage.
+
+    UnicodeEncodeError passes through: the caller passed a value that cannot be encoded.
+    """
     if inspect.isgeneratorfunction(asked):
 
         @functools.wraps(asked)
@@ -197,9 +206,9 @@ def _noticing(asked: _Asked) -> _Asked:
 
 
 class DatabaseWriter(ABC):
-    """A database being written. Use as a context manager: what its block did appears at once, or not at all.
+    """A database that is being written. Use it as a context manager: all changes of the block appear at once, or none.
 
-    Raises OSError where the disk is full or refuses.
+    Raises OSError if the disk is full or refuses.
     """
 
     _db: sqlite3.Connection
@@ -209,7 +218,7 @@ class DatabaseWriter(ABC):
         self._aside: Path | None = None
 
     def _begin_aside(self, pragmas: str, tables: str, version: int) -> None:
-        """Begin an empty database beside `path`, which takes its place in the end."""
+        """Creates an empty temporary database beside `path`. It replaces `path` at the end."""
         self._aside = empty_beside(self.path)
         self._db = sqlite3.connect(self._aside, isolation_level=None)
         self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {pragmas}")
@@ -230,26 +239,27 @@ class DatabaseWriter(ABC):
                     self._db.execute("COMMIT")
                 if self._aside is not None:
                     self._db.close()
-                    for file in beside(self.path):  # of the one before, by which SQLite would undo this one
+                    # they belong to the previous database, and SQLite would use them to undo this one
+                    for file in beside(self.path):
                         file.unlink(missing_ok=True)
                     put_in_place(self._aside, self.path)
         finally:
-            self._db.close()  # rolls back what was not committed
+            self._db.close()  # rolls back all that was not committed
             if self._aside is not None:
                 self._aside.unlink(missing_ok=True)
 
     @abstractmethod
     def _finish(self) -> None:
-        """Write what only the whole shows, before it is committed."""
+        """Writes data that depends on all rows. Called before the commit."""
 
     def _told(self) -> AbstractContextManager[None]:
-        """What SQLite says becomes the error that the caller knows."""
+        """Converts errors of SQLite to the error that the caller expects."""
         return disk_told(self.path)
 
 
 @contextlib.contextmanager
 def disk_told(path: Path) -> Iterator[None]:
-    """What SQLite says about the disk becomes the OSError it stands for."""
+    """Converts an error of SQLite about the disk to an OSError."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -1,1 +1,1 @@
-"""One workspace opens catalogue, trees, indexes and notes when they are needed, and builds what is missing."""
+"""A workspace opens catalogue, trees, indexes and notes when they are needed, and builds what is missing."""

@@ -1,4 +1,4 @@
-"""How anchors.lock would change: where every anchor is on its baseline, written down folder by folder."""
+"""Computes how anchors.lock would change: the place of every anchor on its baseline, folder by folder."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ptexplore.model.places import TreeInfo
 
 @dataclass(frozen=True)
 class LockChange:
-    """The lock of one folder of notes: its text, as it is (`old`) and as it would be, with how many anchors.
+    """The lock of one folder of notes: its present text (`old`), its new text, and the number of anchors.
 
-    `refused` says of each stop that cannot be pinned why not.
+    `refused` says for each stop that cannot be pinned why not.
     """
 
     file: Path
@@ -35,13 +35,13 @@ class LockChange:
 
     @property
     def changes(self) -> bool:
-        """Whether there is something to write; a folder without anchors needs no file."""
+        """Whether there is something to write. A folder without anchors needs no file."""
         return self.text != self.old
 
 
 @dataclass(frozen=True)
 class PinPlan:
-    """What pinning would change on one tree. `elsewhere` counts the stops that are written on other baselines."""
+    """The changes that pinning would make on one tree. `elsewhere` counts stops written on other baselines."""
 
     tree: TreeInfo
     locks: tuple[LockChange, ...]
@@ -49,10 +49,10 @@ class PinPlan:
 
 
 def plan_pins(library: NoteLibrary, indexed: IndexedTree, only: Collection[str] = ()) -> PinPlan:
-    """How the lock of each folder would change; `only` names tours or stops. Nothing is written."""
+    """Computes how the lock of each folder would change. `only` names tours or stops. Nothing is written."""
     resolver = Resolver(indexed.tree, indexed.store)
     elsewhere: Counter[str] = Counter()
-    # The notes of an installed package are as they were checked there.
+    # Notes in an installed package stay as they were checked there.
     layers = [layer for layer in library.layers if not is_installed(layer)]
     locks = [_lock(library, layer, resolver, set(only), elsewhere) for layer in layers]
     return PinPlan(indexed.tree.info, tuple(locks), elsewhere)
@@ -70,7 +70,7 @@ def _lock(
         read_bytes(file, 1)
     except FileNotFoundError:
         pass
-    except OSError as error:  # taken for one that is not there, it would be written over
+    except OSError as error:  # if it counted as missing, it would be overwritten
         raise PtexploreError(f"{shown} cannot be read", error.strerror or str(error), "", FAILED) from error
     before, _problems = read_lock(file, layer.shown)
     after, refused = _entries(library, layer, resolver, only, elsewhere)
@@ -85,7 +85,7 @@ def _lock(
 def _entries(
     library: NoteLibrary, layer: Layer, resolver: Resolver, only: set[str], elsewhere: Counter[str]
 ) -> tuple[dict[str, LockEntry], list[str]]:
-    """New entries of a folder's stops, and why others can have none."""
+    """Returns new entries for a folder's stops, and reasons for stops without one."""
     entries, refused = {}, []
     for tour, stop in library.stops():
         name = tour.name_of(stop)
@@ -94,7 +94,7 @@ def _entries(
         if not is_baseline(resolver.tree.info, tour.baseline):
             elsewhere[tour.baseline] += 1
             continue
-        resolved = resolver.resolve(name, stop.anchor)  # without the old entry: as the anchor is written now
+        resolved = resolver.resolve(name, stop.anchor)  # without the old entry, so that the present anchor counts
         if resolved.placed and resolved.path == stop.anchor.path:
             entries[name] = resolver.pin(resolved, tour.baseline)
         else:

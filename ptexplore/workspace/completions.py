@@ -1,4 +1,4 @@
-"""Names that complete what was typed, from the indexes and the catalogue that are there; nothing is built for it."""
+"""Completes names, from the indexes and the catalogue that exist. Nothing is built for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _ID = re.compile(r"^id: *([a-z0-9-]+) *$", re.MULTILINE)
 _TITLE = re.compile(r"^title: *(.{1,120})$", re.MULTILINE)
 _STOP = re.compile(r"^## (.{1,120}?) *\{#([a-z0-9-]+)\} *$", re.MULTILINE)
 
-_LONGEST = 400  # characters of a line: a title has 120, and what stands around it is short
+# characters of a line: a title has 120, and the rest of its line is short
+_LONGEST = 400
 
 if TYPE_CHECKING:
     from ptexplore.model.places import Checkout, Runtime
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[str]:
-    """Symbols ("name"), operators ("op") and files ("file") that begin with `typed`."""
+    """Yields symbols ("name"), operators ("op") and files ("file") that begin with `typed`."""
     from ptexplore.workspace.opening import open_catalogue, open_index
     from ptexplore.workspace.workspace import Workspace
 
@@ -38,9 +39,9 @@ def names(sorts: Sequence[str], typed: str, limit: int) -> Iterator[str]:
 
 
 def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
-    """Ids of tours and notes that begin with `typed`, or of the stops of the one in `before`, each with its title.
+    """Yields ids of tours and notes that begin with `typed`, or stops of the tour in `before`, each with its title.
 
-    Read by their lines alone: parsing them all would take longer than a key press may.
+    Files are searched line by line: parsing them all would take longer than a key press may.
     """
     for text in _texts():
         name = _ID.search(text)
@@ -54,7 +55,10 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
 
 
 def _texts() -> Iterator[str]:
-    """Notes and tours by their lines, but for lines that no title is in; of each set as much as `tour` reads."""
+    """Yields the text of notes and tours, without long lines, which have no title.
+
+    Each set has the limits of `tour`.
+    """
     from ptexplore.annotations.files import names_in, read_bytes
     from ptexplore.annotations.format import LARGEST, LARGEST_FOLDER
     from ptexplore.annotations.layers import layers
@@ -62,7 +66,7 @@ def _texts() -> Iterator[str]:
     for layer in layers():
         left = LARGEST_FOLDER
         for folder in (layer.root, layer.root / "notes", layer.root / "tours"):
-            with suppress(OSError):  # also of a folder that is a link out of the notes
+            with suppress(OSError):  # also for a folder that is a link out of the notes
                 for name in names_in(folder, layer.root):
                     with suppress(OSError):
                         data = read_bytes(folder / name, min(LARGEST, left)) if name.endswith(".md") else b""
@@ -73,7 +77,7 @@ def _texts() -> Iterator[str]:
 
 
 def _operators(known: Sequence[str], typed: str) -> list[str]:
-    """Full names where a namespace is typed; else bare ones ("add", "add.Tensor") of aten, and every namespace."""
+    """Returns full names if a namespace was typed; else namespaces, and names of aten ("add", "add.Tensor")."""
     if "::" in typed:
         return [name for name in known if name.startswith(typed)]
     bare = [name.removeprefix("aten::") for name in known if name.startswith("aten::")]
@@ -84,7 +88,7 @@ def _operators(known: Sequence[str], typed: str) -> list[str]:
 
 
 def _files(store: IndexStore, typed: str, limit: int) -> list[str]:
-    """Paths and bare file names that begin with what was typed."""
+    """Returns paths and bare file names that begin with the typed text."""
     if "/" in typed:
         return [path for path in store.files_like(typed, limit) if path.startswith(typed)]
     paths = store.files_like(f"/{typed}", limit)

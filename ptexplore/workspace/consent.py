@@ -1,8 +1,9 @@
-"""The one door from a file to the probe: what others wrote runs only after you saw all of it and said yes.
+"""The only way from a file to the probe: code of others runs only after you saw all of it and allowed it.
 
-A saved trace, a lab of a tour and the expression of a folder's page come through here, and nowhere else: `capture`
-takes an `AllowedRun`, and of what was read from a file only this module makes one. A yes is remembered by the hash of
-the content (annotations/trust.py): what changed is asked about anew. What came with ptexplore needs no yes.
+A saved trace, a lab of a tour and the expression of a folder's page pass through here, and through nothing else.
+`capture` takes an `AllowedRun`, and only this module makes one for content read from a file. Permission is stored with
+the hash of the content (annotations/trust.py): changed content needs a new permission. Content shipped with ptexplore
+needs none.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ if TYPE_CHECKING:
     from ptexplore.model.trace import Session
 
 _LARGEST = 4 * 1024 * 1024  # bytes of a script that can be shown whole
-_AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # codings of a script in which Python reads what is shown
+_AS_SHOWN = ("utf-8", "utf-8-sig", "ascii")  # encodings of a script in which Python reads the text that is shown
 
 
 @dataclass(frozen=True, slots=True)
 class NotYours:
-    """Something that would run, and that you did not type. `content` is what a yes is remembered by.
+    """Code that would run although you did not type it. `content` is the hash that permission is stored with.
 
-    `origin` names it in words, `hint` is the command that asks. `code` is all that would run, one part after another,
-    each with its name.
+    `origin` names it in words; `hint` is the command that asks for permission. `code` has all code that would run, as
+    named parts.
     """
 
     request: TraceRequest
     origin: str
-    file: str  # that it stands in
+    file: str  # the file that contains it
     content: str  # a sha256
     code: tuple[tuple[str, str], ...]
     hint: str
@@ -54,27 +55,28 @@ class NotYours:
 
     @property
     def is_allowed(self) -> bool:
-        """Whether it came with ptexplore, or you said yes to this very content. Raises PtexploreError."""
+        """Whether it came with ptexplore, or you allowed this very content. Raises PtexploreError."""
         return self.shipped or self.content in _trusted()
 
     def lines(self) -> Iterator[str]:
-        """All that would run, in ASCII, each part under its name: nothing is cut, and nothing can hide.
+        """Yields all code that would run, in ASCII, each part below its name. Nothing is cut, and nothing can hide.
 
-        Each line of code has its number before it: what a screen folds has none, and looks as no line of its own.
+        Each line of code has a number before it. The rest of a line that the screen folds has none, so it does not look
+        like a line of its own.
         """
         for name, code in self.code:
             yield f"{name}:"
             yield from (f"{number:>4} | {line}" for number, line in enumerate(revealed(code), 1))
 
     def allowed(self) -> AllowedRun:
-        """What may run now. Raises PtexploreError where nobody said yes."""
+        """Returns the run if it is allowed. Raises PtexploreError if nobody allowed it."""
         if not self.is_allowed:
             why = f"somebody else may have written it, and you have not said yes (sha256 {self.content})"
             raise PtexploreError(f"{self.origin} does not run", why, self.hint, USAGE)
         return AllowedRun(self.request)
 
     def allow(self) -> AllowedRun:
-        """What may run, since you saw `lines` and said yes; that is remembered. Raises PtexploreError."""
+        """Stores the permission that you gave after seeing `lines`, and returns the run. Raises PtexploreError."""
         try:
             remember(self.content, self.origin)
         except OSError as error:
@@ -82,12 +84,12 @@ class NotYours:
         return self.allowed()
 
     def is_named(self, digits: str) -> bool:
-        """Whether this is the content's hash: all of it, since two contents that begin alike are soon made."""
+        """Whether this is the full hash of the content: it is easy to make two contents whose hashes begin alike."""
         return self.content == digits.lower()
 
 
 def cannot_keep(error: OSError) -> PtexploreError:
-    """The error for a yes that cannot be kept."""
+    """Returns the error for a permission that cannot be stored."""
     why = f"{error.strerror or error}: {error.filename}" if error.filename else f"{error.strerror or error}"
     return PtexploreError("what you allow cannot be kept", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING)
 
@@ -103,9 +105,11 @@ def _trusted() -> dict[str, str]:
 
 
 def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str) -> NotYours:
-    """What would run if a saved trace ran once more. `asked` says what your command adds: a call to step, a time limit.
+    """Returns the code that would run if a saved trace ran again.
 
-    Raises PtexploreError (usage) where the file does not say what ran, or its script cannot be shown.
+    `asked` has options of your command: a call to step, a time limit.
+
+    Raises PtexploreError (usage) if the file does not say what ran, or if its script cannot be shown.
     """
     if session is None or (session.program is not None and session.options.script is None):
         why = "the file holds no code" if session is None else "it was recorded inside a program, by record()"
@@ -131,12 +135,12 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
     return NotYours(request, f"the saved trace {file}", file, _hash(code), code, hint)
 
 
-# Of a request: what its other parts show, and what your own command says, never a file.
+# Options of a request that its other parts show, or that come from your own command, never from a file.
 _TOLD_ELSEWHERE = ("script", "variables", "setup", "contexts", "backward", "timeout", "native", "native_most")
 
 
 def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]:
-    """All code of a request, in the order in which it runs, and how it runs; `script` is the script's text."""
+    """Yields all code of a request in the order in which it runs, and its options. `script` is the script's text."""
     if request.script is not None:
         yield f"the script {json.dumps(request.script)}", script
     for number, code in enumerate(request.setup, 1):
@@ -156,10 +160,10 @@ def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]
 
 
 def _script(script: str, file: str) -> tuple[str, bytes]:
-    """The real path of a script, and its bytes as it lies here now, which are UTF-8. Raises PtexploreError.
+    """Returns the real path of a script, and its present bytes, which must be UTF-8. Raises PtexploreError.
 
-    What a script imports lies beside it and is not shown: no link, and no folder that the path goes back from, may
-    decide where that is.
+    The files that a script imports are beside it, and are not shown. So the path is resolved first: no link and no ".."
+    in it may decide where these files are.
     """
     try:
         path = os.path.realpath(script)
@@ -172,7 +176,7 @@ def _script(script: str, file: str) -> tuple[str, bytes]:
             raise OSError(0, f"it is larger than {_LARGEST} bytes")
         lines = data.replace(b"\r\n", b"\n").replace(
             b"\r", b"\n"
-        )  # as Python ends them, which looks there for a coding
+        )  # Python ends lines like this when it searches for an encoding
         encoding = codecs.lookup(tokenize.detect_encoding(io.BytesIO(lines).readline)[0]).name
         if encoding not in _AS_SHOWN:
             raise ValueError(f"it says that it is written in {encoding}, and only UTF-8 is shown as it would run")
@@ -187,11 +191,11 @@ def _hash(code: tuple[tuple[str, str], ...]) -> str:
     return hashlib.sha256(json.dumps(["run", *code]).encode()).hexdigest()
 
 
-# --- what stands in notes: trusted by its file, as labs are ---
+# --- code in notes: trusted with its file, like labs ---
 
 
 def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
-    """The expression that a folder's page says to try."""
+    """Returns the expression that a folder's page suggests."""
     return NotYours(
         replace(request, expression=page.expression, script=None, setup=(), variables=(), contexts=()),
         f"the page {page.where.file}", page.where.file, page.sha, (("the expression", page.expression),),
@@ -200,7 +204,7 @@ def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
 
 
 def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
-    """A lab; `request` is what runs for it, with what guards it before."""
+    """Returns a lab. `request` has the code that runs for it, including the guard before it."""
     return NotYours(
         request, f"the lab {lab.id} of {tour.where.file}", tour.where.file, tour.sha, tuple(_of_lab(lab)),
         f"ptexplore notes trust {shlex.quote(tour.where.file)}", tour.shipped,
@@ -208,7 +212,10 @@ def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
 
 
 def allowed_labs() -> Callable[[Tour], bool]:
-    """A function that says whether the labs of a tour may run, as it is known now. Raises PtexploreError."""
+    """Returns a function that says whether the labs of a tour may run, by the present permissions.
+
+    Raises PtexploreError.
+    """
     known = _trusted()
     return lambda tour: may_run(tour, known)
 
@@ -223,12 +230,12 @@ def _of_lab(lab: Lab) -> Iterator[tuple[str, str]]:
 
 
 def shown_name(name: str) -> str:
-    """A name among code that would run, written as the code is, and in one line: nothing in it looks like more code."""
+    """Returns a name in one line, escaped like code: nothing in it can look like more code."""
     return "\\n".join(revealed(name))
 
 
 def code_in(tours: Iterable[Tour], pages: Iterable[FolderPage]) -> list[NotYours]:
-    """All that would run of these tours, notes and pages, as it is shown to who trusts them."""
+    """Returns all code of these tours, notes and pages, as shown before you trust them."""
     nothing = TraceRequest()
     labs = (of_lab(tour, lab, nothing) for tour in tours for stop in tour.stops for lab in stop.labs)
     return [*labs, *(of_page(page, nothing) for page in pages if page.expression)]

@@ -1,4 +1,4 @@
-"""What `ptexplore index` asks for: indexes brought up to date, refined with libclang, written as a tags file."""
+"""The work of `ptexplore index`: updating indexes, refining them with libclang, exporting a tags file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexRequest:
-    """What to index: `checkout` names one, None is everything in use. `jobs` is how many processes read.
+    """The request for an index run: `checkout` names one; None stands for all sources in use.
 
-    `semantic` are the paths whose uses libclang resolves then; `tags` is the file to export to, `force` lets that
-    replace another tags file.
+    `jobs` is the number of reading processes.
+
+    `semantic` are the paths whose uses libclang then resolves. `tags` is the file to export to; `force` may replace
+    another tags file.
     """
 
     checkout: str | None = None
@@ -36,9 +38,9 @@ class IndexRequest:
 
 @dataclass(frozen=True)
 class IndexRun:
-    """What a run did: a summary of each index, what libclang resolved, the tags that were written.
+    """The result of a run: a summary of each index, the result of libclang, the exported tags.
 
-    `note` is what the user should know of the headers that libclang used.
+    `note` is a remark about the headers that libclang used.
     """
 
     summaries: tuple[IndexSummary, ...]
@@ -50,7 +52,7 @@ class IndexRun:
 def run_index(
     request: IndexRequest, runtime: Runtime | None, sources: Sequence[Checkout | Runtime], progress: Progress
 ) -> IndexRun:
-    """Index each source, then refine and export the checkout if that is asked for. Raises PtexploreError."""
+    """Indexes each source, then refines and exports the checkout if requested. Raises PtexploreError."""
     summaries = []
     for source in sources:
         built = refresh(source, runtime, progress, request.jobs)
@@ -68,7 +70,7 @@ def run_index(
 def _refine(
     request: IndexRequest, runtime: Runtime | None, checkout: Checkout | None, progress: Progress
 ) -> tuple[Refined, str]:
-    """Refine the checkout's fresh index; the result, and what the user should know of the headers that were used."""
+    """Refines the checkout's fresh index. Returns the result, and a note on the headers that were used."""
     from ptexplore.index.build import available
     from ptexplore.index.semantic.arguments import headers
     from ptexplore.index.semantic.refine import refine

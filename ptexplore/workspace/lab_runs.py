@@ -1,4 +1,4 @@
-"""Run the labs of tours through ptexplore's own capture. A lab that fails, hangs or writes files is reported."""
+"""Runs the labs of tours through ptexplore's own capture. A lab that fails, hangs or writes files is reported."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.consent import allowed_labs, of_lab
 from ptexplore.workspace.opening import InstalledTorch
 
-TIMEOUT = 60.0  # seconds that each run of a lab may take
-_AT_ONCE = 4  # labs that run side by side, where there are as many cores
+TIMEOUT = 60.0  # seconds for each run of a lab
+_AT_ONCE = 4  # labs that run at the same time, if there are as many cores
 
-# Runs before the lab, in the child that runs it: what would write outside the lab's own folder for temporary files,
-# start a program or connect is refused by name. It keeps honest labs honest; who may run at all is decided by trust
-# (annotations/trust.py).
+# Runs before the lab, in the same child. It refuses to write outside the lab's folder for temporary files, to start a
+# program, or to connect, by the names of audit events. It only keeps honest labs honest: trust decides who may run at
+# all (annotations/trust.py).
 _GUARD = """
 def _ptexplore_guard(scratch):
     import os, sys, tempfile
@@ -58,7 +58,7 @@ _ptexplore_guard(%r)
 
 @dataclass(frozen=True)
 class LabRun:
-    """What the runs of one lab gave: the session of its Trail, its value, why that is another, why it failed."""
+    """The results of one lab's runs: the session of its trace, its value, why the value differs, why it failed."""
 
     session: Session | None = None
     value: str = ""
@@ -73,9 +73,11 @@ def run_labs(
     look: Callable[[], Lookup],
     timeout: float = TIMEOUT,
 ) -> Iterator[LabResult]:
-    """The result of each lab of these stops, in order. A lab of a file that nobody trusts does not run, and says so.
+    """Yields the result of each lab of these stops, in order.
 
-    `look` gives what Trails are resolved with; it is called if any lab may run.
+    A lab in an untrusted file is not run, and is reported so.
+
+    `look` returns the lookup for resolving traces; it is called only if some lab may run.
     """
     may_run = allowed_labs()
     labs = [(tour, stop, lab) for tour, stop in stops for lab in stop.labs]
@@ -97,7 +99,7 @@ def run_labs(
 def run_lab(
     tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
 ) -> tuple[LabResult, Trail | None]:
-    """How one lab ended, and the Trail of its run, if it came to that; nothing is `opened` for what may not run."""
+    """Returns the result of one lab, and its Trail if there is one. `opened` is called only if the lab may run."""
     if not allowed_labs()(tour):
         return _untrusted(tour, stop, lab), None
     torch, lookup = opened()
@@ -105,13 +107,13 @@ def run_lab(
 
 
 def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
-    """Why a lab does not run, and what allows it to."""
+    """Returns the result for a lab that may not run, with the command that allows it."""
     why = f"its file is not trusted: ptexplore notes trust {shlex.quote(tour.where.file)}"
     return LabResult(f"{tour.name_of(stop)}/{lab.id}", lab.where, "untrusted", why)
 
 
 def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> tuple[LabResult, Trail | None]:
-    """Whether a lab gave what it expects, else why not; and its Trail, if its run has one."""
+    """Returns whether a lab gave the expected result, or why not; and its Trail, if there is one."""
     trail = resolve(done.session, lookup) if done.session is not None else None
     lacking = missing(trail, lab.trail) if trail is not None else None
     failed = done.failed or lacking or done.differs
@@ -122,7 +124,7 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
 
 
 def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
-    """Run a lab in probes, in a folder of its own that is gone afterwards; whatever goes wrong is in the answer."""
+    """Runs a lab in probes, in a temporary folder of its own. The answer contains any error."""
     begun = time.monotonic()
     session = differs = failed = None
     value = ""
@@ -143,9 +145,9 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
 
 
 def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest:
-    """What a trace of the lab is asked for; the native pass only where the lab speaks of what only that sees.
+    """Returns the request for a lab's trace. It asks for the native pass only if the lab expects native hops.
 
-    `folder` gets two of its own: one that the lab runs in, where nothing may be left, and one for temporary files.
+    `folder` gets two subfolders: one that the lab runs in, which must stay empty, and one for temporary files.
     """
     home, scratch = (Path(folder).resolve() / name for name in ("lab", "tmp"))
     for place in (home, scratch):
@@ -164,14 +166,14 @@ def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest
 
 
 def _allowed(tour: Tour, lab: Lab, request: TraceRequest) -> AllowedRun:
-    """What runs for a lab, through the one door. Raises PtexploreError where nobody trusts its file."""
+    """Returns the allowed run of a lab, through `consent`. Raises PtexploreError if its file is not trusted."""
     return of_lab(tour, lab, request).allowed()
 
 
 def _value(tour: Tour, lab: Lab, runtime: Runtime, request: TraceRequest) -> tuple[str, str | None]:
-    """A short text of the value, and why it is not the one expected, None where it is.
+    """Returns a short text of the value, and why it is not the expected one (None if it is).
 
-    Compared in the probe: only whether it is equal, and the text, come back.
+    The comparison is made in the probe: it returns only whether the values are equal, and the text.
     """
     test = f"(lambda _value: (bool(_value == ({lab.value})), repr(_value)[:150]))(\n{lab.run}\n)"
     request = replace(request, expression=test, backward=False, native=False, once=True)

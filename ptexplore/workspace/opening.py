@@ -1,6 +1,6 @@
-"""Opens what questions need, and builds what is missing: the installed torch's catalogue, indexes, a trace's lookup.
+"""Opens, and builds if missing: the torch's catalogue, indexes, a trace's lookup.
 
-The catalogue and the indexes lie in the cache. Each is built once; a second process waits for the first.
+Catalogue and indexes are in the cache. Each is built once; a second process waits for the first.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ if TYPE_CHECKING:
     from ptexplore.source.listing import Listed
     from ptexplore.view.health import CheckoutHealth
 
-_WAIT = 1800.0  # seconds for another process that reads the dispatcher
+_WAIT = 1800.0  # seconds to wait for another process that reads the dispatcher
 _FIRST = "first run with this torch: {}"
 _ANEW = "the catalogue of this torch is damaged, or of another ptexplore: {}"
 _GENERATE, _READ = "regenerating its C++ and reading its dispatcher", "reading its dispatcher"
 
-Watch = Callable[[str], AbstractContextManager[Progress]]  # shows progress under a title while something is built
+# shows progress under a title while something is built
+Watch = Callable[[str], AbstractContextManager[Progress]]
 
 
-DAMAGED = "the generated C++ is damaged, or part of it is gone: making it anew"  # the title where it is watched
+# the title while this is done
+DAMAGED = "the generated C++ is damaged, or part of it is gone: making it anew"
 
 
 def unwatched(title: str) -> AbstractContextManager[Progress]:
@@ -54,23 +56,23 @@ def unwatched(title: str) -> AbstractContextManager[Progress]:
 
 
 def check_cache() -> None:
-    """Raise PtexploreError if the cache, or a part of it, is another user's, who could decide what is shown and runs.
+    """Raises PtexploreError if the cache or a part of it belongs to another user, who could decide what runs.
 
-    Root's is good: an administrator may have built one for all. One with links in it is not: what is written and
-    deleted in its folders, and in those inside them, would lie elsewhere. The cache itself may be a link, which its
+    A cache that belongs to root is allowed: an administrator may have built one for everybody. A link inside the cache
+    is refused, since writing and deleting would then happen in another place. The cache itself may be a link, which its
     user made.
     """
     root = cache_root()
     try:
         _refuse_others(root, os.stat(root))
-    except OSError:  # it is not there yet, or whoever reads it says why not
+    except OSError:  # it does not exist yet, or its reader reports the error
         return
     for path in _inside(root):
-        with suppress(FileNotFoundError):  # what another command has just deleted
+        with suppress(FileNotFoundError):  # another command has just deleted it
             state = os.lstat(path)
             _refuse_others(path, state)
             _refuse_link(path, state)
-            # A hidden file there is a lock, or half-made: whoever opens one looks at it.
+            # A hidden file in it is a lock or incomplete: the code that opens it checks it.
             for inner in _inside(path) if stat.S_ISDIR(state.st_mode) else ():
                 if not inner.name.startswith("."):
                     with suppress(FileNotFoundError):
@@ -106,7 +108,7 @@ def _refuse_others(path: Path, state: os.stat_result) -> None:
 
 @dataclass(frozen=True)
 class InstalledTorch:
-    """A runtime with its tree and its open catalogue."""
+    """An installed torch with its source tree and its open catalogue."""
 
     runtime: Runtime
     tree: SourceTree
@@ -114,7 +116,7 @@ class InstalledTorch:
 
 
 def open_installed(runtime: Runtime, watch: Watch = unwatched) -> InstalledTorch:
-    """The tree and the catalogue of a runtime; what is missing is built.
+    """Returns an installed torch with its tree and its catalogue. Missing parts are built.
 
     Raises PtexploreError if the cache cannot be written or a generator fails.
     """
@@ -126,7 +128,7 @@ def open_installed(runtime: Runtime, watch: Watch = unwatched) -> InstalledTorch
 
 
 def open_catalogue(runtime: Runtime) -> Store | None:
-    """The catalogue of a runtime; None if nothing built it yet, or it must be built anew."""
+    """Returns the catalogue of an installed torch. None if it was never built, or must be rebuilt."""
     try:
         return Store.open(catalogue_file(runtime.key))
     except (StaleCatalogue, FileNotFoundError):
@@ -134,7 +136,7 @@ def open_catalogue(runtime: Runtime) -> Store | None:
 
 
 def why_built(runtime: Runtime, catalogue: Path) -> str:
-    """Why the generated C++ or the catalogue is made, and what that takes."""
+    """Returns why the generated C++ or the catalogue is made, and the work that it takes."""
     if generated.find(runtime) is not None:
         return (_ANEW if catalogue.exists() else _FIRST).format(_READ)
     if runtime.build != "source" and generated_dir(runtime.inputs_key).exists():
@@ -143,7 +145,7 @@ def why_built(runtime: Runtime, catalogue: Path) -> str:
 
 
 def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
-    """Regenerate the C++ and read the dispatcher, side by side."""
+    """Regenerates the C++ and reads the dispatcher, at the same time."""
     from concurrent.futures import ThreadPoolExecutor
 
     from ptexplore.capture.runtime import dump
@@ -168,7 +170,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         folder = generated.find(runtime)
         catalogue = open_catalogue(runtime)
         if catalogue is not None and folder is not None:
-            return folder, catalogue  # another process built it while we waited
+            return folder, catalogue  # another process built it meanwhile
         with ThreadPoolExecutor(1) as pool:
             dispatcher = pool.submit(lambda: DispatcherRecords(runtime, dump(runtime)))
             with generated.making(runtime, progress) as making:
@@ -184,16 +186,19 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     return folder, catalogue
 
 
-# --- the index of each source: of a checkout or of the installed torch's own text ---
+# --- the index of each source: of a checkout, or of the installed torch's own text ---
 
 
 def index_of(source: Checkout | Runtime) -> Path:
-    """The index's file of a checkout or an installed torch."""
+    """Returns the path of the index of a checkout or an installed torch."""
     return index_file(f"runtime-{source.key}" if isinstance(source, Runtime) else f"checkout-{source.name}")
 
 
 def open_index(source: Checkout | Runtime) -> IndexStore | None:
-    """The index of `source`; None if there is none, or it is damaged, or of another source of that name."""
+    """Returns the index of `source`.
+
+    None if there is none, if it is damaged, or if it is of another source of that name.
+    """
     try:
         index = IndexStore.open(index_of(source))
         if index.meta("source") == _identity(source):
@@ -205,7 +210,7 @@ def open_index(source: Checkout | Runtime) -> IndexStore | None:
 
 
 def is_at_hand(source: Checkout | Runtime) -> bool:
-    """Whether `source` has an index and the text that the index is of: generated files may be gone or damaged."""
+    """Whether `source` has an index and the text that it was made from: generated files may be gone or damaged."""
     index = open_index(source)
     if index is None:
         return False
@@ -214,7 +219,7 @@ def is_at_hand(source: Checkout | Runtime) -> bool:
 
 
 def opened(source: Checkout | Runtime) -> IndexStore:
-    """The index of `source`, which was just built. Raises PtexploreError if it cannot be read."""
+    """Returns the index of `source`, which was just built. Raises PtexploreError if it cannot be read."""
     index = open_index(source)
     if index is None:
         why = str(index_of(source))
@@ -223,7 +228,10 @@ def opened(source: Checkout | Runtime) -> IndexStore:
 
 
 def open_tree(source: Checkout | Runtime, runtime: Runtime | None) -> IndexedTree:
-    """The tree of `source` with its index, and how it relates to `runtime`. Raises PtexploreError without an index."""
+    """Returns the tree of `source` with its index and its relation to `runtime`.
+
+    Raises PtexploreError without an index.
+    """
     index = opened(source)
     if isinstance(source, Runtime):
         return IndexedTree(runtime_tree(source), index, None)
@@ -231,7 +239,7 @@ def open_tree(source: Checkout | Runtime, runtime: Runtime | None) -> IndexedTre
 
 
 def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) -> Relation:
-    """How a checkout relates to the torch at hand; the least is claimed if that torch has no catalogue yet."""
+    """Returns how a checkout relates to the installed torch. Without a catalogue of that torch, claims the least."""
     from ptexplore.resolve.places.relation import known, relate
 
     if runtime is None:
@@ -247,10 +255,10 @@ def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) ->
 def fresh_index(
     checkout: Checkout, runtime: Runtime | None, watch: Watch, listed: list[Listed] | None = None
 ) -> IndexStore:
-    """The index of one checkout, built now, with progress, if there is none. Raises PtexploreError as `refresh` does.
+    """Returns the index of one checkout. Builds a missing index, with progress. Raises the errors of `refresh`.
 
-    A folder used in place is read again if it changed, so that lines are those of its text now. `listed` are its
-    files, if the caller listed them just now.
+    A folder used in place is read again if it changed, so that lines fit its present text. `listed` are its files, if
+    the caller has just listed them.
     """
     from ptexplore.index.reading_plan import is_fresh
 
@@ -265,9 +273,9 @@ def fresh_index(
 
 
 def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, jobs: int | None = None) -> Built:
-    """Bring the index of `source` up to date, made anew if it must be. Raises PtexploreError as `build` does.
+    """Updates the index of `source`, or rebuilds it if necessary. Raises the errors of `build`.
 
-    The record of a folder used in place follows: it may have another commit, or text that is no commit's.
+    The record of a folder used in place is updated: it may have another commit, or uncommitted text.
     """
     from ptexplore.index.build import Built, build
     from ptexplore.source.fetch.install import recheck
@@ -276,7 +284,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
     if isinstance(source, Checkout):
         source, listed = recheck(source)
         index = None if is_in_place(source) or source.project != "pytorch" else open_index(source)
-        # Such an index is whole, and nobody edits a checkout in the cache.
+        # The index is complete, and nobody edits a checkout in the cache.
         if index is not None and index.meta("unread") in (None, "[]"):
             return Built(0, index.counts()["files"], 0, (), anew=False, seconds=0.0)
     return build(_to_index(source, runtime, progress, listed), index_of(source), jobs=jobs, progress=progress)
@@ -285,7 +293,7 @@ def refresh(source: Checkout | Runtime, runtime: Runtime | None, progress: Progr
 def _to_index(
     source: Checkout | Runtime, runtime: Runtime | None, progress: Progress, listed: list[Listed] | None = None
 ) -> IndexInput:
-    """What to index of `source`; `listed` are its files, if the caller listed them just now."""
+    """Returns the input for indexing `source`. `listed` are its files, if the caller has just listed them."""
     from ptexplore.index.reading_plan import IndexInput
     from ptexplore.source.listing import files_of
 
@@ -301,19 +309,19 @@ def _to_index(
 
 
 def _identity(source: Checkout | Runtime) -> str:
-    """What tells this source from another one of its name."""
+    """Returns a text that identifies a source among sources of the same name."""
     if isinstance(source, Runtime):
         return source.key
-    if is_in_place(source):  # its commit may change under the same files
+    if is_in_place(source):  # its commit may change while most files stay the same
         return f"{source.project} {source.root}"
     return f"{source.project} {source.kind} {source.root} {source.commit} {source.sha256}"
 
 
-# --- what a trace and an operator's card are resolved with: the installed torch, then checkouts, then the atlas ---
+# --- the lookup for traces and an operator's card: the installed torch, then checkouts, then the atlas ---
 
 
 def open_lookup(torch: InstalledTorch, watch: Watch = unwatched) -> Lookup:
-    """Everything that can say where something stands; a checkout without an index gets one now, with progress.
+    """Returns everything that can find a place. A checkout without an index gets one now, with progress.
 
     Raises PtexploreError if an index cannot be built or the project's file is wrong.
     """
@@ -324,7 +332,8 @@ def open_lookup(torch: InstalledTorch, watch: Watch = unwatched) -> Lookup:
     known = conditions(torch.runtime, torch.tree)
     sources = tuple(_sources(torch, known, watch))
     own = [Source(torch.tree, GeneratedNames(torch.catalogue), known, torch.runtime)]
-    index = open_index(torch.runtime)  # of the installed text, if a search has built it: a trace does not wait for that
+    # the index of the installed text, if a search built it: a trace does not wait for it
+    index = open_index(torch.runtime)
     if index is not None:
         own.append(Source(torch.tree, index, known, torch.runtime))
     return Lookup(torch.tree, torch.catalogue, sources, tuple(own))
@@ -335,7 +344,7 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
 
     chosen = current(torch.runtime)
     for checkout in (*([chosen] if chosen is not None else []), *extensions()):
-        # What this needs is imported only if there is a checkout.
+        # These modules are imported only if there is a checkout.
         from ptexplore.resolve.places.relation import decide
         from ptexplore.source.fetch.install import recheck
 
@@ -345,12 +354,12 @@ def _sources(torch: InstalledTorch, known: Conditions, watch: Watch) -> Iterator
         word = decide(now, torch.runtime, tree, torch.catalogue, index)
         yield source(now, tree, index, word, known, torch.runtime)
     if chosen is None:
-        with suppress(PtexploreError):  # the file that ships with us is missing or damaged
+        with suppress(PtexploreError):  # the shipped file is missing or damaged
             yield atlas_source(Atlas.open(), known, torch.runtime)
 
 
 def compared_checkouts(torch: InstalledTorch, watch: Watch = unwatched) -> tuple[str, list[CheckoutHealth]]:
-    """What the choice of a checkout left to say, and the checkouts in use, each compared with the torch in full."""
+    """Returns the note on the choice of a checkout, and the checkouts in use, each fully compared with the torch."""
     from ptexplore.resolve.places.relation import relate
     from ptexplore.source.fetch.install import recheck
     from ptexplore.view.health import CheckoutHealth

@@ -15,15 +15,15 @@ from ptexplore.view.words.saved import trail_to_json
 from ptexplore.writing import open_users_file, write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
-PACKED = 6  # how hard gzip tries with a program, whose text repeats much
+PACKED = 6  # compression level of gzip for a program, whose text repeats much
 RECORDS_LESS = "--no-native or --native-op NAME records less"
-_LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; refused above, before it is read
+_LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; a larger one is refused before it is read
 
 
 def load_trace(name: str) -> tuple[Trail, Session | None]:
-    """A saved trace. Raises PtexploreError (USAGE) if the file is none."""
+    """Returns a saved trace. Raises PtexploreError (USAGE) if the file is not one."""
     try:
-        with open_users_file(name) as file:  # what grows meanwhile is read no further either
+        with open_users_file(name) as file:  # even if the file grows meanwhile, no more than the limit is read
             data = file.read(_LIMIT + 1) if os.fstat(file.fileno()).st_size <= _LIMIT else None
         if data is None or len(data) > _LIMIT:
             why = f"it is over {_LIMIT} bytes"
@@ -35,9 +35,10 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
 
 
 def with_times_of(trail: Trail, name: str) -> Trail:
-    """The trail of a program with the times of another run of it, from a trace that torch.profiler wrote.
+    """Returns the trace of a program with the times of another run, from a trace that torch.profiler wrote.
 
-    Raises PtexploreError (usage) where that file is none, or of another program, or the trail has no program.
+    Raises PtexploreError (usage) if that file is not such a trace or is of another program, or if `trail` has no
+    program.
     """
     from ptexplore.capture.chrome_trace import read_chrome_trace
     from ptexplore.resolve.times import with_times
@@ -49,7 +50,7 @@ def with_times_of(trail: Trail, name: str) -> Trail:
 
 
 def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
-    """Write a trace into a file. Raises PtexploreError if that cannot be written."""
+    """Writes a trace to a file. Raises PtexploreError if the file cannot be written."""
     write_file(path, packed(trail, session, 0 if trail.program is None else PACKED, str(path)))
 
 
@@ -70,7 +71,7 @@ def packed(trail: Trail, session: Session | None, level: int, name: str = "the t
 
 
 def write_file(path: Path, text: str | bytes) -> None:
-    """Write a file that the user named. Raises PtexploreError if that cannot be done."""
+    """Writes a file that the user named. Raises PtexploreError if that is not possible."""
     try:
         write_users_file(path, text)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a site is made of, and which of it is shown: files, operators, stops, notes beside their lines."""
+"""The contents of a site, and which of them get pages: files, operators, stops, notes beside their lines."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from ptexplore.view.site.site import (
 from ptexplore.workspace.opening import InstalledTorch
 from ptexplore.workspace.saved_traces import load_trace
 
-_LONG = 5000  # lines of a file that a small site leaves out, though a kernel is in it: its card says so
+_LONG = 5000  # lines; a small site omits a longer file even if it has a kernel, and the operator's card says so
 
 
 @dataclass(frozen=True)
 class SiteContents:
-    """What a site is made of: trees, the one in use first, the installed torch, notes and where they are, traces.
+    """The input of a site: trees (the one in use first), the installed torch, notes and their places, traces.
 
-    Each trace has the name of its page. `torch` is None if the site is of a checkout alone.
+    Each trace has the name of its page. `torch` is None if the site is only of a checkout.
     """
 
     trees: Sequence[IndexedTree]
@@ -53,12 +53,13 @@ class SiteContents:
     folder_pages: FolderPages
     marks_by_tree: MarksByTree
     traces: Sequence[tuple[str, Trail, Session | None]]
-    reader: UseReader  # what names mean, over the indexes of the trees
-    docs: Mapping[str, DocLine] = field(default_factory=dict)  # what Python's documentation says of ATen's operators
+    reader: UseReader  # resolves names, over the indexes of the trees
+    # the Python documentation of ATen's operators
+    docs: Mapping[str, DocLine] = field(default_factory=dict)
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:
-    """Saved traces, each with the name of its page. Raises PtexploreError if a file is no trace."""
+    """Returns saved traces, each with the name of its page. Raises PtexploreError if a file is not a trace."""
     traces = []
     times: Counter[str] = Counter()
     for file in files:
@@ -71,7 +72,7 @@ def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]
 
 
 def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_url: str | None) -> Settings:
-    """What was asked for, over what the project's file says."""
+    """Returns the settings: the given ones, else those of the project's file."""
     project = find_project(Path.cwd())
     known = project.site if project is not None else {}
     base = base_url or known.get("url", "")
@@ -85,9 +86,10 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
 def plan_site(
     contents: SiteContents, settings: Settings, kernels: Callable[[Iterable[str]], Iterable[SourceRef]] = lambda _: ()
 ) -> Site:
-    """Decide which files, operators and stops have a page, and which notes stand beside which lines.
+    """Decides which files, operators and stops get a page, and which notes are beside which lines.
 
-    `kernels` says where the kernels of operators are: a small site has those files, too, unless they are very long.
+    `kernels` returns the places of operators' kernels: a small site includes those files too, unless they are very
+    long.
     """
     reader, names, trees = contents.reader, contents.reader.names, contents.trees
     marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
@@ -120,14 +122,14 @@ def plan_site(
 
 
 def _to_begin_with(pages: FolderPages) -> Iterator[str]:
-    """The files that the pages of the folders on the map, and of those around them, tell to begin with."""
+    """Yields the files to begin with, according to the pages of folders on the map and of the folders around these."""
     for folder, page in pages.pages.items():
         if any(f"{on_map}/".startswith(f"{folder}/") for on_map in MAP):
             yield from (entry.path for entry in page.start)
 
 
 def _of_kernels(contents: SiteContents, kernels: Iterable[SourceRef]) -> Extents:
-    """The lines of kernels, in the tree that the site has their files from, but in files as long as most generated."""
+    """Returns the lines of kernels, in the tree that the site takes their files from. Very long files are left out."""
     names = contents.reader.names
     extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for path, tree, line in {(ref.path, ref.tree, ref.line) for ref in kernels if ref.path is not None and ref.line}:
@@ -145,7 +147,7 @@ def _lines(contents: SiteContents, path: str) -> int:
 
 
 def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Mark]]:
-    """The stops beside each file of the site, on the tree whose text that page has."""
+    """Returns the stops beside each file of the site, on the tree whose text the page shows."""
     margins: dict[str, list[Mark]] = {}
     for number, indexed in enumerate(contents.trees):
         for mark in contents.marks_by_tree.get(indexed.tree.info.name, ()):
@@ -155,7 +157,7 @@ def _margins(contents: SiteContents, site: Site) -> Mapping[str, Sequence[Mark]]
 
 
 def _generated(contents: SiteContents, site: Site) -> Mapping[str, Mapping[int, str]]:
-    """The operator of each generated function, by its file and line, where the site has that file as installed."""
+    """Returns the operator of each generated function, by file and line, for files that the site takes as installed."""
     if contents.torch is None:
         return {}
     operators: dict[str, dict[int, str]] = {}

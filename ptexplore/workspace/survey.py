@@ -1,4 +1,4 @@
-"""A survey: which operators are left to do, one sitting of it with several workers, and the report on what is saved."""
+"""A survey: choosing operators, running them with several workers, and reporting on the saved results."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.view.survey import About, Concluded, Folder, Report
 
-Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # under a title: how many of how many
-Todo = Callable[[list[str]], Iterable[str]]  # of all operators there are, those to survey
+# under a title, shows how many of how many are done
+Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Todo = Callable[[list[str]], Iterable[str]]  # selects the operators to survey
 Progressed = Callable[[int, int], None]  # how many are done, of how many
 
 
 @dataclass(frozen=True)
 class SurveyRequest:
-    """What is surveyed, and how. `only` is a regular expression, `out` the folder (else one in the cache).
+    """The request for a survey. `only` is a regular expression, `out` the folder (default: one in the cache).
 
-    `again` surveys what is saved once more; `resolve` concludes anew from the saved traces and runs nothing.
-    `alone` leaves out what each sample is put into; a survey of backward does so too.
+    `again` repeats operators that are saved already. `resolve` resolves the saved sessions again and runs nothing.
+    `alone` omits the runs of each sample inside something else; a survey of backward omits them, too.
     """
 
     backward: bool = False
@@ -51,7 +52,7 @@ class SurveyRequest:
 
     @property
     def phase(self) -> str:
-        """What is run of each sample, in words."""
+        """The part of each sample that runs, in words."""
         return "forward and backward" if self.backward else "forward"
 
 
@@ -64,16 +65,16 @@ def run_survey(
     counting: Counting,
     notice: Callable[[str], None],
 ) -> None:
-    """Survey what is asked for and not saved yet; `trees` are what Trails are resolved with.
+    """Surveys the requested operators that are not saved yet. `trees` are those that traces are resolved with.
 
-    What is done is kept, also after Ctrl-C, which `notice` says. Raises PtexploreError if the folder holds another
-    survey, nothing is saved that could be resolved anew, or no worker can work.
+    Finished operators are kept, also after Ctrl-C, and `notice` says so. Raises PtexploreError if the folder has
+    another survey, if nothing is saved that could be resolved again, or if no worker can work.
     """
     from ptexplore.capture.probing import TraceRequest
 
     about = _about(request, folder, runtime, trees)
     if about.operators and not (request.again or request.resolve) and not _left(request, folder, about.operators):
-        return  # all that is asked for is there
+        return  # everything requested is saved
     sample = TraceRequest(native=True, grad=request.backward, backward=request.backward, timeout=request.timeout)
     plan = SurveyPlan(python, sample, folder.root, request.resolve, request.alone or request.backward)
     jobs = request.jobs or os.cpu_count() or 1
@@ -85,7 +86,7 @@ def run_survey(
         saved = replace(about, operators=tuple(operators), jobs=about.jobs if request.resolve else jobs)
         picked = _left(request, folder, operators)
         if len(picked) == len(operators) and not request.resolve:
-            saved = replace(saved, wall=0.0)  # all of it anew
+            saved = replace(saved, wall=0.0)  # everything is surveyed again
         folder.tell(saved)
         for op in picked if request.again else ():
             folder.forget(op)
@@ -104,7 +105,7 @@ def run_survey(
 
 
 def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tuple[TreeInfo, ...]) -> About:
-    """What the folder is about from now on. Raises PtexploreError if it is about something else."""
+    """Returns the new description of the folder. Raises PtexploreError if it is about something else."""
     from ptexplore.view.survey import About
 
     new = About(runtime.version, runtime.git_version, runtime.python_version, request.phase)
@@ -124,7 +125,7 @@ def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tupl
 
 
 def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> list[str]:
-    """Of all operators those to survey now: what is not done, or with `resolve` what is."""
+    """Returns the operators to survey now: the unfinished ones, or with `resolve` the finished ones."""
     chosen = _chosen(request, operators)
     if request.again:
         return chosen
@@ -133,7 +134,7 @@ def _left(request: SurveyRequest, folder: Folder, operators: Sequence[str]) -> l
 
 
 def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
-    """The operators asked for; of more than the limit, some from all over the list."""
+    """Returns the requested operators. If there are more than the limit, a sample from all over the list."""
     chosen = [op for op in operators if re.search(request.only, op)]
     if not chosen and operators:
         why = f"OpInfo has {len(operators)} operators, none of that name"
@@ -144,7 +145,7 @@ def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
 
 
 def survey_report(request: SurveyRequest, folder: Folder) -> Report:
-    """The report on what is saved in a folder. Raises PtexploreError(MISSING) if nothing is."""
+    """Returns the report on a folder's saved results. Raises PtexploreError(MISSING) if there are none."""
     from ptexplore.view.survey import report_of
 
     about = folder.about()
@@ -161,9 +162,9 @@ def _nothing_saved(folder: Folder) -> PtexploreError:
 
 @dataclass(frozen=True)
 class SurveyPlan:
-    """What every worker is told. `anew` concludes again from saved sessions, and runs nothing.
+    """The instructions for every worker. `anew` resolves saved sessions again and runs nothing.
 
-    `alone` leaves out what each sample is put into.
+    `alone` omits the runs of each sample inside something else.
     """
 
     python: str | None
@@ -174,10 +175,10 @@ class SurveyPlan:
 
 
 class _Worker:
-    """Our end of one worker."""
+    """The parent's end of one worker."""
 
     def __init__(self, plan: SurveyPlan) -> None:
-        # Not fork: a progress bar has a thread, and what it holds locked would stay locked in the child.
+        # With fork, a lock that the thread of a progress bar holds would stay locked in the child.
         context = multiprocessing.get_context("spawn")
         self.link, theirs = context.Pipe()
         self.process = context.Process(target=_work, args=(theirs, plan, os.getpid()), daemon=True)
@@ -188,7 +189,7 @@ class _Worker:
 
     def give(self, op: str) -> None:
         self.op = op
-        with suppress(BrokenPipeError):  # it died: its link tells, and the operator with it
+        with suppress(BrokenPipeError):  # it died: its link reports that, and the operator is lost with it
             self.link.send(op)
 
     def stop(self) -> None:
@@ -201,10 +202,10 @@ class _Worker:
 
 
 def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Progressed) -> None:
-    """Survey what `todo` picks from all operators; each is saved by the worker that did it.
+    """Surveys the operators that `todo` selects. The worker that ran an operator also saves the result.
 
-    One worker begins, since it knows what there is to do; then come as many as there is work for.
-    Raises PtexploreError if no worker can work at all. Workers and probes are gone when this returns or raises.
+    One worker starts first, since it reports the operators; then come as many workers as there is work for. Raises
+    PtexploreError if no worker can work. Workers and probes are gone when this returns or raises.
     """
     crew = [_Worker(plan)]
     left: deque[str] | None = None
@@ -226,7 +227,7 @@ def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Pro
                     continue
                 crew.remove(worker)
                 worker.stop()
-                if left:  # it died; another takes its place
+                if left:  # it died; another one takes its place
                     crew.append(_Worker(plan))
     finally:
         for worker in crew:
@@ -234,10 +235,10 @@ def survey_with_workers(plan: SurveyPlan, jobs: int, todo: Todo, progressed: Pro
 
 
 def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
-    """The message of a worker: all operators when it begins, then each that it has done.
+    """Returns a worker's message: first the list of all operators, later the name of each finished operator.
 
-    None if it died; the operator that it was at is then saved as failed. Raises PtexploreError if the worker met one,
-    or died before it was given anything.
+    None if it died; then its operator is saved as failed. Raises PtexploreError if the worker met one, or if it died
+    before it was given anything.
     """
     try:
         message: dict[str, Any] | list[str] | str = worker.link.recv()
@@ -258,11 +259,11 @@ def _hear(worker: _Worker, plan: SurveyPlan) -> list[str] | str | None:
 
 
 def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
-    """A worker's whole life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's, who then ends us
+    """Runs a worker from its start to its end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and then ends the workers
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    # Not before: whatever is imported while Ctrl-C still ends us makes that moment longer.
+    # Imported only now: before, Ctrl-C would still kill the worker, and imports would make that time longer.
     from ptexplore.capture.survey import WAYS, Surveyor
     from ptexplore.source.runtime.describe import find_runtime
     from ptexplore.view.survey import Folder
@@ -282,12 +283,12 @@ def _work(link: Connection[Any, Any], plan: SurveyPlan, parent: int) -> None:
                 with closing(Surveyor(torch.runtime, plan.request, torch.catalogue.digests(), ways)) as surveyor:
                     _answer(link, surveyor.operators(), surveyor.survey, folder, lookup)
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left that would have to be ended
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # nothing is left to be ended
 
 
 @contextmanager
 def _telling(link: Connection[Any, Any], root: Path) -> Iterator[None]:
-    """Tell the parent, who ends the survey, of an error in this block that is no operator's own."""
+    """Reports an error of this block, unless it is an operator's own, to the parent, which ends the survey."""
     try:
         yield
     except (EOFError, ConnectionError):
@@ -299,7 +300,7 @@ def _telling(link: Connection[Any, Any], root: Path) -> Iterator[None]:
 
 
 def _stopped(error: OSError | MemoryError, root: Path) -> PtexploreError:
-    """What a full disk, a broken one or no memory says of no operator: none counts as done by it."""
+    """Returns the error for a full or broken disk, or lack of memory: the operator does not count as done."""
     file = error.filename if isinstance(error, OSError) and error.filename else root
     why = f"{error.strerror or error} ({file})" if isinstance(error, OSError) else "there is no memory left"
     hint = "make room, or free memory, and run the same command: it goes on behind what is done"
@@ -309,7 +310,7 @@ def _stopped(error: OSError | MemoryError, root: Path) -> PtexploreError:
 def _answer(
     link: Connection[Any, Any], operators: list[str], run_of: Callable[[str], Surveyed], folder: Folder, lookup: Lookup
 ) -> None:
-    """Say which operators there are; then conclude and save the run of each that the parent asks for."""
+    """Sends the list of operators; then runs, resolves and saves each operator that the parent asks for."""
     link.send(operators)
     while True:
         op = link.recv()
@@ -319,9 +320,9 @@ def _answer(
 
 
 def _concluded(run: Surveyed, lookup: Lookup) -> Concluded:
-    """What a run's session resolves to; a failure of ours is told, and the other runs are surveyed all the same.
+    """Resolves the session of a run. A failure of ptexplore is recorded, and the survey goes on.
 
-    Raises OSError and MemoryError, which say nothing of this run.
+    Raises OSError and MemoryError, which are not about this run.
     """
     from ptexplore.resolve.trail import resolve
     from ptexplore.view.survey import Concluded
@@ -343,7 +344,7 @@ def _leave(number: int, frame: Any) -> None:
 
 
 def _watch(parent: int) -> None:
-    """End with the parent, however that ends."""
+    """Ends this process when the parent ends, for any reason."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What the user typed in this very command may run: nobody is asked once more."""
+"""Allows the user's own command to run without a question."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def typed(request: TraceRequest) -> AllowedRun:
-    """The request of a command line, of a call from Python, or of a line typed in `browse`.
+    """Allows the request of a command line, of a call from Python, or of a line typed in `browse`.
 
-    Nothing that was read from a file goes through here (workspace/consent.py does that): a contract in pyproject.toml
-    names the modules that may call this.
+    Requests from files do not come here, but to workspace/consent.py: a contract in pyproject.toml lists the modules
+    that may call this function.
     """
     return AllowedRun(request)

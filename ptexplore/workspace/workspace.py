@@ -1,7 +1,7 @@
-"""The workspace: what every front end asks, over one installed torch and the source in use.
+"""The workspace: the questions of all front ends, over one installed torch and the source in use.
 
-A workspace opens a cache when a question first needs it, and builds what is missing. It prints nothing: who makes one
-hands in what shows progress and what tells the user of something.
+A workspace opens a cache when a question first needs it, and builds what is missing. A workspace prints nothing: the
+front end passes functions that show progress and notices.
 """
 
 from __future__ import annotations
@@ -83,13 +83,14 @@ def _ignore(event: object) -> None:
 
 
 class Workspace:
-    """One installed torch and the source in use; a context manager that closes what it opened.
+    """One installed torch and the source in use. A context manager that closes what it opened.
 
-    `python` is a Python whose torch is looked at (None: our own), `tree` the one tree to look into (a checkout's name,
-    or "runtime"; None: all in use), `notes` folders of notes over the shipped ones. `watch` shows progress under a
-    title, `notice` tells the user of something that is not an error. Several threads may ask one workspace. It
-    opens a catalogue or an index for all of them, and closes one that nobody holds any longer. Raises PtexploreError
-    if the cache belongs to somebody else.
+    `python` is the Python whose torch is examined (None: this one). `tree` limits searches to one tree (the name of a
+    checkout, or "runtime"; None: all in use). `notes` are folders of notes that are read over the shipped ones. `watch`
+    shows progress under a title. `notice` shows something that is not an error.
+
+    Several threads may use one workspace. Threads share each open catalogue and index. The workspace closes one that is
+    no longer used. Raises PtexploreError if the cache belongs to somebody else.
     """
 
     def __init__(
@@ -107,10 +108,11 @@ class Workspace:
         self.notes = tuple(notes)
         self.watch = watch
         self.notice = notice
-        self._kept_back: set[UnreadNotes] = set()  # files of notes, of which each is told once
+        self._kept_back: set[UnreadNotes] = set()  # unreadable files of notes; each is reported once
         self._no_runtime: PtexploreError | None = None
-        self.guard = RLock()  # of what is opened once
-        self._opened: WeakSet[IndexStore | Store] = WeakSet()  # what nobody holds any longer has closed itself
+        self.guard = RLock()  # guards everything that is opened once
+        # a set of weak references: an unused one has closed itself
+        self._opened: WeakSet[IndexStore | Store] = WeakSet()
 
     def __enter__(self) -> Workspace:
         return self
@@ -119,22 +121,22 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Close every catalogue and index that was opened. What was answered stays good; ask nothing more."""
+        """Closes every catalogue and index that was opened. Earlier answers stay valid; ask no more questions."""
         with self.guard:
             while self._opened:
                 self._opened.pop().close()
 
     def apart(self) -> Workspace:
-        """A workspace of the same torch and source with connections of its own: for a thread or another process."""
+        """Returns a workspace of the same torch and source with its own connections, for a thread or process."""
         return Workspace(self.python, self.tree, notes=self.notes)
 
-    # --- what is there ---
+    # --- torch and source ---
 
     @lazy_in_threads
     def runtime(self) -> Runtime:
-        """The installed torch, described once: that reads every file that its generated C++ depends on.
+        """The installed torch, described once: this reads every file that its generated C++ depends on.
 
-        Raises PtexploreError if `python` is no Python or has no torch.
+        Raises PtexploreError if `python` is not a Python or has no torch.
         """
         if self._no_runtime is not None:
             raise self._no_runtime
@@ -146,7 +148,7 @@ class Workspace:
 
     @property
     def runtime_if_any(self) -> Runtime | None:
-        """The installed torch; None if our own Python has none. Raises PtexploreError if `python` was named."""
+        """The installed torch. None if this Python has none. Raises PtexploreError if `python` was named."""
         try:
             return self.runtime
         except PtexploreError:
@@ -162,19 +164,19 @@ class Workspace:
         return torch
 
     def sources(self, *, needed: bool = True) -> tuple[Runtime | None, list[Checkout]]:
-        """The installed torch, if there is one, and the checkouts to look into, the one in use first.
+        """Returns the installed torch, if there is one, and the checkouts to examine, the one in use first.
 
-        Raises PtexploreError if `python` was named and has no torch, or if something is `needed` and nothing is there.
+        Raises PtexploreError if `python` was named and has no torch, or if a source is `needed` and there is none.
         """
         runtime = self.runtime_if_any
         chosen = checkouts.current(runtime)
         in_use = [*([chosen] if chosen is not None else []), *checkouts.extensions()]
         if needed and runtime is None and not in_use:
-            return self.runtime, []  # raises: it says what is missing
+            return self.runtime, []  # raises an error that names the missing part
         return runtime, in_use
 
     def choice(self) -> CheckoutChoice:
-        """Which of PyTorch's checkouts is in use, and why; that can be told without any torch, too."""
+        """Returns which checkout of PyTorch is in use, and why. It works without any torch, too."""
         try:
             runtime = self.runtime
         except PtexploreError:
@@ -185,16 +187,16 @@ class Workspace:
 
     @lazy_in_threads
     def trees(self) -> list[IndexedTree]:
-        """The trees to search, the one in use first: the checkout, extensions' own sources, the installed text.
+        """The trees to search, the one in use first: the checkout, the sources of extensions, the installed text.
 
-        What has no index yet gets one, with progress, and damaged generated files are made anew; an index that is
-        there is read as it is (`ptexplore index` refreshes). Raises PtexploreError if there is nothing to search,
-        nothing is called `tree`, or an index cannot be built.
+        A tree without an index gets one, with progress, and damaged generated files are made again. An existing index
+        is used as it is (`ptexplore index` refreshes it). Raises PtexploreError if there is nothing to search, if no
+        tree is called `tree`, or if an index cannot be built.
         """
         return self.open_trees(self.tree)
 
     def open_trees(self, only: str | None = None) -> list[IndexedTree]:
-        """As `trees`, opened once more; `only` names one of them."""
+        """Returns the same trees as `trees`, opened again. `only` names one of them."""
         runtime, named = self._named()
         if only is not None and only not in named:
             why = f"searched are {', '.join(named)}"
@@ -210,9 +212,9 @@ class Workspace:
         return self._keep([open_tree(source, runtime) for source in wanted])
 
     def trees_at_hand(self) -> tuple[list[IndexedTree], list[str]]:
-        """The trees that have an index already, and the names of those that have none; nothing is built.
+        """Returns the trees that have an index already, and the names of the others. Nothing is built.
 
-        Raises PtexploreError as `trees` does.
+        Raises the errors of `trees`.
         """
         runtime, named = self._named()
         missing = [name for name in named if self.tree in (None, name) and not is_at_hand(named[name])]
@@ -223,9 +225,10 @@ class Workspace:
 
     @property
     def main_tree(self) -> IndexedTree:
-        """The tree that anchors are placed on: the checkout in use, else the installed torch's own text, or `tree`.
+        """The tree that anchors are placed on: `tree`, else the checkout in use, else the installed torch's own text.
 
-        What has no index gets one; a folder used in place is read again if it changed. Raises as `trees` does.
+        A tree without an index gets one. A folder used in place is read again if it changed. Raises the errors of
+        `trees`.
         """
         runtime, in_use = self.sources()
         chosen = next((c for c in in_use if c.name == (self.tree or c.name) and c.project == "pytorch"), None)
@@ -245,12 +248,15 @@ class Workspace:
 
     @property
     def catalogue(self) -> Catalogue | None:
-        """The operators that the installed torch registered; None if that is not among the trees searched."""
+        """The operators that the installed torch registered. None if it is not among the trees that are searched."""
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
 
     def catalogue_at_hand(self, trees: Sequence[IndexedTree]) -> Catalogue | None:
-        """The operators that the installed torch registered, if its catalogue is made already; torch does not start."""
+        """Returns the operators that the installed torch registered, if its catalogue exists already.
+
+        torch is not started.
+        """
         try:
             runtime = self.runtime
         except PtexploreError:
@@ -262,13 +268,13 @@ class Workspace:
             self._opened.add(catalogue)
         number = next((number for number, indexed in enumerate(trees) if indexed.checkout is None), -1)
         folder = generated.find(runtime)
-        if folder is None:  # it was there when the catalogue was made
+        if folder is None:  # it existed when the catalogue was made
             with self.watch(DAMAGED) as progress:
                 folder = generated.ensure(runtime, progress)
         return Catalogue(catalogue, runtime_tree(runtime, folder), number)
 
     def locate(self, spot: Spot) -> tuple[str, int] | None:
-        """The file and line on this machine of what a search found; None if its text is not here."""
+        """Returns the file and line on this machine of a search result. None if its text is not here."""
         tree = next((indexed.tree for indexed in self.trees if indexed.tree.info.name == spot.tree.name), None)
         return tree.place_of(spot.ref.path, spot.ref.line or 1) if tree is not None and spot.ref.path else None
 
@@ -276,18 +282,18 @@ class Workspace:
 
     @lazy_in_threads
     def lookup(self) -> Lookup:
-        """Everything that can say where something stands, for Trails and cards. Raises PtexploreError."""
+        """Everything that can find a place, for traces and cards. Raises PtexploreError."""
         lookup = open_lookup(self.torch, self.watch)
         sources = (*lookup.sources, *lookup.installed)
         self._opened.update(source.names for source in sources if isinstance(source.names, IndexStore))
         return lookup
 
     def place_of(self, ref: SourceRef) -> tuple[str, int] | None:
-        """The file on this machine that a place in a Trail or on a card is in, and the line there."""
+        """Returns file and line on this machine for a place in a trace or on a card."""
         return self.lookup.place_of(ref)
 
     def trace(self, run: AllowedRun) -> tuple[Trail, Session]:
-        """Run an expression or a script that may run in a probe: what ran, with notes on it, and what the probe saw.
+        """Runs an allowed expression or script in a probe. Returns the trace, with notes, and the probe's observations.
 
         Raises PtexploreError if it cannot be run, raises, dies or takes too long.
         """
@@ -297,16 +303,16 @@ class Workspace:
         from ptexplore.view.words.errors import in_words
 
         with in_words():
-            check(run.request)  # before a first run is spent on it
+            check(run.request)  # before a run is spent on it
         lookup = self.lookup
         with in_words():
             session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
-        """What ran in a block of the user's own process, with the notes on it, and what the recorder saw.
+        """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.
 
-        Raises PtexploreError if another torch ran than the one looked at here.
+        Raises PtexploreError if another torch ran than the one of this workspace.
         """
         from ptexplore.capture.own_process import session_of
         from ptexplore.resolve.trail import resolve
@@ -318,9 +324,9 @@ class Workspace:
         return with_notes(resolve(session, self.lookup), self._marks_on_lookup()), session
 
     def explain_error(self, text: str) -> ErrorMessage:
-        """What the text of an error tells: all of a traceback, or the message alone; torch is not imported.
+        """Explains the text of an error: a whole traceback, or only the message. torch is not imported.
 
-        Raises PtexploreError if it tells nothing that is known.
+        Raises PtexploreError if nothing in the text is known.
         """
         from ptexplore.resolve.error_message import LOOKED_FOR, read_message
         from ptexplore.view.error import error_lines
@@ -335,7 +341,7 @@ class Workspace:
         return message
 
     def operator(self, name: str) -> Card:
-        """The card of an operator, with the notes on it. Raises PtexploreError if nothing is called that."""
+        """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name."""
         from ptexplore.view.card import card, on_card
 
         bare = card(self.lookup, name)
@@ -346,10 +352,11 @@ class Workspace:
     def find(
         self, query: str, *, kind: str | None = None, limit: int = 20, text: bool = False, declarations: bool = False
     ) -> FindView:
-        """What a query may mean: symbols, operators, folders, files, notes, lines; at most `limit` of each.
+        """Returns what a query may mean: symbols, operators, folders, files, notes, lines; at most `limit` of each.
 
-        `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also looks for lines that
-        hold the query, `declarations` also for declarations of what is defined. Raises PtexploreError if nothing fits.
+        `kind` is a group ("symbol", "operator", …) or a kind of symbol ("class", …). `text` also searches for lines
+        that contain the query; `declarations` also lists declarations of defined names. Raises PtexploreError if
+        nothing matches.
         """
         from ptexplore.lookup.find import find, nothing_fits
         from ptexplore.lookup.gathering import FindQuery
@@ -361,19 +368,19 @@ class Workspace:
         return view
 
     def refs(self, symbol: str, *, kind: str | None = None, limit: int | None = None) -> RefsView:
-        """Who uses a name, grouped by how; at most `limit` of each group, or only the group `kind`.
+        """Returns the uses of a name, grouped by kind; at most `limit` of each group, or only the group `kind`.
 
-        Raises PtexploreError if nothing is called that.
+        Raises PtexploreError if nothing has this name.
         """
         from ptexplore.lookup.refs import refs
 
         return refs(self.trees, symbol, limit, kind)
 
     def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
-        """Who calls the functions of a name, who calls those, and so on, `depth` levels up.
+        """Returns the callers of the functions with a name, their callers, and so on, `depth` levels up.
 
-        At most `limit` callers of each function; without it as many as fit a screen, the near ones first.
-        Raises PtexploreError if no function is called that.
+        `limit` is the greatest number of callers of each function; without it, there are as many as fit a screen, the
+        near ones first. Raises PtexploreError if no function has this name.
         """
         from ptexplore.lookup.callers import callers
 
@@ -389,11 +396,11 @@ class Workspace:
         every_key: bool = False,
         notes: bool = True,
     ) -> ShowView:
-        """The source of a symbol, an operator, a file or a line, or what the target may name.
+        """Returns the source of a symbol, an operator, a file or a line; or the choices, if the target is ambiguous.
 
-        `everything` shows all that the target names, `kind` only one kind of thing. `kernels` adds an operator's
-        kernels (`every_key`: under all dispatch keys), `notes` the notes on the lines.
-        Raises PtexploreError if the target names nothing.
+        `everything` shows all that the target names, `kind` only one kind. `kernels` adds an operator's kernels
+        (`every_key`: for all dispatch keys), `notes` the notes on the lines. Raises PtexploreError if the target names
+        nothing.
         """
         from ptexplore.view.search.show import show, with_marks
 
@@ -406,7 +413,7 @@ class Workspace:
         return view
 
     def _with_kernels(self, view: ShowView, *, every_key: bool) -> ShowView:
-        """The view with the kernels of each operator in it that the installed torch has."""
+        """Adds to the view the kernels of each operator in it that the installed torch has."""
         if self.catalogue is None or not any(page.candidate.kind == "operator" for page in view.pages):
             return view
         from ptexplore.view.card import card, kernels_of
@@ -423,16 +430,16 @@ class Workspace:
 
     @lazy_in_threads
     def folder_pages(self) -> FolderPages:
-        """What was written about folders. Raises PtexploreError if a folder of notes is not there."""
+        """The pages about folders. Raises PtexploreError if a folder of notes does not exist."""
         from ptexplore.annotations.folders import load_folders
 
         return load_folders(self._note_folders())
 
     def folder(self, target: str) -> FolderView | None:
-        """The page of a folder: one of the short names (aten, c10, csrc, torch), a path, or "." for all of a tree.
+        """Returns the page of a folder: one of the short names (aten, c10, csrc, torch), a path, or "." for the root.
 
-        None if the target is no folder of the trees in use. Raises PtexploreError if no tree has what a short name
-        stands for.
+        None if the target is not a folder of the trees in use. Raises PtexploreError if no tree has the folder of a
+        short name.
         """
         from ptexplore.view.notes.folder import find_folder, folder_view
 
@@ -441,7 +448,7 @@ class Workspace:
 
     @lazy_in_threads
     def library(self) -> NoteLibrary:
-        """Every tour and note. Raises PtexploreError if a folder of notes is not there."""
+        """Every tour and note. Raises PtexploreError if a folder of notes does not exist."""
         from ptexplore.annotations.load import load
 
         return load(self._note_folders())
@@ -452,7 +459,7 @@ class Workspace:
         return layers(self.notes)
 
     def marks(self, trees: Sequence[IndexedTree]) -> MarksByTree:
-        """Where the stops are on PyTorch's trees; an extension's own tree has none, since notes are about PyTorch.
+        """Returns the places of stops on PyTorch's trees. An extension's tree has none, since notes are about PyTorch.
 
         Raises PtexploreError if a folder of notes cannot be read.
         """
@@ -460,13 +467,13 @@ class Workspace:
 
     @lazy_in_threads
     def topics(self) -> list[Topic]:
-        """All that was written about: tours, stops, concepts, folders. Raises as `library` does."""
+        """All topics of notes: tours, stops, concepts, folders. Raises the errors of `library`."""
         from ptexplore.annotations.topics import kept_topics
 
         return kept_topics(self._note_folders(), self._notes_kept_back)
 
     def searched_notes(self, trees: Sequence[IndexedTree]) -> SearchedNotes:
-        """What people wrote, for a search of these trees; nothing, with a notice, where it cannot be read."""
+        """Returns the notes for a search of these trees. If they cannot be read: nothing, and a notice."""
         from ptexplore.lookup.gathering import SearchedNotes
 
         try:
@@ -492,14 +499,14 @@ class Workspace:
         return self._marks_if_readable(lambda: self.marks(trees))
 
     def _marks_on_lookup(self) -> MarksByTree:
-        """The same for what a trace or a card looks into; the installed torch's own text if it is indexed."""
+        """Returns the marks on the trees of the lookup, including the installed torch's own text if it is indexed."""
         sources = [source for source in self.lookup.sources if source.checkout and source.checkout.project == "pytorch"]
         sources += self.lookup.installed
         trees = [(source.tree, source.names) for source in sources if isinstance(source.names, IndexStore)]
         return self._marks_if_readable(lambda: self._placed(trees))
 
     def _marks_if_readable(self, read: Callable[[], MarksByTree]) -> MarksByTree:
-        """What is wrong with a project's notes is a notice: the answer is shown without them."""
+        """Returns marks. An error in a project's notes becomes a notice, and the answer is shown without them."""
         try:
             return read()
         except PtexploreError as error:
@@ -507,7 +514,7 @@ class Workspace:
             return {}
 
     def guide(self) -> Guide:
-        """The stops of all tours on the tree in use, and after it the installed torch's own text, if it is indexed."""
+        """Returns the stops of all tours on the tree in use, and on the installed torch's text if it is indexed."""
         from ptexplore.view.notes.tour import Guide
 
         trees = [self.main_tree]
@@ -524,10 +531,10 @@ class Workspace:
         timeout: float = 60.0,
         ran: Callable[[LabResult], None] = _ignore,
     ) -> CheckView:
-        """Where every anchor is on the tree in use, and how every lab ended, if they are to run.
+        """Returns the place of every anchor on the tree in use, and the result of every lab if `run_labs` is set.
 
-        `only` names tours or stops, `timeout` is in seconds for each run of a lab, `ran` hears of each lab as it ends.
-        Raises PtexploreError if a name is none.
+        `only` names tours or stops, `timeout` is in seconds for each run of a lab, `ran` is called for each lab as it
+        ends. Raises PtexploreError if there is no such tour or stop.
         """
         from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
         from ptexplore.annotations.concepts import load_path
@@ -556,33 +563,39 @@ class Workspace:
         return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders, checked)
 
     def run_labs(self, stops: Sequence[tuple[Tour, Stop]], timeout: float = 60.0) -> Iterator[LabResult]:
-        """Run the labs of these stops, those alone whose file is shipped or trusted; how each ended, in order."""
+        """Runs the labs of these stops, if their file is shipped or trusted. Yields the results in order."""
         from ptexplore.workspace.lab_runs import run_labs
 
         return run_labs(stops, self.torch, lambda: self.lookup, timeout)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab) -> tuple[LabResult, Trail | None]:
-        """Run one lab; how it ended, and the Trail of its run, if it came to that."""
+        """Runs one lab. Returns the result, and the Trail if there is one."""
         from ptexplore.workspace.lab_runs import run_lab
 
         return run_lab(tour, stop, lab, lambda: (self.torch, self.lookup))
 
     def plan_pins(self, only: Sequence[str] = ()) -> PinPlan:
-        """How the locks of the notes would change on the tree in use; `only` names tours or stops. Writes nothing."""
+        """Computes how the locks of the notes would change on the tree in use. `only` names tours or stops.
+
+        Writes nothing.
+        """
         from ptexplore.workspace.anchor_pins import plan_pins
 
         return plan_pins(self.library, self.main_tree, only)
 
     def new_note(self, target: str, note_id: str | None = None) -> NewNote:
-        """The text of a note on the one thing that the target names. Raises PtexploreError (USAGE) if it is not one."""
+        """Returns the text of a note on the target.
+
+        Raises PtexploreError (USAGE) unless the target is exactly one thing.
+        """
         from ptexplore.view.new_note import new_note
 
         return new_note(self.main_tree, target, note_id)
 
     def codetour_files(self, only: Sequence[str] = ()) -> list[Exported]:
-        """The tours as files of VS Code's CodeTour, made of the checkout's text; `only` names tours.
+        """Returns the tours as files for VS Code's CodeTour, made from the checkout's text. `only` names tours.
 
-        Raises PtexploreError if there is no such tour, none at all, or no checkout.
+        Raises PtexploreError if a tour does not exist, if there are none, or if there is no checkout.
         """
         from ptexplore.view.notes.codetour import codetour_files
         from ptexplore.view.notes.tour import find_tour, in_order, no_tours
@@ -598,10 +611,10 @@ class Workspace:
             raise PtexploreError("there is no checkout to export for", why, "ptexplore fetch", MISSING)
         return codetour_files(library, indexed, tours)
 
-    # --- what takes long ---
+    # --- long operations ---
 
     def index(self, request: IndexRequest) -> IndexRun:
-        """Bring indexes up to date; refine and export them if that is asked for. Raises PtexploreError."""
+        """Updates indexes, and refines and exports them if requested. Raises PtexploreError."""
         from ptexplore.workspace.index_runs import run_index
 
         runtime, sources = self._to_index(request.checkout)
@@ -619,9 +632,11 @@ class Workspace:
         return runtime, [checkout]
 
     def fetch(self, request: Request, watcher: Watcher) -> FetchOutcome:
-        """Bring a source tree; without a source and a ref that of the installed torch, or what the project pins.
+        """Fetches a source tree.
 
-        Raises PtexploreError as `source.fetch.fetch.fetch` does, and if the torch is needed and not there.
+        Without source and ref, it is the source of the installed torch, or the one that the project pins.
+
+        Raises the errors of `source.fetch.fetch.fetch`, and PtexploreError if the torch is needed and missing.
         """
         from ptexplore.source.fetch.fetch import fetch
 
@@ -630,30 +645,30 @@ class Workspace:
         return fetch(request, self.runtime if of_torch else self.runtime_if_any, project, watcher)
 
     def survey(self, request: SurveyRequest, counting: Counting) -> Report:
-        """Trace the samples of operators that are asked for and not saved yet, then report on what is saved.
+        """Traces the samples of requested operators that are not saved yet, then reports on everything saved.
 
         `counting` shows how many of how many are done. Raises PtexploreError.
         """
         from ptexplore.workspace.survey import run_survey
 
-        trees = self.lookup.infos  # indexes are made now, and once
+        trees = self.lookup.infos  # so indexes are built now, once
         run_survey(request, self._survey_folder(request), self.python, self.runtime, trees, counting, self.notice)
         return self.survey_report(request)
 
     def survey_report(self, request: SurveyRequest) -> Report:
-        """The report on what is saved; nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
+        """Returns the report on the saved results. Nothing runs. Raises PtexploreError(MISSING) if nothing is saved."""
         from ptexplore.workspace.survey import survey_report
 
         return survey_report(request, self._survey_folder(request))
 
     def _survey_folder(self, request: SurveyRequest) -> Folder:
-        """The folder that a survey is saved in; one that is named needs no torch."""
+        """Returns the folder of a survey. A named folder needs no torch."""
         from ptexplore.view.survey import Folder
 
         return Folder(request.out or survey_dir(self.runtime.key, request.phase))
 
     def health(self) -> Health:
-        """The installed torch, trees and caches: what is there, how it relates, what is missing."""
+        """Returns the state of the installed torch, trees and caches: present parts, relations, missing parts."""
         from ptexplore.view.health import health
 
         torch = self.torch
@@ -661,7 +676,7 @@ class Workspace:
         return health(torch.runtime, torch.tree, torch.catalogue, compared, note)
 
     def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
-        """What a site is made of; `traces` are files of saved traces. Raises PtexploreError."""
+        """Returns the contents of a site. `traces` are files of saved traces. Raises PtexploreError."""
         from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.lookup.use_meaning import UseReader
         from ptexplore.source.python_docs import doc_lines
@@ -669,7 +684,7 @@ class Workspace:
 
         runtime = self.sources()[0]
         alone = self.tree not in (None, "runtime")
-        # Before the trees: how a checkout relates to the installed torch follows from its catalogue.
+        # Before the trees: the relation of a checkout to the installed torch follows from its catalogue.
         torch = self.torch if runtime is not None and not alone else None
         trees = [self.main_tree]
         if trees[0].checkout is not None and torch is not None:

@@ -1,1 +1,1 @@
-"""What the stepper logged, as named calls."""
+"""Turns the log of the stepper into named calls."""

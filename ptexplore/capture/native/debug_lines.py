@@ -1,4 +1,4 @@
-"""The line table of a library that was compiled with -g: which line of which file a function begins at.
+"""The line table of a library compiled with -g: file and line where each function begins.
 
 Format: DWARF 2 to 5, section 6.2 (.debug_line), as GCC and Clang write it for x86-64.
 """
@@ -9,18 +9,18 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-Section = Callable[[str], bytes]  # the bytes of a section by its name; empty where there is none
+Section = Callable[[str], bytes]  # returns the bytes of a section by its name, b"" if it does not exist
 _STRING, _LINE_STRP, _STRP = 0x08, 0x1F, 0x0E  # DW_FORM_string, _line_strp, _strp
 _UDATA, _DATA16, _BLOCK = 0x0F, 0x1E, 0x09
 _SIZES = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, _DATA16: 16}  # DW_FORM_data1, 2, 4, 8, 16
 _PATH, _DIRECTORY = 1, 2  # DW_LNCT_path, DW_LNCT_directory_index
 _COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _NEGATE, _CONST_ADD, _FIXED_ADVANCE = 1, 2, 3, 4, 6, 8, 9  # DW_LNS_…
 _END, _SET_ADDRESS = 1, 2  # DW_LNE_…
-_LONG = 0xFFFFFFFF  # what a length in the 64-bit format begins with
+_LONG = 0xFFFFFFFF  # first four bytes of a length in the 64-bit format
 
 
 class UnreadableTable(Exception):
-    """The table is of a form that is not known here."""
+    """The table has an unknown form."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Bytes:
         return int.from_bytes(self.data[self.at - size : self.at], "little", signed=signed)
 
     def leb(self, *, signed: bool = False) -> int:
-        """A number in groups of seven bits."""
+        """Reads a number in groups of seven bits (LEB128)."""
         value = shift = 0
         while True:
             byte = self.number(1)
@@ -58,20 +58,20 @@ class _Unit:
 
     version: int
     least: int  # bytes of the shortest instruction
-    statements: bool  # whether a row begins a statement until the program says otherwise
+    statements: bool  # initial value: whether a row begins a statement
     base: int
-    span: int  # of lines that a special opcode can advance by
-    lengths: list[int]  # how many operands each standard opcode has
+    span: int  # the number of line steps of a special opcode
+    lengths: list[int]  # the number of operands of each standard opcode
     folders: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
 
 def begins(section: Section) -> dict[int, tuple[str, int]]:
-    """By address the file and the line of what begins there; {} where the library has no table that can be read.
+    """Returns a dict: address -> file and line of the code that begins there. {} if the library has no readable table.
 
-    Several rows can have one address: behind the one of a function's first instruction stand those of what was compiled
-    into it there, and before it can stand one of the function in front, which has no instruction left. That one begins
-    no statement. So it is the first row that does, else the first.
+    Several rows can have the same address. Behind the row of a function's first instruction are rows of code that was
+    inlined there. Before it can be a row of the preceding function that has no instruction left; such a row begins no
+    statement. So the first row that begins a statement counts, else the first row.
     """
     data = _Bytes(section(".debug_line"))
     rows: dict[int, tuple[str, int]] = {}
@@ -104,7 +104,7 @@ def _head(data: _Bytes, section: Section) -> tuple[_Unit, int]:
     first = data.at + length
     least = data.number(1)
     if version >= 4:
-        data.number(1)  # operations of one instruction: 1 but on VLIW machines
+        data.number(1)  # operations in one instruction: 1 except on VLIW machines
     statements = bool(data.number(1))
     base, span, count = data.number(1, signed=True), data.number(1), data.number(1)
     unit = _Unit(version, least, statements, base, span, [0, *(data.number(1) for _ in range(count - 1))])
@@ -121,13 +121,13 @@ def _head(data: _Bytes, section: Section) -> tuple[_Unit, int]:
 
 
 def _joined(unit: _Unit, name: str, folder: int) -> str:
-    """A file's path; a folder that is relative is one in the folder of the compilation, which is the first."""
+    """Returns a file's path. A relative folder is in the folder of the compilation, which is the first folder."""
     first = unit.folders[0] if unit.folders else ""
     return posixpath.normpath(posixpath.join(first, unit.folders[folder] if folder < len(unit.folders) else "", name))
 
 
 def _entries(data: _Bytes, section: Section) -> Iterator[tuple[str, int]]:
-    """The entries of a table of folders, or of files, of DWARF 5: a path, and the number of its folder."""
+    """Yields the entries of a table of folders or files in DWARF 5: a path, and the number of its folder."""
     forms = [(data.leb(), data.leb()) for _ in range(data.number(1))]
     for _ in range(data.leb()):
         values = {content: _value(data, form, section) for content, form in forms}
@@ -150,11 +150,11 @@ def _value(data: _Bytes, form: int, section: Section) -> str | int:
 
 
 def _rows(data: _Bytes, unit: _Unit, end: int) -> Iterator[tuple[int, int, int, bool]]:
-    """Run a unit's program: of each row the address, the file's number, the line, whether it begins a statement."""
+    """Runs a unit's program. Yields for each row: address, number of the file, line, whether it begins a statement."""
     address, file, line, is_statement = 0, 1, 1, unit.statements
     while data.at < end:
         code = data.number(1)
-        if code >= len(unit.lengths):  # a special one: it advances both
+        if code >= len(unit.lengths):  # a special opcode advances address and line
             step, lines = divmod(code - len(unit.lengths), unit.span)
             address, line = address + step * unit.least, line + unit.base + lines
             yield address, file, line, is_statement
@@ -180,7 +180,7 @@ def _rows(data: _Bytes, unit: _Unit, end: int) -> Iterator[tuple[int, int, int, 
 
 
 def _extended(data: _Bytes, address: int) -> tuple[int, bool]:
-    """The address after an extended opcode, and whether a sequence ends with it."""
+    """Returns the address after an extended opcode, and whether a sequence ends with it."""
     length = data.leb()
     after = data.at + length
     code = data.number(1)
@@ -191,6 +191,6 @@ def _extended(data: _Bytes, address: int) -> tuple[int, bool]:
 
 
 def _passed(data: _Bytes, count: int) -> None:
-    """Pass over the operands of an opcode that changes no address, file or line."""
+    """Skips the operands of an opcode that changes no address, file or line."""
     for _ in range(count):
         data.leb()

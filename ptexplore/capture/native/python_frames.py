@@ -1,9 +1,9 @@
-"""Python's own calls among the machine's: the profile function's calls leave the tree, Python's functions come into it.
+"""Inserts Python functions into the tree of machine calls, and removes the calls of the profile function.
 
-While it is stepped, Python calls the probe's profile function where a Python function begins and ends, and before each
-builtin. These calls stand in the log like any other: they tell between which of the machine's calls a Python function
-began and ended. They are no part of what you asked for. They are taken out, with all that the interpreter does around
-each alone, and instructions are counted as if they had not been there.
+During stepping, Python calls the probe's profile function at the beginning and the end of each Python function, and
+before each builtin. These calls are in the log like all others, and show between which machine calls a Python function
+began and ended. They are not part of the user's code. So they are removed, with everything that the interpreter does
+only for them, and their instructions are not counted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress
 from ptexplore.model.messages import PythonLog
 
-CALL, RETURN, C_CALL = 0, 3, 4  # what happened (cpython/pystate.h: PyTrace_CALL and those after it)
+CALL, RETURN, C_CALL = 0, 3, 4  # kinds of events (cpython/pystate.h: PyTrace_CALL and those after it)
 
 
 @dataclass(frozen=True)
 class PythonNames:
-    """How a log's addresses are read: the profile function and the stub that it calls, and what was called.
+    """How to read the addresses of a log: the profile function, the stub that it calls, and the builtins.
 
     `builtins` are names with the address of their C function. `lost`: the events end before the log does.
     """
@@ -32,21 +32,23 @@ class PythonNames:
 
 
 def names_of(log: PythonLog | None) -> PythonNames:
-    """The names that the probe sent with a log; no address where it had no profile function."""
+    """Returns the names that the probe sent with a log. Addresses are 0 if it had no profile function."""
     return PythonNames(log.hook, log.mark, log.builtins, log.lost) if log is not None else PythonNames()
 
 
 def place_python(root: SteppedCall, names: PythonNames) -> None:
-    """Put Python's functions into the tree, in the place of the profile function's calls."""
+    """Puts Python functions into the tree, in place of the profile function's calls."""
     events = _events(root)
     if any(events.values()):
         _Placing(names, events, sum(call.place.kind == PROFILE for _, call in root.walk())).run(root)
 
 
 def _events(root: SteppedCall) -> dict[int, SteppedCall | None]:
-    """By the `id()` of each call that only tells the profile function one thing, the call of that function.
+    """Returns the calls that exist only to report to the profile function:
 
-    None of a call that holds several of them, or a function of torch's.
+    `id()` of a call -> the profile function's call.
+
+    The value is None if a call contains several reports, or if it is a function of torch.
     """
     told: dict[int, SteppedCall | None] = {}
     for call in reversed([call for _, call in root.walk()]):
@@ -60,7 +62,7 @@ def _events(root: SteppedCall) -> dict[int, SteppedCall | None]:
 
 @dataclass
 class _Running:
-    """A call whose inner calls are being placed, and the Python functions that it runs, innermost last."""
+    """A call whose inner calls are being placed, and the Python functions running in it, innermost last."""
 
     call: SteppedCall
     rest: Iterator[SteppedCall]
@@ -69,16 +71,19 @@ class _Running:
 
 @dataclass
 class _Placing:
-    """The walk through the tree: `taken` are the instructions taken out so far, `left` the events still to come."""
+    """The walk through the tree.
+
+    `taken` is the number of instructions removed so far, `left` the number of later events.
+    """
 
     names: PythonNames
     events: Mapping[int, SteppedCall | None]
     left: int
     taken: int = 0
-    builtin: tuple[str, int] = ("", 0)  # the one that Python calls next
+    builtin: tuple[str, int] = ("", 0)  # the builtin that Python calls next
 
     def run(self, root: SteppedCall) -> None:
-        """Place all of it; not recursive, since stacks can be deep."""
+        """Places everything. It is not recursive, since stacks can be deep."""
         pending = [_running(root)]
         while pending:
             around = pending[-1]
@@ -94,7 +99,7 @@ class _Placing:
                 self.taken += call.inclusive
                 continue
             call.begin -= self.taken
-            if self.names.lost and not self.left:  # nobody saw what Python returned from meanwhile
+            if self.names.lost and not self.left:  # events were lost, so the end of these functions is unknown
                 _finish(around, 0, call.begin)
             if call.place.start == self.builtin[1]:
                 call.builtin, self.builtin = self.builtin[0], ("", 0)
@@ -102,7 +107,7 @@ class _Placing:
             pending.append(_running(call))
 
     def _happened(self, around: _Running, event: tuple[int, int] | None, now: int) -> None:
-        """One thing that Python told: a function of its own begins or ends, or it calls a builtin."""
+        """Handles one event: a Python function begins or ends, or Python calls a builtin."""
         self.left -= 1
         self.builtin = ("", 0)
         what, subject = event or (-1, 0)
@@ -125,7 +130,7 @@ def _running(call: SteppedCall) -> _Running:
 
 
 def _finish(running: _Running, first: int, now: int) -> None:
-    """The Python functions of a call end, from one on."""
+    """Ends the Python functions of a call, from number `first` on."""
     for call in running.python[first:]:
         call.end = now
     del running.python[first:]

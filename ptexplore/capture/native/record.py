@@ -1,8 +1,8 @@
-"""What the stepper logged becomes a tree of calls by function, without any address, that a session can keep.
+"""Turns the log of the stepper into a tree of calls by function, without addresses, for a session.
 
-The rule, from the rows alone: a call lowers the stack pointer by eight, a return raises it, anything else is a jump,
-and a jump to the start of another function is a tail call. Frames end when the stack pointer rises above them, so
-that exceptions, which leave many frames at once, need no rule of their own.
+The rule uses only the rows. A call lowers the stack pointer by eight, and a return raises it. Anything else is a jump;
+a jump to the start of another function is a tail call. A frame ends when the stack pointer rises above it. So
+exceptions, which leave many frames at once, need no rule of their own.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from ptexplore.model.reasons import HookTaken
 from ptexplore.model.recorders import NATIVE
 
 _WORD = 8
-_ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers of a row of the stepper's log, and which two of them: see `build`
-_BYTE = 0xFF  # of rax: all that a bool fills
+_ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers in a row of the stepper's log, and the positions of two of them: see `build`
+_BYTE = 0xFF  # the part of rax that a bool uses
 _TOP = (1 << 64) - 1
 
 
 def without_clock(data: bytes, instructions: int, clock: tuple[int, int]) -> tuple[bytes, int]:
-    """The rows, and how many instructions, without those that ran between two addresses: where the clock is read.
+    """Returns rows and instruction count without the code between two addresses: the code that reads the clock.
 
-    That code begins anew where the system sets the clock meanwhile, and divides by taking away: how many instructions
-    it takes depends on the time. Linux puts it into each process (vdso(7)).
+    This code starts again if the system sets the clock meanwhile, and divides by repeated subtraction. So its number of
+    instructions depends on the time. Linux maps it into each process (vdso(7)).
     """
     rows = np.frombuffer(data, "<u8").reshape(-1, _ROW).copy()
     before, count = rows[:, _BEFORE], rows[:, _COUNT]
@@ -46,14 +46,14 @@ def without_clock(data: bytes, instructions: int, clock: tuple[int, int]) -> tup
 
 
 def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames = PythonNames()) -> SteppedCall:  # noqa: B008
-    """The tree of one stepped call; its root is no function but whatever made the first call."""
+    """Returns the tree of one stepped call. Its root is not a function: it stands for the caller of the first call."""
     builder = _Builder(symbols, python)
-    # Of the stepper's rows: rip, rsp, those one instruction before, instructions so far, and rdi, rsi, rdx. Of a return
-    # rax stands in the place of rdi.
+    # A row of the stepper: rip, rsp, the same one instruction before, instructions so far, and rdi, rsi, rdx. For a
+    # return, rax is in the place of rdi.
     for rip, rsp, before, rsp_before, count, *arguments in struct.iter_unpack("<8Q", data):
         given = (arguments[0], arguments[1], arguments[2])
         if rsp == rsp_before - _WORD:
-            builder.leave(rsp + 1, count)  # frames at or below a new one are over, though no return was seen
+            builder.leave(rsp + 1, count)  # frames at or below a new frame have ended, even if no return was seen
             builder.enter(SteppedCall(builder.at(rip), given, rsp, count))
             if rip == python.mark:
                 builder.told((arguments[1], arguments[0]))
@@ -68,7 +68,7 @@ def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames 
 
 
 class _Builder:
-    """The calls that are open, outermost first."""
+    """The open calls, outermost first."""
 
     def __init__(self, symbols: Symbols, python: PythonNames) -> None:
         self.symbols = symbols
@@ -76,29 +76,29 @@ class _Builder:
         self.stack = [SteppedCall(FunctionAddress("", "none", 0, ""), (0, 0, 0), _TOP, 0)]
 
     def at(self, address: int) -> FunctionAddress:
-        """The function at an address; the profile function begins at its own."""
+        """Returns the function at an address. The profile function is recognised by its own address."""
         return self.profile if address == self.profile.start else self.symbols.at(address)
 
     def told(self, event: tuple[int, int]) -> None:
-        """The profile function says what Python told it."""
+        """Stores an event that Python reported to the profile function."""
         telling = next((call for call in reversed(self.stack) if call.place.kind == PROFILE), None)
         if telling is not None:
             telling.event = event
 
     def leave(self, stack: int, count: int, returned: int | None = None) -> None:
-        """End the frames below a stack pointer."""
+        """Ends the frames below a stack pointer."""
         while len(self.stack) > 1 and self.stack[-1].stack < stack:
             call = self.stack.pop()
             call.end = count
             call.returned = returned if call.stack == stack - _WORD else None
 
     def enter(self, call: SteppedCall) -> None:
-        """Begin a call inside the innermost one."""
+        """Begins a call inside the innermost one."""
         self.stack[-1].calls.append(call)
         self.stack.append(call)
 
     def jump(self, rip: int, rsp: int, before: int, count: int, given: tuple[int, int, int]) -> None:
-        """Take a jump: through a slot to what it stands for, a tail call, or neither."""
+        """Handles a jump: through a slot to its target, a tail call, or neither."""
         place, top = self.at(rip), self.stack[-1]
         if top.place.kind == "plt" and place.kind != "plt":
             top.place, top.arguments = place, given
@@ -110,17 +110,19 @@ class _Builder:
             self.enter(SteppedCall(place, given, rsp, count, tail=True))
 
 
-OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # the libraries whose source PyTorch's is
-PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # these return a bool: Convolution.cpp
+OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # libraries whose source is PyTorch's
+PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # functions that return a bool: Convolution.cpp
 KEY_SET = "c10::DispatchKeySet"
-STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # what every call of a dispatch stub begins with
+STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # every call of a dispatch stub begins with it
 
 
 def calls(observations: Sequence[ReadObservation], cache: Path) -> list[ReadObservation]:
-    """The native pass's observations with its rows read: kinds "calls" (one a stepped part) and "unreadable".
+    """Reads the rows in the native pass's observations.
 
-    `observations` are the probe's: "steps" (rows of the log, packed) and "maps" (the process's memory map). `cache` is
-    the folder where function tables are kept by build id.
+    Returns the kinds "calls" (one per stepped part) and "unreadable".
+
+    `observations` come from the probe: "steps" (rows of the log, packed) and "maps" (the process's memory map). `cache`
+    is the folder of function tables by build id.
     """
     maps = next((seen.data.text for seen in observations if isinstance(seen.data, SentMap)), "")
     symbols = Symbols(maps, cache)
@@ -140,7 +142,7 @@ def calls(observations: Sequence[ReadObservation], cache: Path) -> list[ReadObse
 
 
 def _part(data: SentSteps, symbols: Symbols) -> SteppedCalls:
-    """The calls in the order of entry as parallel lists, each function named once."""
+    """Returns the calls in the order of entry as parallel lists. Each function is named once."""
     log, names_of_python = data.python, names_of(data.python)
     rows, instructions = without_clock(zlib.decompress(base64.b64decode(data.rows)), data.instructions, symbols.clock)
     root = build(rows, instructions, symbols, names_of_python)
@@ -204,7 +206,10 @@ def _part(data: SentSteps, symbols: Symbols) -> SteppedCalls:
 def _stubs(
     calls: Sequence[SteppedCall], function: Sequence[int], names: Sequence[str], symbols: Symbols
 ) -> Iterator[tuple[str, str]]:
-    """By call of a dispatch stub the stub: its `this`, which is a variable of the library; "" if that has no symbol."""
+    """Yields for each call of a dispatch stub the stub's name, found by its `this`, a variable of the library.
+
+    The name is "" if the variable has no symbol.
+    """
     for number, call in enumerate(calls):
         if names[function[number]].startswith(STUB_CALL):
             yield str(number), demangle(symbols.variable_at(call.arguments[0], call.place.start))

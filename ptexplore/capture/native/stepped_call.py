@@ -1,4 +1,4 @@
-"""One call in the tree of what was stepped: of a function in a library, or of Python's."""
+"""One call in the tree of stepped code: of a function in a library, or of a Python function."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ PROFILE: Literal["profile"] = "profile"
 
 @dataclass(slots=True)
 class SteppedCall:
-    """One call: who was called, with the first three argument registers; instruction counts at entry and exit.
+    """One call: its function with the first three argument registers, and the instruction counts at entry and exit.
 
     `stack` is the stack pointer at entry. A `tail` call took over its caller's frame by a jump. `event` is what Python
-    told the profile function, and of which code or builtin; `builtin` the name by which Python called this function.
+    reported to the profile function, and the code or builtin concerned. `builtin` is the name by which Python called
+    this function.
     """
 
     place: FunctionAddress
@@ -29,7 +30,7 @@ class SteppedCall:
     calls: list[SteppedCall] = field(default_factory=list)
     event: tuple[int, int] | None = None
     builtin: str = ""
-    returned: int | None = None  # rax as it returned; None where it was left otherwise
+    returned: int | None = None  # rax at the return; None if the frame ended in another way
 
     @property
     def inclusive(self) -> int:
@@ -38,13 +39,13 @@ class SteppedCall:
 
     @property
     def own(self) -> int:
-        """Instructions outside the calls it made: those that run a Python function are the interpreter's own."""
+        """Instructions outside inner calls. Instructions that run a Python function count for the interpreter."""
         if self.place.kind == PYTHON:
             return 0
         return self.inclusive - sum(call.inclusive for call in self._native_calls())
 
     def _native_calls(self) -> Iterator[SteppedCall]:
-        """The calls that the machine made in it: those of the Python functions that it ran are its own."""
+        """Yields the machine calls inside it, including those made by the Python functions that it ran."""
         pending = self.calls[::-1]
         while pending:
             call = pending.pop()
@@ -54,7 +55,10 @@ class SteppedCall:
                 yield call
 
     def walk(self) -> Iterator[tuple[int, SteppedCall]]:
-        """Yield the call with depth -1, and all inside it, callers first; not recursive, since stacks can be deep."""
+        """Yields the call with depth -1, and all calls inside, callers first.
+
+        Not recursive, since stacks can be deep.
+        """
         pending = [(-1, self)]
         while pending:
             depth, call = pending.pop()

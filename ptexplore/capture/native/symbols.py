@@ -1,4 +1,4 @@
-"""Addresses of a process become functions: its memory map, the symbols of its ELF files, demangled names.
+"""Turns addresses of a process into functions: its memory map, the symbols of its ELF files, demangled names.
 
 Formats: the ELF-64 object file specification and the x86-64 psABI (.plt, .plt.sec, .rela.plt). Tables are mapped into
 memory and sorted by numpy; half a million symbols take a twentieth of a second.
@@ -34,36 +34,41 @@ _SYMTAB, _DYNSYM = 2, 11
 _VARIABLE, _FILE = 1, 4  # STT_OBJECT, STT_FILE
 _FUNCTIONS = (2, 10)  # STT_FUNC, STT_GNU_IFUNC
 _GLOBAL, _WEAK = 1, 2  # STB_GLOBAL, STB_WEAK
-_COLUMNS = 5  # of a kept table: start, size, name, unit, binding
-_SHARED = 2  # of the table of further names: start, name
-_MOST_NAMES = 100  # names of one address that are told
-_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64, with which functions begin that may be jumped to (-fcf-protection)
-_JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}  # a near jump's byte, and how far it goes
-COLD = ".cold"  # in the name of the unlikely part that GCC puts apart from a function
-_OWN_ALIAS = ".localalias"  # by which GCC jumps to a global function, instead of to what may be defined elsewhere
+_COLUMNS = 5  # columns of a cached table: start, size, name, unit, binding
+_SHARED = 2  # columns of the table of further names: start, name
+_MOST_NAMES = 100  # greatest number of names of one address that are reported
+_LANDING = b"\xf3\x0f\x1e\xfa"  # endbr64: the first instruction of functions that may be jumped to (-fcf-protection)
+# the first byte of a near jump, and the form of its distance
+_JUMPS = {b"\xe9": struct.Struct("<i"), b"\xeb": struct.Struct("<b")}
+COLD = ".cold"  # part of the name of the unlikely code that GCC separates from a function
+# GCC jumps to this alias of a global function, since the global name may be defined elsewhere
+_OWN_ALIAS = ".localalias"
 _SIZES_OF_A_JUMP = [landing + 1 + far.size for landing in (0, len(_LANDING)) for far in _JUMPS.values()]  # in bytes
 _COMPRESSED = 0x800  # SHF_COMPRESSED
-_TORCHS = ("libtorch", "libc10", "libshm")  # how torch's own libraries are called
+_TORCHS = ("libtorch", "libc10", "libshm")  # prefixes of torch's own libraries
 _SLOT = 16  # bytes of one slot of the table
-_WORTH_KEEPING = 10_000  # functions: to sort fewer takes no time
+_WORTH_KEEPING = 10_000  # functions; sorting fewer takes no time
 _FIRST_SLOT = {".plt": 1, ".plt.sec": 0}  # the slot of the first relocation
 
 
 class NotElf(Exception):
-    """The file is no 64-bit little-endian ELF file of a form that is understood."""
+    """The file is not a 64-bit little-endian ELF file of a known form."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionAddress:
-    """What lies at an address: the library's file name, its kind, the address it starts at, its mangled name.
+    """The content of an address: the library's file name, the kind, the start address, the mangled name.
 
-    A `python` function's address is that of its code object; `profile` is the probe's own profile function.
-    `unit` is the source file, without folders, that the STT_FILE row above a local symbol names; "" where no such row
-    can be trusted. `is_global`: its symbol is a global one, which no inline function and no template has.
-    `others` are the further names of that address: a linker may keep one copy of functions that are the same code.
-    `jumpers` are functions whose whole code is a jump to this one, and that may be of the same file. A compiler makes
-    that of a function which only calls it, and of a function that is the same code (GCC's -fipa-icf).
-    `file` and `line`: where it begins, of an extension that was compiled with -g; "" and 0 where that is not known.
+    The address of a `python` function is that of its code object; `profile` is the probe's profile function.
+
+    `unit` is the source file, without folders, named by the STT_FILE row above a local symbol. It is "" if no such row
+    can be trusted. `is_global`: its symbol is global, as for no inline function and no template.
+
+    `others` are further names of the address: a linker may keep one copy of functions with the same code. `jumpers` are
+    functions whose whole code is a jump to this one, and that may be of the same file. A compiler makes such a jump for
+    a function that only calls this one, and for a function with the same code (GCC's -fipa-icf).
+
+    `file` and `line` are where it begins, in an extension compiled with -g; "" and 0 if that is unknown.
     """
 
     library: str
@@ -79,12 +84,12 @@ class FunctionAddress:
 
     @property
     def is_cold(self) -> bool:
-        """Whether it is the unlikely part that the compiler moved away from a function: no function of its own."""
+        """Whether it is the unlikely part that the compiler moved out of a function: not a function of its own."""
         return COLD in self.mangled
 
 
 class Section(NamedTuple):
-    """A row of the section table, its name first."""
+    """A row of the section table. The name comes first."""
 
     name: str
     type: int
@@ -96,7 +101,7 @@ class Section(NamedTuple):
 
 
 class Elf:
-    """One file's functions by address. Raises NotElf, OSError."""
+    """The functions of one file by address. Raises NotElf, OSError."""
 
     def __init__(self, path: str, cache: Path | None = None) -> None:
         self.library = os.path.basename(path)
@@ -114,27 +119,27 @@ class Elf:
             self.stripped = all(section.type != _SYMTAB for section in self.sections)
             self._strings, functions, self._shared = self._functions(cache)
             self._starts, self._sizes, self._names, self._units, self._binds = functions
-            self._variables: dict[int, str] = {}  # names by address, of those that were asked for
+            self._variables: dict[int, str] = {}  # a cache: names of variables by address
             self._slots = [section for section in self.sections if section.name.startswith(".plt")]
             self._imports = self._imported()
         except (struct.error, ValueError, IndexError, OverflowError) as error:
             raise NotElf(str(error)) from error
 
     def address_of(self, offset: int) -> int:
-        """The virtual address of an offset into the file, as its load segments say."""
+        """Returns the virtual address of an offset in the file, according to its load segments."""
         for start, address, size in self._loads:
             if start <= offset < start + size + mmap.PAGESIZE:
                 return address + offset - start
         return offset
 
     def at(self, address: int) -> FunctionAddress:
-        """What lies at a virtual address of the file."""
+        """Returns the content of a virtual address of the file."""
         for table in self._slots:
             if table.address <= address < table.address + table.size:
                 number = (address - table.address) // _SLOT
                 name = self._import(table.name, number)
                 return FunctionAddress(self.library, "plt", table.address + number * _SLOT, name)
-        wanted = self._starts.dtype.type(address)  # of another type, numpy converts the whole table for each search
+        wanted = self._starts.dtype.type(address)  # numpy would convert the whole table for a search with another type
         index = int(self._starts.searchsorted(wanted, side="right")) - 1
         start, size = (int(self._starts[index]), int(self._sizes[index])) if index >= 0 else (0, -1)
         if index < 0 or (size and address >= start + size):
@@ -146,45 +151,48 @@ class Elf:
         others = self._others(start)
         is_fixed = not is_global or any(other.endswith(_OWN_ALIAS) for other in others)
         jumpers = self._jumping(start, file) if is_fixed else ()
-        # The table has of a part that GCC put apart where that begins, and not the function.
+        # For a part that GCC separated, the table has the beginning of the part, not of the function.
         written, line = ("", 0) if COLD in name else self._begins.get(start, ("", 0))
         return FunctionAddress(self.library, "function", start, name, unit, is_global, others, jumpers, written, line)
 
     @cached_property
     def _begins(self) -> dict[int, tuple[str, int]]:
-        """By address where a function begins, in an extension of torch that was compiled with -g."""
+        """A dict: the address where a function begins -> file and line.
+
+        Only for an extension of torch compiled with -g.
+        """
         return begins(self._section) if self.is_extension and self._section(".debug_line") else {}
 
     @cached_property
     def is_extension(self) -> bool:
-        """Whether it is an extension of torch: what is linked to c10, and is not torch."""
+        """Whether it is an extension of torch: linked to c10, but not part of torch."""
         return not self.library.startswith(_TORCHS) and b"\0libc10.so" in self._section(".dynstr")
 
     def _section(self, name: str) -> bytes:
-        """The bytes of a section as they are in the file; empty where there is none, and where they are compressed."""
+        """Returns the bytes of a section as in the file. b"" if it does not exist or is compressed."""
         section = next((section for section in self.sections if section.name == name), None)
         if section is None or section.flags & _COMPRESSED:
             return b""
         return self._bytes[section.offset : section.offset + section.size]
 
     def _others(self, start: int) -> tuple[str, ...]:
-        """The names of an address but the one that is kept; of very many the first."""
+        """Returns the further names of an address. If there are very many, only the first ones."""
         starts, names = self._shared
         wanted = starts.dtype.type(start)
         first, last = (int(starts.searchsorted(wanted, side=side)) for side in ("left", "right"))
         return tuple(self._text(self._strings, int(name)) for name in names[first : min(last, first + _MOST_NAMES)])
 
     def _jumping(self, start: int, unit: int) -> tuple[str, ...]:
-        """The names of what only jumps to an address; nothing that is known to be of another unit."""
+        """Returns the names of functions that only jump to an address, except those known to be of another unit."""
         indexes = [n for n in self._jumps.get(start, ()) if not unit or int(self._units[n]) in (0, unit)]
         return tuple(self._text(self._strings, int(self._names[n])) for n in indexes[:_MOST_NAMES])
 
     @cached_property
     def _jumps(self) -> dict[int, list[int]]:
-        """By address what jumps there and does nothing else, as indexes of the functions.
+        """By address, the functions that only jump there, as indexes.
 
-        The jump is one of the two near ones of the processor's manual (E9, EB). What goes through a slot of the linkage
-        table is a call of what another object may define: the compiler folds none of these.
+        The jump is one of the two near ones of the processor's manual (E9, EB). A jump through a slot of the linkage
+        table is a call of something that another object may define: the compiler folds none of these.
         """
         jumps: dict[int, list[int]] = {}
         for index in np.flatnonzero(np.isin(self._sizes, np.array(_SIZES_OF_A_JUMP, np.uint64))).tolist():
@@ -197,18 +205,18 @@ class Elf:
         return jumps
 
     def _code(self, address: int, size: int) -> bytes:
-        """The bytes at a virtual address; empty where the file has none."""
+        """Returns the bytes at a virtual address. b"" if the file has none."""
         for offset, start, length in self._loads:
             if start <= address and address + size <= start + length:
                 return self._bytes[address - start + offset : address - start + offset + size]
         return b""
 
     def variable_at(self, address: int) -> str:
-        """The mangled name of the variable that starts at a virtual address; empty where none has a symbol."""
+        """Returns the mangled name of the variable that starts at a virtual address. "" if none has a symbol."""
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
             return ""
-        if address not in self._variables:  # each look goes through half a million symbols, and stubs are called often
+        if address not in self._variables:  # each search reads half a million symbols, and stubs are called often
             rows, strings = table
             is_it = (rows["value"] == np.uint64(address)) & (rows["info"] & 15 == _VARIABLE) & (rows["section"] != 0)
             names = {self._text(strings, int(name)) for name in rows[is_it]["name"]}
@@ -216,9 +224,9 @@ class Elf:
         return self._variables[address]
 
     def _import(self, table: str, slot: int) -> str:
-        """What a slot jumps to: slot k serves relocation k of .rela.plt; empty where none does.
+        """Returns the name that a slot jumps to. Slot k belongs to relocation k of .rela.plt. "" if there is none.
 
-        With .plt.sec (-z ibtplt) the slots called are those of .plt.sec, without a first slot of its own.
+        With .plt.sec (-z ibtplt), the slots of .plt.sec are called; it has no special first slot.
         """
         strings, names = self._imports
         number = slot - _FIRST_SLOT[table] if table in _FIRST_SLOT else -1
@@ -229,7 +237,7 @@ class Elf:
         return self._bytes[start : self._bytes.find(b"\0", start)].decode("utf-8", "replace")
 
     def _segments(self) -> list[tuple[int, int, int]]:
-        """(offset, address, size in the file) of every segment that is loaded."""
+        """Returns (offset, address, size in the file) of every loaded segment."""
         (table,) = struct.unpack_from("<Q", self._bytes, 0x20)
         (count,) = struct.unpack_from("<H", self._bytes, 0x38)
         rows = [struct.unpack_from("<IIQQQQ", self._bytes, table + 56 * index) for index in range(count)]
@@ -251,7 +259,7 @@ class Elf:
         return self._bytes[start : start + size].hex()
 
     def _table(self, kind: int) -> tuple[Any, int] | None:
-        """The rows of the first symbol table of a kind, and the offset of their names."""
+        """Returns the rows of the first symbol table of a kind, and the offset of their names."""
         section = next((section for section in self.sections if section.type == kind), None)
         return (self._rows(_SYMBOL, section), self.sections[section.link].offset) if section is not None else None
 
@@ -259,10 +267,10 @@ class Elf:
         return np.frombuffer(self._bytes, form, section.size // form.itemsize, section.offset)
 
     def _functions(self, cache: Path | None) -> tuple[int, Any, Any]:
-        """Offset of the names; (start, size, name, unit, binding) of every function, one for each address.
+        """Returns the offset of the names; (start, size, name, unit, binding) of every function, one for each address.
 
-        Of several names at one address the global one is kept, then the weak one, then the larger. The others come
-        last: (start, name).
+        Among several names of one address, the global one is kept, then the weak one, then the larger one. The third
+        result has the others: (start, name).
         """
         table = self._table(_SYMTAB) or self._table(_DYNSYM)
         if table is None:
@@ -287,7 +295,7 @@ class Elf:
         others[first] = False
         shared = np.stack([rows["value"][others], rows["name"][others].astype(np.uint64)])
         if file is not None and beside is not None and len(starts) >= _WORTH_KEEPING:
-            with contextlib.suppress(OSError):  # a cache that cannot be written costs time, nothing else
+            with contextlib.suppress(OSError):  # without a writable cache it is only slower
                 for kept_as, columns_kept in ((beside, shared), (file, functions)):
                     text = io.BytesIO()
                     np.save(text, columns_kept, allow_pickle=False)
@@ -295,7 +303,7 @@ class Elf:
         return strings, functions, shared
 
     def _imported(self) -> tuple[int, Any]:
-        """Offset of the names, and by relocation of .rela.plt that of the name which its slot jumps to."""
+        """Returns the offset of the names, and for each relocation of .rela.plt the offset of the name it jumps to."""
         relocations = next((section for section in self.sections if section.name == ".rela.plt"), None)
         dynamic = self._table(_DYNSYM)
         if relocations is None or dynamic is None:
@@ -305,11 +313,11 @@ class Elf:
 
 
 def _units(rows: Any) -> Any:
-    """By symbol the offset of the name of the source file that it was compiled from; 0 where that is not known.
+    """Returns for each symbol the offset of the name of its source file, or 0 if that is unknown.
 
-    A linker writes an object's local symbols below the object's STT_FILE row. What a version script or a visibility
-    made local comes after all of them: below a row without a name (bfd), or below whatever row is the last (gold). Such
-    a symbol is hidden, internal or was global: whoever asks must also know by the name that it never was.
+    A linker writes an object's local symbols below the object's STT_FILE row. Symbols that a version script or a
+    visibility made local come after all of them: below a row without a name (bfd), or below the last row (gold). Such a
+    symbol is hidden, internal or was global. So a caller must also know from the name that the symbol never was global.
     """
     is_file = rows["info"] & 15 == _FILE
     last = np.maximum.accumulate(np.where(is_file, np.arange(len(rows)), 0)) if len(rows) else np.zeros(0, np.int64)
@@ -318,7 +326,7 @@ def _units(rows: Any) -> Any:
 
 
 def _kept(file: Path, columns: int) -> Any | None:
-    """A sorted table from an earlier run, mapped into memory; None where there is none, or no good one."""
+    """Returns a sorted table from an earlier run, mapped into memory. None if there is none, or if it is not usable."""
     try:
         open_users_file(file).close()  # numpy would wait for a FIFO
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -329,7 +337,7 @@ def _kept(file: Path, columns: int) -> Any | None:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """An executable part of the process's memory."""
+    """An executable region of the process's memory."""
 
     low: int
     high: int
@@ -338,7 +346,7 @@ class Region:
 
 
 def regions(maps: str) -> list[Region]:
-    """The executable regions that the text of /proc/PID/maps lists."""
+    """Returns the executable regions in the text of /proc/PID/maps."""
     executable = []
     for line in maps.splitlines():
         fields = line.split(None, 5)
@@ -349,28 +357,31 @@ def regions(maps: str) -> list[Region]:
 
 
 class Symbols:
-    """The functions of one process, looked up by address; every answer is kept."""
+    """The functions of one process, looked up by address. Every answer is cached."""
 
     def __init__(self, maps: str, cache: Path | None = None) -> None:
         self._regions = regions(maps)
         self._cache = cache
         self._elfs: dict[str, Elf | None] = {}
         self._known: dict[int, FunctionAddress] = {}
-        self.unreadable: dict[str, str] = {}  # library -> why its symbols are not known
+        self.unreadable: dict[str, str] = {}  # library -> why its symbols are unknown
 
     @property
     def clock(self) -> tuple[int, int]:
-        """Between which addresses the kernel's own code lies that reads the clock; the same twice where none does."""
+        """Begin and end of the code by the Linux kernel that reads the clock (vdso). Both are 0 if there is none."""
         return next(((region.low, region.high) for region in self._regions if region.path == "[vdso]"), (0, 0))
 
     def at(self, address: int) -> FunctionAddress:
-        """The function at an address of the process."""
+        """Returns the function at an address of the process."""
         if address not in self._known:
             self._known[address] = self._at(address)
         return self._known[address]
 
     def variable_at(self, address: int, code: int) -> str:
-        """The mangled name of the variable at an address of the library that has this code; empty if not known."""
+        """Returns the mangled name of the variable at an address of the library that has this code.
+
+        "" if it is unknown.
+        """
         index = bisect_right(self._regions, code, key=attrgetter("low")) - 1
         region = self._regions[index] if index >= 0 and code < self._regions[index].high else None
         elf = self._elfs.get(region.path) if region is not None else None
@@ -408,7 +419,7 @@ class Symbols:
 
 @cache
 def _demangler() -> Any:
-    """libstdc++'s own `__cxa_demangle` (the Itanium C++ ABI), and `free`; None on a system without that library."""
+    """Returns `__cxa_demangle` of libstdc++ (the Itanium C++ ABI) and `free`. None on a system without that library."""
     try:
         library = ctypes.CDLL(ctypes.util.find_library("stdc++") or "libstdc++.so.6")
     except OSError:
@@ -421,7 +432,7 @@ def _demangler() -> Any:
 
 @cache
 def demangle(mangled: str) -> str:
-    """A C++ name as people write it, with its parameters, but without the compiler's suffix ("[clone .cold]")."""
+    """Returns a readable C++ name with its parameters, but without the compiler's suffix ("[clone .cold]")."""
     if not mangled.startswith("_Z") or _demangler() is None:
         return without_suffix(mangled)
     demangled, free = _demangler()

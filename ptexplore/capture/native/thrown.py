@@ -1,7 +1,7 @@
-"""Where C++ threw an error, read from the text that torch gives it with TORCH_SHOW_CPP_STACKTRACES=1, or from notes.
+"""Finds where C++ threw an error, from torch's text with TORCH_SHOW_CPP_STACKTRACES=1, or from notes of the probe.
 
-Source of the form: c10::Error::compute_what of c10/util/Exception.cpp, and torch/csrc/profiler/unwind for the stack,
-whose places are a library and an address in it while TORCH_DISABLE_ADDR2LINE is set.
+Source of the form: c10::Error::compute_what in c10/util/Exception.cpp, and torch/csrc/profiler/unwind for the stack. A
+place of the stack is a library and an address in it while TORCH_DISABLE_ADDR2LINE is set.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from ptexplore.model.observed import CppFunction, ThrownError
 
 _RAISED = re.compile(r"Exception raised from (.+?) at (.+?):(\d+) \(most recent call first\):\n")
 _FRAME = re.compile(r"#\d+ .* from (/.+):(\d+)")
-CALL_BACK = (*OPENMP, "libc.", "libpthread", "libstdc++", "libmkl")  # run what they are given
+CALL_BACK = (*OPENMP, "libc.", "libpthread", "libstdc++", "libmkl")  # libraries that run functions given to them
 THROWING = ("c10::Error::", "c10::detail::torch", "c10::SetStackTraceFetcher", "std::_Function_handler<")
-HANDS_ON = "std::__exception_ptr::exception_ptr"  # among the parameters of what makes an error of C++ one of Python's
-HELPER = "pybind11::detail::raise_err("  # sets an error for what calls it (detail/internals.h of torch 2.6)
+# a parameter of the function that converts an error of C++ to one of Python
+HANDS_ON = "std::__exception_ptr::exception_ptr"
+HELPER = "pybind11::detail::raise_err("  # sets an error for its caller (detail/internals.h of torch 2.6)
 THROW = "throw"
-_CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # of the error itself: c10::IndexError::IndexError(
+_CLASS = re.compile(r"c10::\w+Error::\w+Error\(")  # the constructor of the error: c10::IndexError::IndexError(
 
 
 def thrown(text: str, cache: Path) -> ThrownError | None:
-    """Where the error of this text was thrown; None for one that C++ did not throw.
+    """Returns where the error with this text was thrown, or None if C++ did not throw it.
 
-    `cache` is the folder where function tables are kept by build id.
+    `cache` is the folder of function tables by build id.
     """
     raised = _RAISED.search(text)
     if raised is None:
@@ -43,10 +44,10 @@ def thrown(text: str, cache: Path) -> ThrownError | None:
 
 
 def raised(told: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
-    """Where an error was thrown that torch keeps no line with; None if it is not known.
+    """Returns where an error was thrown, if torch keeps no line for it. None if the place is unknown.
 
-    `told` is what the probe noted (probe/raises.py). What hands an error of C++ to Python takes it as an exception_ptr;
-    then the last one that was thrown before is that error.
+    `told` has the probe's notes (probe/raises.py). A function that converts an error of C++ for Python takes it as an
+    exception_ptr. Then the last error thrown before is that error.
     """
     by, places = told.by, told.places
     innermost = list(islice(_named(places, cache), 2))
@@ -63,12 +64,12 @@ def raised(told: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
 
 
 def _raiser(places: Sequence[tuple[str, int]], cache: Path) -> CppFunction | None:
-    """The innermost function on a stack that is none of C++'s own library; None if its library tells no names."""
+    """Returns the innermost function on a stack outside C++'s own library. None if its library has no names."""
     return next(_named(places, cache), None)
 
 
 def _named(places: Sequence[tuple[str, int]], cache: Path) -> Iterator[CppFunction]:
-    """The functions on a stack that are none of C++'s own library, innermost first, until a library tells no names."""
+    """Yields the functions on a stack outside C++'s own library, innermost first, up to a library without names."""
     for file, address in places:
         if os.path.basename(file).startswith(STANDARD):
             continue
@@ -80,15 +81,15 @@ def _named(places: Sequence[tuple[str, int]], cache: Path) -> Iterator[CppFuncti
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
-    """The functions of torch's libraries, and of extensions, on the stack that a text tells, innermost first."""
+    """Yields the functions of torch's libraries and of extensions on the stack in a text, innermost first."""
     frames = (_FRAME.fullmatch(line.rstrip()) for line in text.splitlines())
     return stack_at([(frame[1], int(frame[2])) if frame is not None else None for frame in frames], cache)
 
 
 def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[CppFunction]:
-    """The functions of torch's libraries, and of extensions, at places of libraries (file, address), innermost first.
+    """Yields the functions of torch's libraries and of extensions at places (file, address), innermost first.
 
-    Returns nothing for a place that is not known. `cache` is the folder where function tables are kept by build id.
+    A place that is unknown yields nothing. `cache` is the folder of function tables by build id.
     """
     libraries: dict[str, Elf | None] = {}
 
@@ -101,10 +102,10 @@ def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[
         if place is None or not is_told(place[0]):
             continue
         elf = libraries[place[0]]
-        # The address is the one that the call returns to: it may be behind the function's end.
+        # It is a return address, which may be behind the end of the function.
         if elf is not None:
             function = elf.at(place[1] - 1)
-            # What cannot be read may be torch's.
+            # An unreadable library may belong to torch.
             entered = caller is not None and not is_told(caller[0]) and not _calls_back(caller[0])
             yield _told(function, entered=entered)
 
@@ -115,7 +116,7 @@ def _told(function: FunctionAddress, *, entered: bool = False) -> CppFunction:
 
 
 def _told_library(path: str, cache: Path) -> Elf | None:
-    """The library, if it is torch's or an extension's; None for any other, and for one that cannot be read."""
+    """Returns the library if it belongs to torch or an extension. None for all others, and if it cannot be read."""
     if not _is_ours(path) and os.path.basename(path).startswith((*SYSTEMS, *CALL_BACK)):
         return None
     try:
@@ -130,7 +131,7 @@ def _is_ours(path: str) -> bool:
 
 
 def _calls_back(path: str) -> bool:
-    """Whether a library runs functions that it is given: a loop's part in OpenMP's, a thread in that of C."""
+    """Whether a library runs functions given to it: OpenMP's runs parts of a loop, C's runs threads."""
     return os.path.basename(path).startswith(CALL_BACK)
 
 

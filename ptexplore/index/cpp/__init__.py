@@ -1,1 +1,1 @@
-"""One C++ file to rows: prepared, parsed, read."""
+"""Turns one C++ file into rows: prepare, parse, read."""

@@ -1,4 +1,4 @@
-"""One C++ file into symbols and references: prepared, parsed, read, with what macros make of their invocations."""
+"""Extracts symbols and references of one C++ file, including the declarations that macro invocations make."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ptexplore.model.symbols import RefLines, Symbol
 def extract(
     path: str, raw: str, macros: MacroTable, text: Text | None = None
 ) -> tuple[list[Symbol], RefLines, list[str]]:
-    """Symbols, references and problems of one file; `text` is the file's own Text where the caller has it."""
+    """Returns symbols, references and problems of one file. `text` is the Text of the file, if the caller has one."""
     text = text or Text(path, raw)
     prepared = prepare(text, macros)
     expander = Expander(prepared.definition, prepared.macros.known, declarations=True)
@@ -44,10 +44,10 @@ def extract(
 
 
 def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made]) -> tuple[Reader, bool]:
-    """The symbols of one view, and whether the parser stumbled.
+    """Returns a reader with the symbols of one view, and whether the parser found errors.
 
-    Bodies are cut out of what is parsed: nothing in one can then hide what follows it, and it takes less
-    time. Those that hold a class of their own are parsed as well, for that class's members.
+    Function bodies are cut out before parsing: so a body cannot hide the code after it, and parsing is faster. Bodies
+    that contain a class are parsed separately, for the members of the class.
     """
     text = prepared.text
     decoded = view.decode("ascii")
@@ -59,7 +59,10 @@ def _read(prepared: Prepared, view: bytearray, code: CodeRanges, made: list[Made
 
 
 def _named(frame: OpenScope, named: dict[int, Symbol]) -> OpenScope:
-    """The scope of a body, with the name of the function that a macro makes; what is around it where that is open."""
+    """Returns the scope of a body.
+
+    If a macro makes the function, the scope has the function's name, else it is unchanged.
+    """
     symbol = named.get(frame.placeholder)
     if symbol is None:
         return frame
@@ -69,9 +72,9 @@ def _named(frame: OpenScope, named: dict[int, Symbol]) -> OpenScope:
 def _without_bodies(
     text: Text, view: bytearray, code: CodeRanges, made: list[Made], local: list[Body]
 ) -> tuple[Reader, bool]:
-    """A reader of a view with its bodies taken out; its offsets are those of the view.
+    """Returns a reader of a view without the `bodies`, and whether parsing failed. Offsets refer to the view.
 
-    It knows the frames where `made` begin and those in the bodies `local`.
+    The reader knows the scopes at the beginnings of `made` and of the bodies in `local`.
     """
     bodies = code.bodies if code.balanced else []
     whole = view.decode("ascii")
@@ -79,7 +82,8 @@ def _without_bodies(
     cuts = Cuts(spans)
     short = without_spans(whole, spans)
     in_text, failed = matches(short.encode("ascii"))
-    if failed and spans:  # how the parser gets past an error depends on distances: keep them
+    # error recovery of the parser depends on distances, so blank the bodies instead of removing them
+    if failed and spans:
         empty = bytearray(view)
         for start, end in bodies:
             blank(empty, start, end)
@@ -99,9 +103,9 @@ _LONG_BLANK = " " * 12
 
 
 def _with_blanks(view: str, bodies: Sequence[Body]) -> list[tuple[int, int]]:
-    """The bodies, and between them the long blanks that comments left, but for the last sign of each.
+    """Returns the spans to remove: the bodies, and the long blanks between them that comments left.
 
-    They are half of what the parser would read.
+    The last character of a blank stays. These blanks are half of the text that the parser would read.
     """
     spans: list[tuple[int, int]] = []
     at = 0
@@ -115,9 +119,9 @@ def _with_blanks(view: str, bodies: Sequence[Body]) -> list[tuple[int, int]]:
 
 
 def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int, Symbol]:
-    """What the invocations make, in place of what stood for them in the parsed text.
+    """Adds the declarations that the invocations make, and removes the placeholders from the symbols.
 
-    Comes back with the functions that certainly have the bodies of what stood there, by the offset of its name.
+    Returns a dict: offset of a placeholder -> the function that certainly has the body behind the placeholder.
     """
     heads = {offset: at for at, offset in enumerate(reader.offsets)}
     dropped: set[int] = set()
@@ -138,7 +142,7 @@ def _add_made(prepared: Prepared, reader: Reader, made: list[Made]) -> dict[int,
 
 
 def _extend_last(symbols: list[Symbol], seen: Symbol) -> None:
-    """Give the last function of a head's expansion the extent that the parsed text gives it, where that is one's."""
+    """Gives the last function of an expansion the extent of the placeholder `seen`, if that is a function."""
     if seen.kind != "function":
         return
     for at in range(len(symbols) - 1, -1, -1):
@@ -148,12 +152,12 @@ def _extend_last(symbols: list[Symbol], seen: Symbol) -> None:
 
 
 def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) -> None:
-    """What only this view shows: the symbols named in spans that the first view had blanked."""
+    """Adds the symbols that only this view shows: their names are in spans that are blank in the first view."""
     first = prepared.hidden[0]
     shown = set(prepared.hidden[number])
     spans = sorted(span for span in first if span not in shown)
     starts = [start for start, _ in spans]
-    ends = [0, *accumulate((end for _, end in spans), max)]  # how far the spans up to each one reach
+    ends = [0, *accumulate((end for _, end in spans), max)]  # the greatest end of the spans up to each one
     known = set(zip(reader.offsets, (symbol.qualified for symbol in reader.symbols), strict=True))
     for offset, symbol in zip(other.offsets, other.symbols, strict=True):
         if offset < ends[bisect_right(starts, offset)] and (offset, symbol.qualified) not in known:
@@ -162,7 +166,7 @@ def _add_hidden(reader: Reader, other: Reader, prepared: Prepared, number: int) 
 
 
 def _macro_symbols(prepared: Prepared) -> list[Symbol]:
-    """Every #define of the file."""
+    """Returns a symbol for every #define of the file."""
     text = prepared.text
     ends = [directive.end for directive in text.directives]
     symbols = []
@@ -176,21 +180,24 @@ def _macro_symbols(prepared: Prepared) -> list[Symbol]:
 
 
 class Cuts:
-    """`spans` are in order and apart. What stands behind a cut, not before it, has the offset of the cut."""
+    """Converts offsets between a text and the text without `spans`. The spans are sorted and do not overlap.
+
+    A character at a cut counts as behind the cut, not before it.
+    """
 
     def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
         self._ends = [end for _, end in spans]
-        self._at: list[int] = []  # where each cut is in what is left
-        self._gone = [0]  # characters taken out before each, and in all
+        self._at: list[int] = []  # the offset of each cut in the shortened text
+        self._gone = [0]  # the number of characters removed before each cut, and in all
         for start, end in spans:
             self._at.append(start - self._gone[-1])
             self._gone.append(self._gone[-1] + end - start)
         at, gone = self._at, self._gone
-        # The offset in the whole of a character that is left; no method, since every symbol asks several times.
+        # The offset in the whole text of a character in the short one. A closure is fast: every symbol calls it often.
         self.in_file: Callable[[int], int] = lambda offset: offset + gone[bisect_right(at, offset)]
 
     def shorter(self, offset: int) -> int:
-        """The offset, in what is left, of a character of the whole; that of the cut where it stands in one."""
+        """Returns the offset in the shortened text. For a character inside a cut, returns the offset of the cut."""
         cut = bisect_right(self._ends, offset)
         left = offset - self._gone[cut]
         return min(left, self._at[cut]) if cut < len(self._at) else left
@@ -203,9 +210,10 @@ _NAME_ARGUMENT = re.compile(r"(?:^|,)\s*(?:\w+\s*::\s*)*([A-Za-z_]\w+)\s*(?=,|$)
 def declared(
     prepared: Prepared, made: Sequence[Made], framed: dict[int, tuple[OpenScope, ...]]
 ) -> list[tuple[list[Symbol], Symbol | None]]:
-    """What each invocation declares, given the scopes around the statements that they begin.
+    """Returns the declarations that each invocation makes.
 
-    That is its symbols, and its last function, where all its expansions agree on that.
+    `framed` holds the scopes around each invocation, by the offset where its statement begins. For each invocation, the
+    result has its symbols, and its last function if all expansions agree on it.
     """
     pieces = [_Piece(invocation, text, framed[invocation.begin]) for invocation in made for text in invocation.texts]
     readers = iter(_readers(prepared, pieces))
@@ -213,7 +221,7 @@ def declared(
 
 
 class _Piece(NamedTuple):
-    """One expansion of one invocation, and the scopes that it stands in."""
+    """One expansion of one invocation, and the scopes around it."""
 
     made: Made
     text: str
@@ -221,13 +229,17 @@ class _Piece(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The text to parse: members and enumerators need their class or enumeration around them."""
+        """The text to parse: members and enumerators are put into a class or an enumeration."""
         kind = self.frames[-1].kind
         return f"{kind} z{{{self.text}}};\n" if kind in ("class", "enum") else f"{self.text}\n"
 
 
 def _readers(prepared: Prepared, pieces: Sequence[_Piece]) -> list[Reader]:
-    """A reader of each expansion. An expansion that the parser does not understand hides none of its neighbours."""
+    """Returns a reader for each expansion.
+
+    All expansions are parsed together. If that fails, each half is parsed separately, so that a bad expansion cannot
+    hide others.
+    """
     if not pieces:
         return []
     path = prepared.text.path
@@ -246,7 +258,7 @@ def _readers(prepared: Prepared, pieces: Sequence[_Piece]) -> list[Reader]:
 
 
 def _parted(in_text: Sequence[Match], starts: Sequence[int]) -> list[list[Match]]:
-    """The matches in each stretch of a text, given where the stretches begin."""
+    """Splits the matches of a text at the offsets `starts`."""
     parts: list[list[Match]] = [[] for _ in starts]
     for match in in_text:
         parts[bisect_right(starts, match.start) - 1].append(match)
@@ -256,19 +268,19 @@ def _parted(in_text: Sequence[Match], starts: Sequence[int]) -> list[list[Match]
 def _reader(
     prepared: Prepared, piece: _Piece, written: str, parsed: str, in_text: Sequence[Match], start: int
 ) -> Reader:
-    """A reader of one expansion, which begins at `start` of a parsed text."""
+    """Returns a reader of one expansion, which begins at `start` of the parsed text."""
     line = prepared.text.line(piece.made.use.start)
     guards = prepared.text.guards(line)
     reader = Reader(prepared.text.path, parsed, lambda _: line, lambda _: guards, written)
     kind = piece.frames[-1].kind
-    if kind in ("class", "enum"):  # the one put around it
+    if kind in ("class", "enum"):  # skip the class or enumeration that `source` put around the text
         in_text = [match for match in in_text if match.start > start]
     reader.read(in_text, piece.frames)
     return reader
 
 
 def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> tuple[list[Symbol], Symbol | None]:
-    """What the expansions of one invocation declare, at the lines of the invocation; see `declared`."""
+    """Returns the declarations of one invocation, as described at `declared`, at the lines of the invocation."""
     text = prepared.text
     use = made.use
     line = text.line(use.start)
@@ -290,10 +302,10 @@ def _placed(prepared: Prepared, made: Made, readers: Sequence[Reader]) -> tuple[
 
 
 def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
-    """The line of the longest argument that the name is made with; the invocation's where none is.
+    """Returns the line of the longest argument that is part of the name, or the line of the invocation.
 
-    Only an argument that is a name itself counts, and where it stands in the made one as a whole: "add" in "add_stub",
-    not the "at" of some lambda in "Generate".
+    An argument counts only if it is a name and a whole word of the made name: "add" in "add_stub", but not the "at" of
+    a lambda in "Generate".
     """
     arguments = made.use.arguments
     if arguments is None or "\n" not in prepared.text.raw[slice(*arguments)]:
@@ -308,7 +320,7 @@ def _line_of(prepared: Prepared, made: Made, name: str, line: int) -> int:
 
 
 def _stands_in(word: str, name: str) -> bool:
-    """Whether a name holds a word that is neither begun by a letter or digit before it nor goes on behind it."""
+    """Whether `word` is a part of `name`, with no letter or digit before it, and no small letter or digit behind it."""
     at = name.find(word)
     while at >= 0:
         before, after = name[at - 1 : at] if at else "", name[at + len(word) : at + len(word) + 1]
@@ -323,11 +335,11 @@ _LOCAL_CLASSES = tuple(
     re.compile(word + r"\s*(?:\s[A-Za-z_]\w*\s*(?:final\s*)?(?::[^;{}()]*)?)?\{[^}]") for word in ("struct", "class")
 )
 
-Body = tuple[int, int]  # where it begins and ends, its braces left out
+Body = tuple[int, int]  # begin and end, without the braces
 
 
 def with_classes(view: str, code: CodeRanges) -> list[Body]:
-    """The bodies that hold a class of their own."""
+    """Returns the bodies that contain a class."""
     offsets = [match.start() for word in _LOCAL_CLASSES for match in word.finditer(view)]
     if not any(map(code.holds, offsets)):
         return []
@@ -335,9 +347,9 @@ def with_classes(view: str, code: CodeRanges) -> list[Body]:
 
 
 def add_local(text: Text, reader: Reader, view: str, bodies: Iterable[tuple[Body, OpenScope]]) -> None:
-    """The member functions of classes inside of bodies, and what these classes inherit.
+    """Adds the member functions and bases of classes inside function bodies.
 
-    Each body is parsed by itself: what the parser does not understand in one then costs no other its scope.
+    Each body is parsed separately, so that a parse error in one cannot spoil the scopes of another.
     """
     for (start, end), frame in bodies:
         around = [(0, start - 1), (end + 1, len(view))]

@@ -1,4 +1,4 @@
-"""Macro invocations among declarations: expanded, replaced in the parser's text by what stands for them."""
+"""Finds macro invocations among declarations, expands them, and replaces them by placeholders for the parser."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _FUNCTION_GOES_ON = re.compile(r"\s*(?:[({:]|->|const\b|noexcept\b|override\b|fi
 _TYPE_GOES_ON = re.compile(r"\s*(?:[A-Za-z_*&<~]|::)")
 _GOES_ON_WITHOUT = re.compile(rb"\s\s*[A-Za-z_}]")
 _MOST_ALTERNATIVES = 4
-_A_LINE, _A_COUNTER = 7_000_000_000, 9_000_000_000  # numbers that stand in no text
+_A_LINE, _A_COUNTER = 7_000_000_000, 9_000_000_000  # numbers that appear in no text
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One invocation that makes declarations. `texts` are what it may expand to (one for each definition of the macro).
+    """One invocation that makes declarations.
 
-    `head` is the offset of a name that stands in its place, which is no name of the source. Where it is a function's
-    head, the function at that offset in the parsed text is the last one of the expansion. `begin` is where the
-    statement begins.
+    `texts` are its possible expansions, one for each definition of the macro.
+
+    `head` is the offset of the placeholder: a name that replaces the invocation and is not in the source. If the
+    invocation is the head of a function, the parsed function at that offset is the last function of the expansion.
+    `begin` is the offset where the statement begins.
     """
 
     use: MacroUse
@@ -40,20 +42,22 @@ class Made:
 
 
 class Invocations:
-    """Finds and replaces the invocations of one view of a prepared text."""
+    """Finds and replaces the invocations in one view of a prepared text."""
 
     def __init__(self, prepared: Prepared, view: bytearray, expander: Expander) -> None:
         self.prepared, self.view, self.expander = prepared, view, expander
         self.made: list[Made] = []
-        # Where the file defines or takes back a macro: an expansion on one side of it says nothing of the other.
+        # Offsets where the file defines or undefines a macro. An expansion on one side of such an offset is not reused
+        # on the other.
         directives = prepared.text.directives
         self._redefined = [directive.start for directive in directives if directive.word in ("define", "undef")]
-        # By macro, arguments and the definitions in force: the expansion, and how often it counts.
+        # A cache: macro, arguments and number of redefinitions before -> the expansion, and how often it uses
+        # `__COUNTER__`.
         self._known: dict[tuple[Define, str, int], tuple[str | None, int]] = {}
         self.code = CodeRanges(view.decode("ascii"))
 
     def replace(self) -> list[Made]:
-        """Every invocation outside of code; the view is changed in place."""
+        """Replaces every invocation in the view. Returns those that make declarations."""
         uses = [use for use in self.prepared.uses if use.name not in self.prepared.attributes]
         code = self.code
         for use in uses:
@@ -68,7 +72,10 @@ class Invocations:
         return self.made
 
     def _before(self, start: int) -> str:
-        """The sign before an offset, blanks apart (a directive is nothing else by now); a blank where none is."""
+        """Returns the last character before an offset that is not blank. Directives are blank by now.
+
+        " " if there is none.
+        """
         near = 300
         while True:
             sign = self.view[max(0, start - near) : start].rstrip()[-1:]
@@ -77,7 +84,7 @@ class Invocations:
             near *= 8
 
     def _in_enum(self, use: MacroUse) -> None:
-        """A list macro between enumerators."""
+        """Replaces a list macro between enumerators."""
         definitions = self.prepared.macros.definitions(use.name, use.start)
         if use.arguments is None or self._before(use.start) not in ",{":
             return
@@ -87,7 +94,7 @@ class Invocations:
             self.made.append(Made(use, texts[:1], use.start))
 
     def _in_code(self, use: MacroUse) -> None:
-        """A macro that stands for statements: end it with a semicolon where the text does not, or blank it."""
+        """Handles a macro that expands to statements: adds a missing semicolon behind it, or blanks the macro."""
         view = self.view
         definitions = self.prepared.macros.definitions(use.name, use.start)
         if any(define.parameters is not None for define in definitions):
@@ -122,7 +129,10 @@ class Invocations:
         self._replace(use, end, begin, prefix, texts)
 
     def _prefix(self, start: int) -> tuple[int, str] | None:
-        """Where the statement around `start` begins and what of it stands before; None inside an initialiser."""
+        """Returns the beginning of the statement around `start`, and its text before `start`.
+
+        None inside an initialiser.
+        """
         view = self.view
         least = view.rfind(b";", 0, start) + 1
         least = max(least, view.rfind(b"}", least, start) + 1)
@@ -139,7 +149,7 @@ class Invocations:
         return at + len(prefix) - len(prefix.lstrip()), prefix.strip()
 
     def _expansions(self, use: MacroUse, definitions: Sequence[Define]) -> tuple[str, ...] | None:
-        """What a use may stand for; None where no definition takes its arguments: then it is no use of the macro."""
+        """Returns the possible expansions of a use. None if no definition takes its arguments: then it is not a use."""
         arguments = "" if use.arguments is None else self.prepared.text.code_between(*use.arguments)
         texts: list[str] = []
         fits = False
@@ -158,15 +168,15 @@ class Invocations:
                 continue
             fits = True
             made = made.strip()
-            # A further definition (of another platform, say) counts where it may give other functions.
+            # A second definition, for example for another platform, counts if it may make other functions.
             if made and made not in texts and (not texts or "{" in made or not made.endswith(";")):
                 texts.append(made)
         return tuple(texts) if fits else None
 
     def _expanded(self, define: Define, arguments: str, line: int, at: int) -> str | None:
-        """One expansion, with the invocation's own `__LINE__` and `__COUNTER__`; None where the arguments do not fit.
+        """Returns one expansion, with `__LINE__` and `__COUNTER__` of the invocation. None if the arguments do not fit.
 
-        Generated files invoke one macro a thousand times alike: it is expanded once.
+        Generated files contain thousands of equal invocations of one macro: the macro is expanded once.
         """
         expander = self.expander
         key = (define, arguments, bisect_right(self._redefined, at))
@@ -205,7 +215,7 @@ class Invocations:
         else:
             assigned = after.lstrip().startswith("=")
             blank(view, begin, end)
-            view[end - 1 : end] = b";"  # so that the next statement begins here
+            view[end - 1 : end] = b";"  # ends the statement, so that the next one begins here
             if assigned:
                 view[end - 5 : end] = b"int z"
                 head = end - 1
@@ -213,7 +223,7 @@ class Invocations:
         self.made.append(Made(use, tuple(f"{prefix} {text}" for text in texts), begin, head))
 
     def _tail(self, end: int) -> tuple[str, bool]:
-        """What follows a head up to its body or semicolon, and whether a body follows."""
+        """Returns the text behind a function head, up to its body or semicolon, and whether a body follows."""
         text = self.view
         at = end
         while at < len(text) and text[at : at + 1].isspace():

@@ -1,7 +1,7 @@
-"""A C++ text made ready for the parser at equal length.
+"""Prepares a C++ text for the parser without changing its length.
 
-Directives and attributes are blanked, and what the grammar lacks is rewritten. Arms of `#if` that cannot stand side by
-side get a parse each.
+Directives and attributes are blanked, and constructs that the grammar lacks are rewritten. If arms of `#if` exclude
+each other, each gets a parse of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEXT = re.compile(r"\s*")
 
 
 class MacroUse(NamedTuple):
-    """One place that names a macro: the offsets of its name, and of the end of its brackets where it has some."""
+    """A place that names a macro: the offsets of the name, and of the text inside the brackets if there are some."""
 
     name: str
     start: int
@@ -34,8 +34,10 @@ class MacroUse(NamedTuple):
 
 @dataclass
 class Prepared:
-    """What the parser gets. `views` are the texts to parse (ASCII, each as long as the file), the first with all
-    that can stand together; `hidden` are the spans blanked in each. `uses` are the macro names in the text, in order.
+    """The input for the parser.
+
+    `views` are the texts to parse (ASCII, each as long as the file); the first has all arms that can be parsed
+    together. `hidden` are the spans that are blank in each view. `uses` are the macro names in the text, in order.
     """
 
     text: Text
@@ -46,19 +48,19 @@ class Prepared:
     attributes: frozenset[str] = frozenset()
 
     def definition(self, name: str, at: int) -> Define | None:
-        """The one definition to expand a name by: nothing for an attribute, else the likeliest."""
+        """Returns the definition to expand a name with: an empty one for an attribute, else the likeliest."""
         if name in self.attributes:
             return _NOTHING_WITH_BRACKETS if name in BRACKETED else _NOTHING
         return self.macros.definition(name, at)
 
 
 def blank(buffer: bytearray, start: int, end: int) -> None:
-    """Spaces of equal length, line ends included: the parser needs none, and lines are counted in the file's text."""
+    """Overwrites a span with spaces, line ends included: lines are counted in the original text."""
     buffer[start:end] = b" " * (end - start)
 
 
 def prepare(text: Text, table: MacroTable) -> Prepared:
-    """Everything before parsing that needs no syntax tree."""
+    """Prepares a text: does everything that needs no syntax tree."""
     made = Prepared(text, FileMacros(text, table))
     bare = text.bare
     buffer = bytearray(rewrite(text.path, bare, text.words).encode("ascii", "replace"))
@@ -77,7 +79,10 @@ def prepare(text: Text, table: MacroTable) -> Prepared:
 
 
 def _occurrences(text: str, names: set[str]) -> Iterator[tuple[int, str]]:
-    """Where each name stands as a whole word. (Finding each is faster than one expression of all.)"""
+    """Yields offset and name of each whole-word occurrence.
+
+    Searching name by name is faster than one regular expression.
+    """
     for name in names:
         at = text.find(name)
         length = len(name)
@@ -89,7 +94,7 @@ def _occurrences(text: str, names: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def _plain_strings(bare: str, buffer: bytearray) -> None:
-    """A raw string (already blanked inside) becomes an empty one, since it may span lines."""
+    """Replaces each raw string, whose content is blank already, by an empty string, since it may span lines."""
     if 'R"' not in bare:
         return
     for match in _RAW_STRING.finditer(bare):
@@ -99,7 +104,7 @@ def _plain_strings(bare: str, buffer: bytearray) -> None:
 
 
 def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
-    """Blank attribute macros and their brackets; note every other macro's use."""
+    """Blanks attribute macros with their brackets, and collects all uses of macros in `made.uses`."""
     words = made.text.words
     if words is None:
         words = Words.of(bytes(buffer))
@@ -126,17 +131,17 @@ def _blank_attributes(made: Prepared, buffer: bytearray) -> None:
 
 
 Span = tuple[int, int]
-_MOST = 3  # parses of one file
+_MOST = 3  # greatest number of parses of one file
 
 
-_Arms = list[tuple[str, int, int]]  # of one `#if`: condition, start, end
+_Arms = list[tuple[str, int, int]]  # the arms of one `#if`: condition, start, end
 
 
 def hidden_spans(text: Text) -> list[list[Span]]:
-    """For every parse that the file needs: the spans to blank in it. Arms that are whole by themselves stay in all.
+    """Returns the spans to blank in each parse that the file needs. Complete arms stay in every parse.
 
-    `#if 0` is blanked everywhere. An arm that opens what it does not close, or ends in the middle of a declaration,
-    excludes its alternatives; equal conditions choose equally throughout one parse.
+    `#if 0` is blanked everywhere. An arm that leaves a bracket open, or ends inside a declaration, excludes its
+    alternatives. Within one parse, arms with equal conditions are chosen alike.
     """
     groups = _groups(text)
     never = [arm[1:] for arms in groups for arm in arms if arm[0] in ("0", "false", "!(1)")]
@@ -146,7 +151,7 @@ def hidden_spans(text: Text) -> list[list[Span]]:
 
 
 def _chosen(groups: list[_Arms], parse: int) -> list[Span]:
-    """The arms to hide in one parse."""
+    """Returns the arms to hide in one parse."""
     truth: dict[str, bool] = {}
     hidden: list[Span] = []
     for arms in groups:
@@ -166,7 +171,7 @@ def _chosen(groups: list[_Arms], parse: int) -> list[Span]:
 
 
 def _groups(text: Text) -> list[_Arms]:
-    """Every `#if`, in the order of their beginnings."""
+    """Returns every `#if` with its arms, in order."""
     groups: list[_Arms] = []
     stack: list[_Arms] = []
     for directive in text.directives:
@@ -185,7 +190,7 @@ def _groups(text: Text) -> list[_Arms]:
 
 
 def _is_whole(arm: str) -> bool:
-    """Whether an arm closes what it opens and ends where a declaration or statement may end."""
+    """Whether an arm closes every bracket that it opens, and ends where a declaration or statement may end."""
     if "{" in arm or "}" in arm:
         opening, closing = arm.find("{"), arm.find("}")
         if arm.count("{") != arm.count("}") or closing < opening:
@@ -197,7 +202,7 @@ def _is_whole(arm: str) -> bool:
 
 
 def _last_line(arm: str) -> str:
-    """The end of the last line that is no directive."""
+    """Returns the last line that is neither empty, nor a directive, nor continued."""
     for line in reversed(arm.splitlines()):
         stripped = line.strip()
         if stripped and not stripped.startswith("#") and not stripped.endswith("\\"):
@@ -206,7 +211,7 @@ def _last_line(arm: str) -> str:
 
 
 def _normal(condition: str) -> tuple[str, bool]:
-    """A condition without its negation, and whether it had none."""
+    """Returns a condition without its negation, and whether it had none."""
     plain = condition.replace(" ", "")
     positive = True
     while plain.startswith("!"):
@@ -224,7 +229,7 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def _empty_body(match: re.Match[str]) -> str:
-    """`= default;` as a body: the grammar takes it for an expression after some return types."""
+    """`= default;` becomes a body: after some return types, the grammar reads it as an expression."""
     return "{" + " " * (len(match[0]) - 2) + "}"
 
 
@@ -238,20 +243,20 @@ def _after_at(match: re.Match[str]) -> str:
 
 
 def _word(match: re.Match[str]) -> str:
-    """An operator called by name: `->operator!=(` becomes `->operatorxx(`."""
+    """A call of an operator by name: `->operator!=(` becomes `->operatorxx(`."""
     if match.string[match.start() - 1 : match.start()] not in (".", ">"):
         return match[0]
     return re.sub(r"[^\w\n]", "x", match[0])
 
 
 def _default_of_pointer(match: re.Match[str]) -> str:
-    """The default of an unnamed pointer parameter: `typename X::type* = nullptr>`."""
+    """Blanks the default of an unnamed pointer parameter: `typename X::type* = nullptr>`."""
     before = match.string[max(0, match.start() - 40) : match.start()].rstrip()
     return " " * len(match[0]) if before.endswith("*") else match[0]
 
 
 def _disambiguator(match: re.Match[str]) -> str:
-    """`x.template f<T>()`: the word says nothing that the grammar needs."""
+    """Blanks the word in `x.template f<T>()`: the grammar does not need it."""
     before = match.string[max(0, match.start() - 20) : match.start()].rstrip()
     return " " * len(match[0]) if before.endswith((".", "->", "::")) else match[0]
 
@@ -265,23 +270,23 @@ def _struct(match: re.Match[str]) -> str:
 
 
 def _inside(match: re.Match[str]) -> str:
-    """`PyAPI_FUNC(void)` is a type."""
+    """`PyAPI_FUNC(void)` becomes its type."""
     return match[1].ljust(len(match[0]))
 
 
 def _pointer(match: re.Match[str]) -> str:
-    """What a typedef calls a block is written as a function pointer with another sign."""
+    """A typedef of a block becomes one of a function pointer."""
     return f"{match[1]}(*"
 
 
 def _some_type(match: re.Match[str]) -> str:
-    """A trailing `-> decltype(…)` whose expression the grammar may not know."""
+    """Replaces a trailing `-> decltype(…)`, whose expression the grammar may not know."""
     return "-> T".ljust(len(match[0]))
 
 
 _NESTED = r"\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)"
 
-# A word that must stand in the text for the rewrite to be tried, the pattern, the rewrite.
+# A word without which the rewrite is skipped, the pattern, the rewrite.
 _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("delete", re.compile(r"=\s*delete\s*;"), _empty_body),
     ("default", re.compile(r"=\s*default\s*;"), _empty_body),
@@ -296,8 +301,8 @@ _EVERYWHERE: tuple[tuple[str, re.Pattern[str], Rewrite], ...] = (
     ("template", re.compile(r"template\s+(?:class|struct|[\w:]+)\b(?!\s*\()[^;{}=]*;"), _blanked),
     ("<<<", re.compile(r"<<<.*?>>>", re.DOTALL), _blanked),
     ("operator", re.compile(r"operator\s*(?:[^\w\s(]+|\(\s*\))(?=\s*\()"), _word),
-    ("unsigned", re.compile(r"unsigned(?<!\wunsigned)\s*:\s*\d+\s*;"), _blanked),  # bits without a name
-    # Macros of headers that are in no tree of ours.
+    ("unsigned", re.compile(r"unsigned(?<!\wunsigned)\s*:\s*\d+\s*;"), _blanked),  # a bit field without a name
+    # Macros of headers outside the PyTorch tree.
     ("FLATBUFFERS_MANUALLY_ALIGNED_STRUCT", re.compile(r"FLATBUFFERS_MANUALLY_ALIGNED_STRUCT\(\w+\)"), _struct),
     ("CALLBACK", re.compile(r"(?<=\w )CALLBACK(?= \w+\()"), _blanked),
     ("PyAPI_FUNC", re.compile(r"PyAPI_FUNC\(([\w *]+)\)"), _inside),
@@ -322,9 +327,11 @@ _METAL = (
 
 
 def rewrite(path: str, text: str, words: Words | None = None) -> str:
-    """`text` (comments and literals blanked) with what the grammar lacks rewritten; the same length.
+    """Rewrites constructs that the grammar lacks in `text`, whose comments and literals are blank.
 
-    With the `words` of its file, a rule is passed over without a look at the text.
+    The length stays the same.
+
+    With the `words` of the file, a rule whose word is absent is skipped without a search.
     """
     rules = _EVERYWHERE
     if path.endswith((".mm", ".m")) or ("@" in text and ("@interface" in text or "@protocol" in text)):

@@ -1,7 +1,7 @@
-"""The references in one C++ file: calls, addresses, bases, overrides, includes and uses of macros.
+"""Finds the references in one C++ file: calls, addresses, bases, overrides, includes and uses of macros.
 
-Calls are read from the text itself, backwards from every opening bracket: a name, what it is reached through, and what
-stands before that, which tells a call from a declaration. No name is resolved here; only libclang knows overloads.
+Calls are read from the text, backwards from every opening bracket: a name, the path to it, and the text before, which
+separates a call from a declaration. Names are not resolved here; only libclang knows overloads.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ptexplore.index.cpp.prepare import Prepared
     from ptexplore.index.cpp.tree import Reader
 
-# On the reversed text: "(", template arguments, the name, the names and operators it is reached through, an operator
-# after something else than a name, what stands before.
+# On the reversed text: "(", template arguments, the name, the names and operators before it, an operator behind
+# something else than a name, the text before.
 _CALL = re.compile(
     r"\(\s*(?:>(?:[^<>(){};|=?!&]|&(?!&)|>[^<>(){};|=?!]*<)*<\s*)?(\w*[A-Za-z_])((?:\s*(?:::|\.|>-)\s*\w*[A-Za-z_])*)"
     r"(?:\s*(\.|>-|::))?(?=\s*(\w+|[^\w\s]?)(.?))"
@@ -38,7 +38,7 @@ _TELLING = frozenset(">&*~#<")
 _REACHED = re.compile(r"(?:\s*::\s*\w*[A-Za-z_])*")
 _ADDRESS = re.compile(r"&\s*((?:::)?(?:\w+::)*[A-Za-z_]\w*)\s*[,)}]")
 _QUALIFIED = re.compile(r"::\s*([a-z_]\w*)\s*[,)}]")
-# A name that stands for itself: nothing is called by it, and nothing declared.
+# A name by itself, neither called nor declared.
 _NAMED = re.compile(
     r"(?<![\w:])(?:::)?(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*\b(?=\s*(?:<(?:[^<>(){};]|<[^<>(){};]*>)*>\s*)?(?:[,)};]|\Z))"
 )
@@ -48,7 +48,7 @@ _LONGEST = 120
 
 
 def references(prepared: Prepared, reader: Reader) -> RefLines:
-    """All of one file."""
+    """Returns all references of one file."""
     path, line = prepared.text.path, prepared.text.line
     refs = _calls(prepared, set(reader.offsets))
     others = [Ref(path, line(use.start), use.name, use.name, "macro") for use in prepared.uses]
@@ -60,7 +60,7 @@ def references(prepared: Prepared, reader: Reader) -> RefLines:
     ]
     others += _addresses(prepared, reader)
     others += _includes(prepared)
-    return refs | ref_lines(others)  # no other reference is a call
+    return refs | ref_lines(others)  # `others` has no references of the kind "call"
 
 
 def _calls(prepared: Prepared, declared: set[int]) -> RefLines:
@@ -68,7 +68,8 @@ def _calls(prepared: Prepared, declared: set[int]) -> RefLines:
     others = declared.union(use.start for use in prepared.uses)
     reversed_ = prepared.text.bare[::-1]
     length = len(reversed_)
-    starts: defaultdict[tuple[str, str, str | None], list[int]] = defaultdict(list)  # of calls written alike
+    # the offsets of calls with the same spelling
+    starts: defaultdict[tuple[str, str, str | None], list[int]] = defaultdict(list)
     for match in _CALL.finditer(reversed_):
         name_reversed, through, operator, before, further = match.groups()
         if name_reversed in _NOT_CALLED_BACKWARDS:
@@ -90,7 +91,7 @@ def _calls(prepared: Prepared, declared: set[int]) -> RefLines:
 
 @lru_cache(maxsize=65536)
 def _word_declares(before: str) -> bool | None:
-    """Whether what stands before a name, given backwards, makes that a declaration; None where more tells it."""
+    """Whether the reversed text before a name makes it a declaration. None if more text is needed to decide."""
     word = before[::-1]
     if word.isidentifier():
         return word not in _BEFORE_CALL
@@ -98,23 +99,23 @@ def _word_declares(before: str) -> bool | None:
 
 
 def _declares(before: str, further: str, reversed_: str, at: int) -> bool:
-    """Whether a sign makes the name after it a declaration: the last bracket, * or & of a type, a destructor's ~."""
+    """Whether a character before a name makes it a declaration: `>`, `*` or `&` of a type, or `~` of a destructor."""
     if before == ">":
         return not further.isspace() or further == ""
-    if before in "&*":  # "Foo& bar(" declares, "a & bar(" and "(&bar(" do not
+    if before in "&*":  # "Foo& bar(" declares; "a & bar(" and "(&bar(" do not
         return reversed_[at : at + 1].isspace() and (further.isalnum() or further in "_>")
     return before in "~#" or (before == "<" and not reversed_[at : at + 1].isspace() and further.isalnum())
 
 
 def _written(name: str, through: str, operator: str | None) -> tuple[str, str]:
-    """The name, and the text without spaces, of a call whose parts are given backwards."""
+    """Returns the name and the text without spaces of a call. The arguments are reversed."""
     text = "".join((name + through + (operator or "")).split())[::-1]
     return name[::-1], text[-_LONGEST:]
 
 
 @lru_cache(maxsize=65536)
 def _plain(written: str) -> tuple[str, str]:
-    """(last part, text without spaces and template arguments) of a name as written."""
+    """Returns (last part, text without spaces and template arguments) of a name as written."""
     text = "".join((without_angles(written) if "<" in written else written).split())
     return name_parts(text)[-1], text
 
@@ -134,7 +135,10 @@ def _inherits(reader: Reader) -> list[Ref]:
 
 
 def _addresses(prepared: Prepared, reader: Reader) -> list[Ref]:
-    """Functions named without being called: `&f` and macros' arguments where this file has such a function, `a::f`."""
+    """Finds functions that are named, not called:
+
+    `&f`, `a::f`, and macro arguments that name a function of this file.
+    """
     text = prepared.text
     bare = text.bare
     functions = {symbol.name for symbol in reader.symbols if symbol.kind == "function"}

@@ -1,4 +1,4 @@
-"""A C++ syntax tree read into symbols: the parser, its query (definitions.scm), scopes as they nest."""
+"""Reads a C++ syntax tree into symbols: the parser, its query (definitions.scm), and nested scopes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _QUERY = Path(__file__).with_name("definitions.scm")
-# A pattern that begins with a word is looked for ten times faster than one that begins with a place, such as ^ or \b.
+# A regular expression that begins with a word runs ten times faster than one that begins with `^` or `\b`.
 _USING = re.compile(r"using(?<![^\n]using)\s+namespace\s+(?:::)?([\w:]+)\s*;")
 _TOP = frozenset(("", "at", "c10", "torch", "caffe2", "std", "pybind11"))
 _CONVERSION = re.compile(r"(?:\w+(?:<[^<>]*>)?\s*::\s*)*\boperator\s*$")
@@ -30,7 +30,7 @@ _INNER = ("reference_declarator", "parenthesized_declarator", "variadic_declarat
 
 @lru_cache(maxsize=1)
 def parser() -> tuple[Any, Any]:
-    """The C++ parser and the query over its trees; made once a process."""
+    """Returns the C++ parser and the query for its trees, made once in a process."""
     import tree_sitter
     import tree_sitter_cpp
 
@@ -39,21 +39,21 @@ def parser() -> tuple[Any, Any]:
 
 
 class OpenScope(NamedTuple):
-    """A scope that is open: where it ends, what names in it are prefixed with, and what kind it is."""
+    """An open scope: where it ends, the prefix for names in it, and its kind."""
 
     end: int
-    kind: str  # "namespace", "class", "enum", "code"
+    kind: str  # "namespace", "class", "enum" or "code"
     qualified: str
     scope: str
-    hidden: bool  # an anonymous namespace is around it
-    placeholder: int = -1  # where the one stands whose macro gives a function its name, in the file's text
+    hidden: bool  # inside an anonymous namespace
+    placeholder: int = -1  # the offset, in the file, of a placeholder whose macro names the function
 
 
 ROOT = OpenScope(1 << 62, "namespace", "", "", False)
 
 
 class Match(NamedTuple):
-    """One match of the query, where it is: what its pattern is called, its node, the node of the name if it has one."""
+    """A match of the query: its extent, the name of its pattern, its node, and the node of its name if it has one."""
 
     start: int
     end: int
@@ -63,13 +63,13 @@ class Match(NamedTuple):
 
 
 def matches(source: bytes) -> tuple[list[Match], bool]:
-    """The query's matches in a text, and whether the parser met what it does not understand."""
+    """Returns the matches of the query in a text, and whether the parser found errors."""
     import tree_sitter
 
     made, query = parser()
     root = made.parse(source).root_node
     matched: list[Match] = []
-    new = tuple.__new__  # what Match(…) comes to, in a third of the time
+    new = tuple.__new__  # does the same as Match(…), in a third of the time
     for _, captured in tree_sitter.QueryCursor(query).matches(root):
         names = captured.pop("name", None)
         name = names[0] if names else None
@@ -79,7 +79,7 @@ def matches(source: bytes) -> tuple[list[Match], bool]:
 
 
 def descend(declarator: Node) -> tuple[Node, Node | None]:
-    """The node of the declared name, and that of its parameters where it declares a function."""
+    """Returns the node of the declared name, and the node of its parameters if it is a function."""
     function: Node | None = None
     node = declarator
     while True:
@@ -114,7 +114,7 @@ def descend(declarator: Node) -> tuple[Node, Node | None]:
 
 
 def _abstract(node: Node) -> Node | None:
-    """The parameters of a conversion operator."""
+    """Returns the parameters of a conversion operator."""
     declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "abstract_function_declarator":
         children = declarator.named_children
@@ -124,20 +124,20 @@ def _abstract(node: Node) -> Node | None:
 
 @lru_cache(maxsize=65536)
 def join(outer: str, name: str) -> str:
-    """`name` inside `outer`, which may be empty."""
+    """Returns `name` inside `outer`, which may be empty."""
     return f"{outer}::{name}" if outer else name
 
 
 @lru_cache(maxsize=65536)
 def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str, str]:
-    """The qualified name of `parts` declared inside `qualified` (as written: `scope`), and the scope it stands in."""
+    """Returns the qualified name of `parts`, declared inside `qualified` (as written: `scope`), and its scope."""
     if len(parts) == 1:
         return join(qualified, parts[0]), scope
     if parts[0] == "":
         return "::".join(parts[1:]), "::".join(parts[1:-1])
     written = tuple(part for at, part in enumerate(parts[:-1]) if at == 0 or part != parts[at - 1])
     around = qualified.split("::") if qualified else []
-    for length in range(min(len(around), len(written)), 0, -1):  # a scope around it is named again
+    for length in range(min(len(around), len(written)), 0, -1):  # names an enclosing scope again
         if tuple(around[-length:]) == written[:length] and written[0][0].islower():
             container = "::".join((*around[:-length], *written))
             return f"{container}::{parts[-1]}", container
@@ -148,25 +148,28 @@ def _placed_in(qualified: str, scope: str, parts: tuple[str, ...]) -> tuple[str,
 
 
 def placed(outer: OpenScope, parts: tuple[str, ...]) -> tuple[str, str]:
-    """The qualified name of what is declared as `parts` in a scope, and the scope it stands in."""
+    """Returns the qualified name of `parts`, declared in a scope, and its own scope."""
     return _placed_in(outer.qualified, outer.scope, parts)
 
 
 def end_of_body(node: Node, declarator: Node, function: Node, text: str) -> int:
-    """Where the body of a declared function ends, 0 where it has none: `f() {};` is taken for a braced initialiser."""
+    """Returns the end of the body of a declared function, 0 if it has none.
+
+    The grammar reads `f() {};` as an initialiser.
+    """
     value = declarator.child_by_field_name("value") or node.child_by_field_name("default_value")
     return 0 if value is None or text[function.end_byte : value.start_byte].strip() else value.end_byte
 
 
 def class_name(named: Node, text: str) -> str:
-    """What a class is called. (A specialisation's arguments may compare: their > closes nothing.)"""
+    """Returns the name of a class. The `>` of a comparison in template arguments does not close them."""
     written = text[named.start_byte : named.end_byte]
     cut_early = text[named.end_byte : named.end_byte + 99].lstrip().startswith(">")
     return written.partition("<")[0] if cut_early or named.type == "template_type" else written
 
 
 def unnamed(node: Node, text: str, outer: OpenScope) -> OpenScope:
-    """The scope of a class without a name: what a typedef calls it, else what is around it."""
+    """Returns the scope of a class without a name: the name of its typedef, else the scope around it."""
     parent = node.parent
     declarator = parent.child_by_field_name("declarator") if parent and parent.type == "type_definition" else None
     if declarator is None or declarator.type != "type_identifier" or outer.kind == "code":
@@ -184,11 +187,11 @@ _OPENED = frozenset(("namespace", "class", "struct"))
 
 
 class Reader:
-    """Reads the captures of one text into `symbols`.
+    """Reads the matches of one text into `symbols`.
 
-    `text` is what was parsed (offsets count in it), `in_file` gives the offset in the file's text of one in `text`,
-    `line` the line of an offset in the file's text, `guards` the conditions of a line, `shown` the file's text as
-    signatures show it. `marks` are offsets whose frames the caller wants to know: after `read`, `framed` holds them.
+    `text` is the parsed text, and offsets refer to it. `in_file` converts an offset to one in the file. `line` returns
+    the line of an offset in the file, `guards` the conditions of a line. `shown` is the text of the file that
+    signatures are taken from. `marks` are offsets whose scopes the caller needs: after `read`, `framed` holds them.
     """
 
     def __init__(
@@ -203,14 +206,15 @@ class Reader:
         self.path, self.text, self.shown = path, text, shown
         self.line, self.guards, self.in_file = line, guards, in_file
         self.symbols: list[Symbol] = []
-        self.offsets: list[int] = []  # of each symbol's name, in the file's text
+        self.offsets: list[int] = []  # of the name of each symbol, in the file
         self.inherited: list[tuple[int, str]] = []
-        self._classes: set[str] = set()  # names of those with a body
+        self._classes: set[str] = set()  # names of classes with a body
         self._opened: set[str] = set()  # qualified names of namespaces, classes and structs
         self._around: OpenScope | None = None  # the namespace around a class
-        self._braced = ROOT._replace(end=0)  # the body of a function that the grammar takes for a variable
+        # the body of a function that the grammar reads as a variable
+        self._braced = ROOT._replace(end=0)
         self.framed: dict[int, tuple[OpenScope, ...]] = {}
-        self.placeholders: frozenset[int] = frozenset()  # offsets, in the file's text, of names that are none
+        self.placeholders: frozenset[int] = frozenset()  # offsets, in the file, of placeholders
 
     def read(
         self,
@@ -218,12 +222,12 @@ class Reader:
         base: tuple[OpenScope, ...] = (ROOT,),
         marks: tuple[int, ...] = (),
     ) -> None:
-        """All symbols of the query's matches, in text order, inside the scopes of `base`."""
+        """Reads all symbols of the matches, in text order, inside the scopes of `base`."""
         stack = [frame._replace(end=ROOT.end) for frame in base]
-        begin: int | None = None  # of the template head that the next event belongs to
+        begin: int | None = None  # of the template head before the next event
         template_end = friend_end = 0
         events = [*(Match(mark, ROOT.end, "mark", None) for mark in marks), *in_text]
-        events.sort(key=itemgetter(1), reverse=True)  # what is around another stands before it
+        events.sort(key=itemgetter(1), reverse=True)  # outer nodes come before inner ones
         events.sort(key=itemgetter(0))
         for start, end, kind, node, named in events:
             while stack[-1].end <= start:
@@ -243,7 +247,7 @@ class Reader:
                 continue
             outer = stack[-1]
             template = begin is not None and start < template_end
-            if outer.kind == "class":  # what a class befriends belongs to the namespace around it
+            if outer.kind == "class":  # a friend belongs to the namespace around the class
                 self._around = next((scope for scope in reversed(stack) if scope.kind != "class"), stack[0])
                 outer = self._around if start < friend_end else outer
             frame = _HANDLERS[kind](self, node, named, outer, begin if template else start, template)
@@ -251,7 +255,7 @@ class Reader:
             if frame is not None:
                 stack.append(tuple.__new__(OpenScope, (end, *frame[1:])))
 
-    def _add(  # noqa: PLR0913  (what differs from symbol to symbol)
+    def _add(  # noqa: PLR0913 (all of these differ from symbol to symbol)
         self,
         kind: SymbolKind,
         outer: OpenScope,
@@ -277,7 +281,7 @@ class Reader:
         line = line_of(offset)
         last = line_of(in_file(end - 1)) if end > at else line
         first = line if begin == at else line_of(in_file(begin))
-        symbol = tuple.__new__(  # what Symbol(…) comes to, in a third of the time
+        symbol = tuple.__new__(  # does the same as Symbol(…), in a third of the time
             Symbol,
             (self.path, name, qualified, kind, line, last, min(first, line), role, scope, signature, parameters,
              self.guards(line), None, template, static, "tree-sitter", virtual),
@@ -289,7 +293,10 @@ class Reader:
         return symbol
 
     def namespace(self, node: Node, named: Node | None, outer: OpenScope, begin: int, _: bool) -> OpenScope | None:
-        """The scope of a namespace, which is noted unless names are looked up through it."""
+        """Returns the scope of a namespace.
+
+        Adds a symbol for it, unless the namespace is anonymous, inline or CPU_CAPABILITY.
+        """
         if named is None:
             return OpenScope(0, "namespace", outer.qualified, join(outer.scope, "(anonymous namespace)"), True)
         written = "".join(self.text[named.start_byte : named.end_byte].split())
@@ -326,7 +333,7 @@ class Reader:
         parts = name_parts(self.text[named.start_byte : named.end_byte])
         self._add("enum", outer, parts, named.start_byte, begin, node.end_byte)
         words = self.text[node.start_byte : named.start_byte].split()
-        if "class" not in words and "struct" not in words:  # its enumerators are names of what is around it
+        if "class" not in words and "struct" not in words:  # the scope around an unscoped enum has the enumerators
             return OpenScope(0, "enum", outer.qualified, outer.scope, outer.hidden)
         qualified, scope = placed(outer, parts)
         return OpenScope(0, "enum", qualified, join(scope, parts[-1]), outer.hidden)
@@ -348,16 +355,16 @@ class Reader:
         return self.code(self._function(node, (named, function), outer, begin, template, role), outer)
 
     def _is_invocation(self, node: Node, named: Node, outer: OpenScope) -> bool:
-        """Whether what looks like a function is a macro with a body behind it: in no class, without a type.
+        """Whether a supposed function is a macro invocation with a body: outside classes, and without a type.
 
-        One called as a class of the text is a constructor of a class that the parser lost.
+        If it has the name of a class in the text, it is a constructor: the parser lost the scope of its class.
         """
         if outer.kind != "namespace" or named.type != "identifier" or node.child_by_field_name("type") is not None:
             return False
         return self.text[named.start_byte : named.end_byte] not in self._classes
 
     def code(self, symbol: Symbol | None, outer: OpenScope) -> OpenScope:
-        """The scope of a function's body, of that noted last; what is around it where the function has no name here."""
+        """Returns the scope of the body of the last function, or the outer scope if the function has no name here."""
         at = -1 if symbol is None else self.offsets[-1]
         if symbol is None or at in self.placeholders:
             return OpenScope(0, "code", outer.qualified, outer.scope, outer.hidden, at)
@@ -373,7 +380,7 @@ class Reader:
         role: Role,
         end: int = 0,
     ) -> Symbol | None:
-        """`declared`: the nodes of the name and of the parameters; `end` where the whole ends sooner than the node."""
+        """Adds a function. `declared` has the nodes of name and parameters; `end` is set if it ends before its node."""
         text = self.text
         named, function = declared
         listed = function.child_by_field_name("parameters")
@@ -383,7 +390,7 @@ class Reader:
         head = text[start:name_start]
         if "operator" in head:
             conversion = _CONVERSION.search(head)
-            if conversion:  # "inline A::operator float()" is taken for a type and a name
+            if conversion:  # the parser reads "inline A::operator float()" as a type and a name
                 name_start = start + conversion.start()
         written = text[name_start : min(named.end_byte, listed_start)]
         parts = name_parts(written)
@@ -399,7 +406,7 @@ class Reader:
         virtual = outer.kind == "class" and "virtual" in head and "virtual" in head.split()
         signature = self.shown[self.in_file(listed_start) : self.in_file(function.end_byte - 1) + 1]
         types = text[listed_start : listed.end_byte]
-        if "#if" in signature:  # the text that is parsed has no directives
+        if "#if" in signature:  # the parsed text has no directives
             types = self.shown[self.in_file(listed_start) : self.in_file(listed.end_byte - 1) + 1]
         return self._add(
             "function", outer, parts, name_start + max(at, 0), begin, end or node.end_byte, role,
@@ -408,7 +415,7 @@ class Reader:
         )  # fmt: skip
 
     def _through_using(self, parts: tuple[str, ...], at: int) -> tuple[str, ...]:
-        """A member defined outside every namespace belongs to a class of a namespace that the text before it uses."""
+        """Qualifies a member defined outside namespaces: a `using` before it names the namespace of its class."""
         if parts[0] in _TOP or parts[0] in self._opened:
             return parts
         used = list(dict.fromkeys(name for end, name in self._used if end <= at))
@@ -420,7 +427,7 @@ class Reader:
 
     @lazy
     def _used(self) -> list[tuple[int, str]]:
-        """The namespaces that the text uses, each with the offset behind the directive."""
+        """The namespaces of `using namespace` directives, each with the offset behind the directive."""
         return [(match.end(), match[1]) for match in _USING.finditer(self.text)]
 
     def declaration(self, node: Node, _: None, outer: OpenScope, begin: int, template: bool) -> None:

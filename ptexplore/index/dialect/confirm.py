@@ -1,7 +1,7 @@
-"""The truth check of a hand-written record: its line holds the macro of its key, with its operator inside.
+"""Confirms a hand-written registration: its line has the macro for its key, with its operator inside.
 
-A record is what `_dispatch_dump` says of one kernel or schema. Where a macro invocation spans lines, clang records its
-first and GCC its last; both are taken. Aliases among keys are those of c10/core/DispatchKey.h.
+A record is an entry of `_dispatch_dump` about one kernel or schema. If a macro invocation spans lines, clang records
+the first line and GCC the last; both are accepted. Aliases of keys come from c10/core/DispatchKey.h.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALIASES = {
 
 
 def same_key(key: str | None, other: str | None) -> bool:
-    """Whether two spellings name one dispatch key."""
+    """Whether two spellings name the same dispatch key."""
     return key == other or (
         key is not None and other is not None and _ALIASES.get(key, key) == _ALIASES.get(other, other)
     )
@@ -38,10 +38,12 @@ def same_key(key: str | None, other: str | None) -> bool:
 def confirm(
     record: DumpRecord, rows: Sequence[Dialect], text: Text | None = None
 ) -> tuple[Dialect | None, PlaceReason | None]:
-    """The row of `record`'s own m.impl or m.def, or why there is none, given the rows of the file that it names.
+    """Returns the row of the m.impl or m.def of `record`, or the reason why none is found.
 
-    With `text`, a macro invocation that ends at the recorded line counts too. Of several rows that fit (a list that
-    names an operator twice) none is given.
+    `rows` has the rows of its file.
+
+    With `text`, a macro invocation that ends at the recorded line is accepted, too. If several rows fit (a list that
+    names an operator twice), no row is returned.
     """
     libraries = _libraries(record.line, rows, text)
     if not libraries:
@@ -65,7 +67,7 @@ def confirm(
 
 
 def _libraries(line: int | None, rows: Sequence[Dialect], text: Text | None) -> list[Dialect]:
-    """The library blocks whose macro is at `line`."""
+    """Returns the library blocks whose macro is at `line`."""
     libraries = [row for row in rows if row.kind == "library"]
     opened = [row for row in libraries if row.line == line]
     if opened or text is None or line is None:
@@ -74,7 +76,7 @@ def _libraries(line: int | None, rows: Sequence[Dialect], text: Text | None) -> 
 
 
 def _last_line(library: Dialect, text: Text) -> int | None:
-    """The line of the parenthesis that closes the macro's invocation."""
+    """Returns the line of the parenthesis that closes the macro invocation."""
     for match in re.finditer(rf"\b{re.escape(library.macro)}\s*\(", text.bare):
         if text.line(match.start()) == library.line:
             closing = text.brackets.closing(match.end() - 1)
@@ -83,5 +85,5 @@ def _last_line(library: Dialect, text: Text) -> int | None:
 
 
 def _opens(library: Dialect, record: DumpRecord) -> bool:
-    """Whether a block can hold the record: one without a key holds schemas and kernels of any key."""
+    """Whether a block can contain the record. A block without a key contains schemas, and kernels for any key."""
     return library.context is None or (record.key is not None and same_key(library.context, record.key))

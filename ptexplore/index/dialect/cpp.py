@@ -1,4 +1,4 @@
-"""PyTorch's macro dialect in one C++ file, as rows: each family of macros with its reader, list macros, wrappers."""
+"""PyTorch's macro dialect in one C++ file, as rows: a reader for each family of macros, list macros, wrappers."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ptexplore.model.symbols import Dialect
 
 
 class Family(NamedTuple):
-    """Macros, or calls, of one sort: how to see that a file may hold one, and who reads the rows.
+    """Macros, or calls, of one kind: a test whether a file may contain them, and the reader of their rows.
 
-    `held` is asked of every file and only looks for parts of words. `macros` is an expression of the macros' names:
-    they stay as written when others are expanded, and a macro of the file or the headers that invokes one of them is
-    expanded where it stands. A family without it is only read where it is written out.
+    `held` is called for every file and only looks for words. `macros` is a regular expression of macro names. These
+    macros stay as written when others are expanded. A macro that invokes one of them, defined in the file or a header,
+    is expanded in place. A family without `macros` is read only where the source spells it out.
     """
 
     held: Callable[[Text], bool]
@@ -45,8 +45,8 @@ def _may_bind(text: Text) -> bool:
     return "def" in names and "py" in names and ".def" in raw and ("pybind11" in names or "py::" in raw)
 
 
-# A new macro of a family goes into its `macros` and its reader; a new family is one row here, and one of DIALECT_KINDS
-# for each kind of row it makes.
+# To add a macro to a family, change its `macros` and its reader. A new family needs a row here, and a row in
+# DIALECT_KINDS for each kind of row that it makes.
 FAMILIES = (
     Family(_any("TORCH_LIBRARY"), libraries, r"_?(?:STATIC_)?(?:MAKE_)?TORCH_LIBRARY\w*"),
     Family(_any("_DISPATCH"), stubs, r"(?:DECLARE|DEFINE|(?:ALSO_)?REGISTER\w*)_DISPATCH"),
@@ -59,7 +59,7 @@ FAMILIES = (
 )  # fmt: skip
 _MACROS = "|".join(family.macros for family in FAMILIES if family.macros)
 _INVOKES = re.compile(rf"\b(?:{_MACROS})\b")
-# Stays as written too: what only wraps a name or a string, and what says nothing of registrations.
+# Also kept as written: macros that only wrap a name or a string, and macros unrelated to registrations.
 _KEPT = re.compile(
     rf"{_MACROS}|TORCH_SELECTIVE_\w+|TORCH_FN|TORCH_FN_TYPE|TORCH_BOXED_FN|ATEN_FN|ATEN_FN2|C10_DEFINE_\w+|TORCH_CHECK\w*"
     r"|TORCH_INTERNAL_ASSERT\w*|CPU_CAPABILITY"
@@ -70,9 +70,9 @@ _INVOKED = re.compile(r"(?:^|[;{})])[ \t]*([A-Za-z_]\w*)[ \t]*(?=\()", re.MULTIL
 
 
 def dialect(text: Text, macros: MacroTable | None = None) -> list[Dialect]:
-    """The rows of one file, by line.
+    """Returns the rows of one file, sorted by line.
 
-    `macros` says what a macro of the headers means; the file's own definitions come first, each from where it stands.
+    `macros` are the macros of the headers. A definition in the file comes first, from its line on.
     """
     return sorted(_rows(text, macros), key=lambda row: (row.line, row.end_line))
 
@@ -96,7 +96,7 @@ def _rows(text: Text, macros: MacroTable | None) -> Iterator[Dialect]:
 
 
 def _names_any(text: Text, carriers: frozenset[str]) -> bool:
-    """Whether a text names one of `carriers`, comments and literals looked through too."""
+    """Whether a text names one of `carriers`. Comments and literals count, too."""
     if text.words is None:
         return any(name in text.raw for name in carriers)
     return not _encoded(carriers).isdisjoint(text.words.all)
@@ -108,7 +108,7 @@ def _encoded(names: frozenset[str]) -> frozenset[bytes]:
 
 
 def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
-    """What wrapper macros register when they are invoked outside of any block."""
+    """Yields the registrations of wrapper macros that are invoked outside library blocks."""
     if not carriers:
         return
     for match in _INVOKED.finditer(piece.text.bare):
@@ -124,18 +124,18 @@ def _wrapped(piece: Piece, carriers: frozenset[str]) -> Iterator[Dialect]:
 
 
 def _needed(carriers: frozenset[str]) -> Callable[[Define], bool]:
-    """Of all macros in a body only those matter that lead to a dialect macro or make its arguments."""
+    """Returns a test for macros in a body: only macros that lead to a dialect macro, or make its arguments, matter."""
     return lambda define: define.name in carriers or "##" in define.body or "CONCATENATE" in define.body
 
 
 @lru_cache(maxsize=4)
 def _header_carriers(macros: MacroTable) -> frozenset[str]:
-    """The headers' wrappers around dialect macros (an extension's REGISTER_MY_OP, for one)."""
+    """Returns the headers' macros that wrap dialect macros, for example an extension's REGISTER_MY_OP."""
     return _carriers((define for definitions in macros.by_name.values() for define in definitions), _NONE)
 
 
 def _carriers(macros: Iterable[Define], known: frozenset[str]) -> frozenset[str]:
-    """Of `macros` those whose body holds a dialect macro, directly or through another or a `known` one; with these."""
+    """Returns `known`, and each of `macros` whose body contains a dialect macro, directly or through another macro."""
     names: dict[str, set[str]] = {}
     carriers = set(known)
     for define in macros:
@@ -158,7 +158,7 @@ _GROUP = re.compile(r"\([^()]*\)")
 
 
 def lists(text: Text) -> Iterator[Dialect]:
-    """A row for every list macro that a file defines."""
+    """Yields a row for every list macro that a file defines."""
     for directive in text.directives:
         if directive.word != "define":
             continue
@@ -174,7 +174,7 @@ def lists(text: Text) -> Iterator[Dialect]:
 
 
 def _repeats(body: str, parameter: str) -> bool:
-    """Whether a body is nothing but calls: two or more of the parameter, or of further lists that get it."""
+    """Whether a body consists of calls: two or more of the parameter, or of other lists that receive the parameter."""
     if body.count(parameter) < 2 or not parameter.isidentifier():
         return False
     calls = re.findall(rf"(?<![\w.#]){re.escape(parameter)}\s*(?:\.\s*(?:impl|def)\s*)?\(", body)

@@ -1,9 +1,9 @@
 """Registrations of operators: TORCH_LIBRARY(_FRAGMENT|_IMPL) blocks with every m.def, m.impl and m.fallback inside.
 
-Older ways too: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…).
+Older ways are read too: c10's RegisterOperators().op(…) and the JIT's lists of Operator(…).
 
-The macros are those of torch/library.h. The binary records the line of the macro that opens the block; a registration
-that another macro makes has the line of that macro's invocation.
+The macros are defined in torch/library.h. The binary records the line of the macro that opens the block. If another
+macro makes the registration, the record has the line of that macro's invocation.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from ptexplore.index.dialect.piece import LONGEST, Piece, kernel_name, literal, one_line
 from ptexplore.model.symbols import Dialect
 
-CATCH_ALL = "CompositeImplicitAutograd"  # what a kernel without a key is registered under
+CATCH_ALL = "CompositeImplicitAutograd"  # the key of a kernel that is registered without one
 
 _BLOCK = re.compile(r"\b_?(?:STATIC_)?(MAKE_)?TORCH_LIBRARY(_IMPL|_FRAGMENT)?\s*\(")
-_KEY = re.compile(  # torch::dispatch(key, kernel), and the older way with the key as an argument of its own
+_KEY = re.compile(  # torch::dispatch(key, kernel), and the older form with the key as a separate argument
     r"\bdispatch\s*\(\s*(?:(?:c10|at|torch)::)*(?:DispatchKey::|k)(\w+)\s*,|^(?:(?:c10|at)::)*DispatchKey::(\w+)\s*,"
 )
 _TAGS = re.compile(r",\s*(?:\{[^{}]*\}|(?:\w+::)*_RegisterOrVerify::\w+)\s*$")
@@ -30,9 +30,9 @@ _NOT_CALLS = frozenset(["if", "for", "while", "switch", "return", "else", "do", 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One library: namespace, key, the variable its registrations go through, and the offsets of its statements.
+    """One library: namespace, key, the variable for registrations, and the offsets of its statements.
 
-    `begin` is the offset of the macro, `start` that of the first statement.
+    `begin` is the offset of the macro, `start` the offset of the first statement.
     """
 
     namespace: str
@@ -44,11 +44,11 @@ class _Block:
     begin: int
     start: int
     stop: int
-    tags: tuple[str, ...] = ()  # variables that hold operators' tags
+    tags: tuple[str, ...] = ()  # names of variables that hold tags of operators
 
 
 def libraries(piece: Piece) -> Iterator[Dialect]:
-    """The rows of every block of a piece."""
+    """Yields the rows of every block of a piece."""
     for block in _blocks(piece):
         span, macro = (block.begin, block.stop), piece.macro or block.macro
         yield piece.row("library", span, block.namespace, block.written, context=block.key, macro=macro)
@@ -56,7 +56,7 @@ def libraries(piece: Piece) -> Iterator[Dialect]:
 
 
 def block_spans(piece: Piece) -> list[tuple[int, int]]:
-    """The offsets between which the blocks of a piece stand."""
+    """Returns begin and end of each block of a piece."""
     return [(block.begin, block.stop) for block in _blocks(piece)] if "TORCH_LIBRARY" in piece.text.names else []
 
 
@@ -87,7 +87,7 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
     if text.bare[opening : opening + 1] != "{" or len(arguments) < 2:
         return None
     end = piece.text.brackets.closing(opening)
-    if end < 0:  # braces that differ between the arms of an #if: the block ends where a line begins with its brace
+    if end < 0:  # the arms of an #if have different braces: the block ends at the next brace at the start of a line
         end = text.bare.find("\n}", opening) + 1 or len(text.bare)
     variable = arguments[2 if match[2] == "_IMPL" else 1] if len(arguments) > (match[2] == "_IMPL") + 1 else "m"
     tags = tuple(_TAG_VARIABLE.findall(text.bare, opening, end))
@@ -95,18 +95,18 @@ def _block(piece: Piece, match: re.Match[str], closing: int) -> _Block | None:
 
 
 def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dialect]:
-    """The registrations between two offsets: those written there, then those that macros make there."""
+    """Yields the registrations between two offsets: first the registrations in the text, then those made by macros."""
     call = re.compile(rf"(?<![\w.>]){re.escape(block.variable)}\s*\.\s*(impl|def|fallback)\s*\(")
     spans: list[tuple[int, int]] = []
     for match, closing in piece.calls(call, start, stop):
         if spans and match.start() < spans[-1][1]:
-            continue  # in a kernel's own body
+            continue  # inside the body of a kernel
         spans.append((match.start(), closing))
         row = _entry(piece, block, match, closing)
         if row is not None:
             yield row
     if piece.at is not None:
-        return  # an expansion holds no invocation any more
+        return  # an expansion contains no more invocations
     at = 0
     for match in _STATEMENT.finditer(piece.text.bare, start, stop):
         name, begin = match[1], match.start(1)
@@ -119,7 +119,7 @@ def _entries(piece: Piece, block: _Block, start: int, stop: int) -> Iterator[Dia
 
 
 def _made(piece: Piece, block: _Block, name: str, begin: int, end: int) -> Iterator[Dialect]:
-    """The registrations that one macro invocation of the block makes."""
+    """Yields the registrations that one macro invocation in the block makes."""
     bare = piece.text.bare
     opening = piece.text.brackets.behind_blanks(end)
     closing = piece.text.brackets.closing(opening) if bare[opening : opening + 1] == "(" else end - 1
@@ -164,7 +164,7 @@ def _entry(piece: Piece, block: _Block, match: re.Match[str], closing: int) -> D
 
 
 def _two(schema: str, kernel: str) -> str:
-    """The schema and the kernel expression, the schema cut short where both are too long."""
+    """Returns schema and kernel expression. If both are too long, the schema is cut."""
     if not kernel:
         return schema
     kernel = one_line(kernel)[:120]
@@ -179,7 +179,7 @@ _SCHEMA = re.compile(r"[\w.]+::[\w.]+")
 
 
 def operators(piece: Piece) -> Iterator[Dialect]:
-    """A `def` row for every operator registered by an object and not by a library block."""
+    """Yields a `def` row for every operator that an object registers, instead of a library block."""
     text = piece.text
     if "RegisterOperators" in text.raw:
         for match, closing in piece.calls(_OP):
@@ -191,7 +191,7 @@ def operators(piece: Piece) -> Iterator[Dialect]:
 def _row(piece: Piece, match: re.Match[str], closing: int, macro: str) -> Iterator[Dialect]:
     spans = piece.text.brackets.arguments(match.end(), closing, 2)
     first = piece.written(*spans[0])
-    schema = literal(first) if not first.startswith("{") else None  # a list: its members are found by themselves
+    schema = literal(first) if not first.startswith("{") else None  # a list: its members are found separately
     name = schema.partition("(")[0].strip() if schema else ""
     if not _SCHEMA.fullmatch(name):
         return

@@ -1,6 +1,6 @@
-"""A stretch of C++ to read the dialect from: a file, or what one macro invocation of it expands to, with true lines.
+"""A piece of C++ to read the dialect from: a file, or the expansion of one macro invocation with the lines of the file.
 
-Also what every family reads in it: string literals, and the name of the function that an expression registers.
+Also the readers that all families use: for string literals, and for the name of the function that is registered.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ptexplore.cpp.macros import Define, FileMacros
 from ptexplore.cpp.text import RAW_LITERAL, Text
 from ptexplore.model.symbols import Dialect, DialectKind
 
-LONGEST = 300  # characters of Dialect.text
-LONGEST_ARGUMENT = 20_000  # characters of one argument that are looked at
+LONGEST = 300  # greatest length of Dialect.text
+LONGEST_ARGUMENT = 20_000  # greatest length of an argument that is read
 _LONGEST_DIRECTIVE = 20_000
 _STRING = re.compile(rf'{RAW_LITERAL}|"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
 _PLAIN_STRING = re.compile(r"(?:\(\s*char\s*\*\s*\)\s*)?(?:u8|[uUL])?R?\"")
@@ -25,11 +25,13 @@ _DIRECTIVE_START = re.compile(r"[ \t]*#")
 
 @dataclass(frozen=True)
 class Piece:
-    """`text` is the file's, or that of an expansion; then `at` is the first and last line of the invocation.
+    """`text` is the text of the file or of an expansion.
 
-    `macro` is the name of that invocation's macro as the file writes it. `expander` knows what macros mean; in an
-    expansion, what they mean at the invocation's `offset`, and of them only those that it `needed`. `macros` are the
-    file's; an expansion has none of its own.
+    For an expansion, `at` is the first and last line of the invocation.
+
+    `macro` is the name of the invoked macro, as the file writes it. `expander` knows the definitions of macros. In an
+    expansion, it uses the definitions in force at the `offset` of the invocation, and only if `needed` accepts them.
+    `macros` are the macros of the file; an expansion has none.
     """
 
     text: Text
@@ -42,19 +44,19 @@ class Piece:
     macros: FileMacros | None = None
 
     def arguments(self, start: int, stop: int, limit: int = 0) -> list[str]:
-        """The arguments between two offsets as written, each at most LONGEST_ARGUMENT characters of it."""
+        """Returns the arguments between two offsets as written, each cut at LONGEST_ARGUMENT characters."""
         return [self.written(*span) for span in self.text.brackets.arguments(start, stop, limit)]
 
     def written(self, start: int, stop: int) -> str:
-        """What stands between two offsets, comments blanked; the begin of it where it is very long."""
+        """Returns the text between two offsets, comments blanked, cut at LONGEST_ARGUMENT characters."""
         return self.text.code[start : min(stop, start + LONGEST_ARGUMENT)]
 
     def lines(self, start: int, stop: int) -> tuple[int, int]:
-        """First and last line, in the file, of what stands between two offsets."""
+        """Returns first and last line, in the file, of the text between two offsets."""
         return self.at or (self.text.line(start), self.text.line(stop))
 
     def row(self, kind: DialectKind, span: tuple[int, int], name: str, written: str, **more: object) -> Dialect:
-        """A row of this piece; `written` becomes its text."""
+        """Makes a row of this piece. `written` becomes its text."""
         line, end = self.lines(*span)
         guards = self.guards if self.at else self.text.guards(line)
         return Dialect(self.text.path, line, end, kind, name, text=one_line(written), guards=guards, **more)  # type: ignore[arg-type]
@@ -62,7 +64,7 @@ class Piece:
     def expanded(
         self, start: int, stop: int, macro: str, needed: Callable[[Define], bool] | None = None
     ) -> Piece | None:
-        """What the invocation between two offsets expands to; None where nothing comes of it.
+        """Expands the invocation between two offsets. Returns None if nothing changes, or the expansion takes too long.
 
         With `needed`, only macros that it accepts are expanded.
         """
@@ -78,12 +80,12 @@ class Piece:
         return Piece(text, self.expander, at, self.macro or macro, guards, offset, needed)
 
     def is_macro(self, name: str, offset: int) -> bool:
-        """Whether a name that stands at an offset is one to expand."""
+        """Whether a name at an offset is a macro to expand."""
         define = self.expander.lookup(name, offset if self.offset is None else self.offset)
         return define is not None and (self.needed is None or self.needed(define))
 
     def expand(self, code: str, offset: int, needed: Callable[[Define], bool] | None = None) -> str | None:
-        """Code that stands at an offset with its macros expanded; None where that would take too long."""
+        """Expands the macros in code at an offset. Returns None if that would take too long."""
         line = self.lines(offset, offset)[0]
         try:
             return self.expander.text(code, line, offset if self.offset is None else self.offset, needed or self.needed)
@@ -91,11 +93,11 @@ class Piece:
             return None
 
     def kernel(self, expression: str, offset: int) -> str | None:
-        """The name of the function that an expression at an offset registers, as `kernel_name` gives it."""
+        """Returns the name of the function that an expression at an offset registers, as `kernel_name` does."""
         return kernel_name(expression, lambda code: self.expand(code, offset))
 
     def directive(self, offset: int) -> bool:
-        """Whether the offset stands in a preprocessor directive (a `#define`'s body, for one)."""
+        """Whether the offset is inside a preprocessor directive, for example the body of a `#define`."""
         bare, floor = self.text.bare, max(0, offset - _LONGEST_DIRECTIVE)
         start = bare.rfind("\n", floor, offset) + 1
         while start > 1 and bare[start - 2] == "\\":
@@ -105,9 +107,10 @@ class Piece:
     def calls(
         self, pattern: re.Pattern[str], start: int = 0, stop: int | None = None, word: str = ""
     ) -> Iterator[tuple[re.Match[str], int]]:
-        """Every match, outside directives, of a pattern that ends in an opening parenthesis; with where that closes.
+        """Yields matches of a pattern that ends with an opening parenthesis, and the offset of the closing one.
 
-        With `word`, in the whole text: the pattern begins with an identifier that holds it.
+        Matches in directives are skipped. With `word`, the whole text is searched: the pattern then begins with an
+        identifier that contains `word`.
         """
         bare = self.text.bare
         stop = len(bare) if stop is None else stop
@@ -119,7 +122,10 @@ class Piece:
 
 
 def _matches(pattern: re.Pattern[str], word: str, text: str) -> Iterator[re.Match[str]]:
-    """What `finditer` gives: a pattern that begins with no literal is slow to search for, a word is not."""
+    """Yields the same matches as `finditer`.
+
+    A search for a word is fast; a pattern that begins with no literal is slow.
+    """
     at = text.find(word)
     while at >= 0:
         begin = at
@@ -132,18 +138,18 @@ def _matches(pattern: re.Pattern[str], word: str, text: str) -> Iterator[re.Matc
 
 
 def one_line(text: str) -> str:
-    """White space as single spaces, at most LONGEST characters."""
+    """Replaces white space by single spaces. The result has at most LONGEST characters."""
     joined = " ".join(text[: 8 * LONGEST].split())
     return joined if len(joined) <= LONGEST else joined[: LONGEST - 1] + "…"
 
 
 def plain_literal(code: str) -> str | None:
-    """The string that an expression is, a cast to `char*` before it allowed; None where it is anything else."""
+    """Returns the string that an expression consists of, or None. A cast to `char*` before it is allowed."""
     return literal(code) if _PLAIN_STRING.match(code) else None
 
 
 def literal(code: str) -> str | None:
-    """All string literals of an expression joined, as the compiler joins neighbours; None where there is none."""
+    """Joins all string literals of an expression, as the compiler joins neighbours. None if there is none."""
     strings = [match[2] if match[2] is not None else match[3] for match in _STRING.finditer(code)]
     return "".join(strings) if strings else None
 
@@ -157,25 +163,27 @@ _WRAPPER = re.compile(
     r"|move|overload_cast|wrap_pybind_function|wrap_pybind_function_no_gil)\s*(?:<[^()]*>\s*)?(?=\()"
 )
 _BOXED = re.compile(r"(?:(?:::)?(?:\w+::)*)(?:makeFromBoxedFunction|makeFromBoxedFunctor)\s*(?=<)")
-# What most registrations hold, with nothing in it to take off or to expand.
+# The form of most registrations: there is nothing to remove or to expand.
 _TORCH_FN = re.compile(
     r"TORCH_FN\((?!nullptr\b|.*\b(?:template|CPU_CAPABILITY)\b)((?:[A-Za-z_]\w*::)*[a-z_]\w*)\)", re.ASCII
 )
 _MACRO = re.compile(r"[A-Z][A-Z0-9_]{2,}\s*\(|[A-Z][A-Z0-9_]{2,}$")
-_LONGEST = 2000  # characters; what is longer is a lambda with its body
+_LONGEST = 2000  # characters; a longer expression is a lambda with its body
 _NOTHING = ("", "nullptr", "NULL", "0")
 
 
 def kernel_name(expression: str, expand: Callable[[str], str | None] | None = None) -> str | None:
-    """The function's name as written, without template arguments; None for a lambda, a null pointer, a factory.
+    """Returns the name of a function as written, without template arguments.
 
-    `expand` gives code with its macros expanded, None where it cannot.
+    None for lambdas, null pointers, factories.
+
+    `expand` expands the macros of a code, and returns None if it cannot.
     """
     wrapped = _TORCH_FN.fullmatch(expression)
     if wrapped is not None:
         return wrapped[1]
     inside = " ".join(expression[:_LONGEST].split())
-    for _ in range(12):  # each step takes one layer off
+    for _ in range(12):  # each step removes one layer
         inside = inside.strip().lstrip("&").strip()
         if inside in _NOTHING or inside.startswith("["):
             return None
@@ -191,7 +199,7 @@ def kernel_name(expression: str, expand: Callable[[str], str | None] | None = No
 
 
 def _inner(expression: str) -> str | None:
-    """What is left when the outermost layer comes off; None where there is no such layer."""
+    """Removes the outermost layer of an expression. Returns None if there is none."""
     if expression.startswith("("):
         closing = closing_of(expression, 0)
         if closing < 0:
@@ -219,7 +227,7 @@ def _inner(expression: str) -> str | None:
 
 
 def _plain(expression: str) -> str | None:
-    """`a::b<c>::d` -> "a::b::d"; None where anything else is left over."""
+    """`a::b<c>::d` -> "a::b::d". Returns None if anything else remains."""
     while (opening := expression.find("<")) >= 0:
         closing = closing_of(expression, opening)
         if closing < 0:

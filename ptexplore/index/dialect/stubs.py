@@ -1,6 +1,6 @@
 """Dispatch stubs and structured kernels: DECLARE/DEFINE/REGISTER_DISPATCH and TORCH_(META|IMPL)_FUNC.
 
-The macros are those of aten/src/ATen/native/DispatchStub.h and aten/src/ATen/TensorMeta.h.
+The macros are defined in aten/src/ATen/native/DispatchStub.h and aten/src/ATen/TensorMeta.h.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _NAME = re.compile(r"(?:\w+::)*\w+")
 
 
 def stubs(piece: Piece) -> Iterator[Dialect]:
-    """A row for every stub that a piece declares, defines or registers a kernel with.
+    """Yields a row for every stub that a piece declares, defines or registers a kernel with.
 
-    What REGISTER_DISPATCH registers for depends on the compiler that reads the file: here on the file's suffix
-    (CUDA, MPS, else CPU: every CPU capability that is built).
+    The device of REGISTER_DISPATCH depends on the compiler that reads the file. Here the suffix of the file decides:
+    CUDA, MPS, else CPU (every CPU capability that is built).
     """
     yield from filter(None, (_stub(piece, *call) for call in piece.calls(_STUB, word="_DISPATCH")))
 
@@ -31,7 +31,7 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
     span = (match.start(), closing)
     written = piece.written(match.end(), closing)
     arguments = piece.arguments(match.end(), closing)
-    if word == "DECLARE":  # a function type may hold commas; the stub's name is the last
+    if word == "DECLARE":  # a function type may contain commas; the last argument is the stub
         *signature, stub = arguments
         return piece.row("stub-declare", span, stub, written, context=", ".join(signature), macro=macro)
     if not _NAME.fullmatch(arguments[0]):
@@ -49,7 +49,7 @@ def _stub(piece: Piece, match: re.Match[str], closing: int) -> Dialect | None:
 
 
 def _device(word: str, path: str) -> str | None:
-    """What a REGISTER macro registers for: "CUDA", "AVX2", …"""
+    """Returns the device or capability of a REGISTER macro: "CUDA", "AVX2", …"""
     if word == "REGISTER":
         return "CUDA" if path.endswith((".cu", ".cuh")) else "MPS" if path.endswith(".mm") else "CPU"
     if word.startswith("ALSO_") or word in ("REGISTER_NO_CPU", "REGISTER_ALL_CPU"):
@@ -58,7 +58,7 @@ def _device(word: str, path: str) -> str | None:
 
 
 def structured(piece: Piece) -> Iterator[Dialect]:
-    """A row for every structured kernel's meta or impl function that a piece defines."""
+    """Yields a row for the meta or impl function of every structured kernel that a piece defines."""
     for match, closing in piece.calls(_STRUCTURED, word="_FUNC"):
         arguments = piece.arguments(match.end(), closing)
         name = "_".join(arguments)

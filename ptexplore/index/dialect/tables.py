@@ -1,4 +1,4 @@
-"""What binds C++ to Python and the command line: PyMethodDef tables, pybind definitions, C10_DEFINE_* flags."""
+"""Bindings of C++ to Python and to the command line: PyMethodDef tables, pybind definitions, C10_DEFINE_* flags."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _MADE = re.compile(rf"(?:\.\s*|^\s*)({_DEFS})\s*\(")
 _MAKES = re.compile(rf"\b{_DEFS}\s*\(\s*#")
 _CHAINED = re.compile(r"\s*\.\s*def\w*\s*\(")
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\[^\n]|\\\n)*", re.MULTILINE)
-_RECEIVER = 160  # characters; a class_ may carry a page of documentation
+_RECEIVER = 160  # characters; a class_ may contain a page of documentation
 _OTHER_CLASSES = re.compile(r"\b(?:torch|jit|m|module)\s*(?:::|\.)\s*(?:jit::)?class_\s*<")
 
 
 def methods(piece: Piece) -> Iterator[Dialect]:
-    """The rows of every PyMethodDef table of a piece."""
+    """Yields the rows of every PyMethodDef table of a piece."""
     for match, closing in piece.calls(_TABLE):
         single = piece.text.bare[match.end() : closing].lstrip().startswith('"')
         spans = [(match.end() - 1, closing)] if single else _braced(piece.text, match.end(), closing)
@@ -42,7 +42,7 @@ def methods(piece: Piece) -> Iterator[Dialect]:
 
 
 def _braced(text: Text, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The braces between two offsets that stand in no others, up to the first that does not close."""
+    """Yields the outermost pairs of braces between two offsets, up to the first brace that does not close."""
     opening = text.bare.find("{", start, stop)
     while opening >= 0 and (closing := text.brackets.closing(opening)) >= 0:
         yield opening, closing
@@ -60,13 +60,13 @@ def _method(piece: Piece, table: str, opening: int, closing: int) -> Dialect | N
 
 
 def pybind(piece: Piece) -> Iterator[Dialect]:
-    """Every pybind11 definition of a piece; what `m.def` says inside a library's block is none.
+    """Yields every pybind11 definition of a piece. An `m.def` inside a library block is not one.
 
-    The receiver of a chained call is that of the chain's first. A file's own macro may make the call (`.GS(name)`).
+    In a chain, every call has the receiver of the first call. A macro of the file may make the call (`.GS(name)`).
     """
     libraries = block_spans(piece)
     own = piece.macros.own if piece.macros is not None else {}
-    # Macros whose body binds a name that it makes a string of.
+    # macros whose body binds a name that it makes a string of
     makers = [name for name, definitions in own.items() if any(_MAKES.search(define.body) for define in definitions)]
     calls = re.compile(rf"{_PYBIND.pattern}|(?:\.\s*)?\b({'|'.join(makers)})\s*\(") if makers else _PYBIND
     chained: tuple[int, str] | None = None
@@ -76,7 +76,7 @@ def pybind(piece: Piece) -> Iterator[Dialect]:
         receiver = _receiver(piece, match.start(), chained)
         chained = (closing, receiver)
         if _OTHER_CLASSES.search(receiver) and "py::class_" not in receiver:
-            continue  # a TorchScript class: its methods are not Python's
+            continue  # a TorchScript class: its methods are not Python methods
         if match[1] is None:
             made = piece.expanded(match.start(2), closing + 1, match[2])
             rows = [_bound(made, *call, receiver) for call in made.calls(_MADE)] if made is not None else []
@@ -92,14 +92,17 @@ def _bound(piece: Piece, match: re.Match[str], closing: int, receiver: str) -> D
         return None
     written = piece.written(*spans[1])
     first = piece.arguments(*spans[1], 2)[0]
-    # Commas in template arguments do not end the function that is bound.
+    # A comma in template arguments does not end the name of the bound function.
     target = piece.kernel(first, match.start()) or (piece.kernel(written, match.start()) if "<" in first else None)
     span = (match.start(), closing)
     return piece.row("pybind", span, name, written, context=receiver, target=target, macro=piece.macro or match[1])
 
 
 def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
-    """The expression before the call, back to where its statement starts; of a chain, that of its call before."""
+    """Returns the expression before the call, from the start of its statement.
+
+    A chained call has that of the call before.
+    """
     floor = chained[0] if chained is not None else 0
     begin = piece.text.brackets.statement(at, floor)
     if chained is not None and begin == floor:
@@ -110,7 +113,7 @@ def _receiver(piece: Piece, at: int, chained: tuple[int, str] | None) -> str:
 
 
 def flags(piece: Piece) -> Iterator[Dialect]:
-    """The command line flags a piece defines (c10/util/Flags.h)."""
+    """Yields the command line flags that a piece defines (c10/util/Flags.h)."""
     for match, closing in piece.calls(_FLAG, word="_DEFINE_"):
         arguments = piece.arguments(match.end(), closing)
         kind = _FLAG_TYPES.get(match[1]) or arguments.pop(0)

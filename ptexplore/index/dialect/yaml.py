@@ -1,7 +1,7 @@
 """native_functions.yaml and derivatives.yaml by line: operators, the kernel of each dispatch key, derivative entries.
 
-Both are written in one plain style (a list of mappings, two spaces a level); what is not in that style gives no row.
-The formats are those of aten/src/ATen/native/README.md and of the head of derivatives.yaml.
+Both files have a simple style (a list of mappings, two spaces for each level). Text in another style gives no row. The
+formats are described in aten/src/ATen/native/README.md and at the top of derivatives.yaml.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _ENTRY = re.compile(r"- (?:func|name):\s*(.*)")
 _FIELD = re.compile(r"( *)([\w, .()-]+?)\s*:(?:\s+(.*))?$")
 _KERNEL = re.compile(r"(?:\w+::)*\w+")
 _CALL = re.compile(r"(?<![\w.:])((?:\w+::)*[A-Za-z_]\w*)(?:<[\w:, ]*>)?\s*\(")
-_OUT = re.compile(r"\*, .*\([a-z]!\).*\) ?->")  # a mutable argument that is given by name alone
+_OUT = re.compile(r"\*, .*\([a-z]!\).*\) ?->")  # a mutable keyword-only argument
 _KEYWORDS = frozenset(["if", "for", "while", "return", "sizeof", "decltype", "switch"])
 _NO_FORMULA = frozenset(["output_differentiability", "output_differentiability_conditions", "dispatch"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One item of the list: its first line (1-based), and its lines without comments, blank ones at the end cut off.
+    """One item of the list: its first line (1-based), and its lines without comments.
 
-    `name` is the operator's full name, `schema` its schema as written.
+    Blank lines at the end are left out. `name` is the operator's full name, `schema` its schema as written.
     """
 
     line: int
@@ -40,7 +40,7 @@ class _Entry:
 
 
 def yaml_rows(path: str, text: str) -> tuple[list[Dialect], list[Ref]]:
-    """The rows and references of one file; none where it is neither of the two."""
+    """Returns the rows and references of one file. Both are empty if the file is neither of the two."""
     rows: list[Dialect] = []
     refs: list[Ref] = []
     if path.endswith("native_functions.yaml"):
@@ -55,7 +55,7 @@ def yaml_rows(path: str, text: str) -> tuple[list[Dialect], list[Ref]]:
 
 
 def _entries(text: str, opening: str) -> Iterator[_Entry]:
-    """The items that begin with `opening`; a line at the margin that is no comment ends one."""
+    """Yields the items that begin with `opening`. A line without indent ends an item, unless it is a comment."""
     begin, kept = 0, list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         content = _without_comment(line)
@@ -68,7 +68,7 @@ def _entries(text: str, opening: str) -> Iterator[_Entry]:
 
 
 def _entry(line: int, lines: list[str]) -> Iterator[_Entry]:
-    """The item of these lines; nothing where there are none, or they name no operator."""
+    """Yields the item of these lines. Nothing if there are no lines, or if they name no operator."""
     while lines and not lines[-1]:
         lines.pop()
     signature = _signature(lines) if lines else None
@@ -77,7 +77,7 @@ def _entry(line: int, lines: list[str]) -> Iterator[_Entry]:
 
 
 def _without_comment(line: str) -> str:
-    """The line without its comment and the white space at its end; a `#` inside quotes begins none."""
+    """Removes the comment and the white space at the end of a line. A `#` inside quotes begins no comment."""
     at = line.find("#")
     while at >= 0:
         before = line[:at]
@@ -88,16 +88,16 @@ def _without_comment(line: str) -> str:
 
 
 def _quoted(before: str) -> bool:
-    """Whether a quoted value is still open: a value is quoted when its first character is a quote."""
+    """Whether a quoted value is still open. A value is quoted if its first character is a quote."""
     value = before.partition(": ")[2].lstrip()
     return value[:1] in ('"', "'") and value.count(value[0]) % 2 == 1
 
 
 def _signature(lines: list[str]) -> tuple[str, str] | None:
-    """The operator's full name and its schema as written."""
+    """Returns the operator's full name and its schema as written."""
     first = _ENTRY.match(lines[0])
     parts = [first[1] if first else ""]
-    for line in lines[1:]:  # a long schema may go on, deeper than any field
+    for line in lines[1:]:  # a long schema may continue on lines with a deeper indent than any field
         if _FIELD.match(line) and not parts[-1].endswith(",") and parts[0].count("(") == parts[0].count(")"):
             break
         if " ".join(parts).count("(") <= " ".join(parts).count(")"):
@@ -113,7 +113,10 @@ def _row(path: str, lines: tuple[int, int], kind: DialectKind, name: str, writte
 
 
 def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) -> None:
-    """One operator of native_functions.yaml. One without kernels of its own is the C++ function of its own name."""
+    """Adds one operator of native_functions.yaml.
+
+    Without kernels of its own, its C++ function has the operator's name.
+    """
     plain, dispatching = True, False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
         field = _FIELD.match(line)
@@ -144,7 +147,7 @@ def _function(path: str, entry: _Entry, rows: list[Dialect], refs: list[Ref]) ->
 
 
 def _called(path: str, entry: _Entry) -> Iterator[Ref]:
-    """The functions that the formulas of one entry of derivatives.yaml call, methods left out."""
+    """Yields the functions that the formulas of one entry of derivatives.yaml call, without methods."""
     formula = False
     for number, line in enumerate(entry.lines[1:], entry.line + 1):
         field = _FIELD.match(line)

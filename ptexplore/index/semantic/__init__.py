@@ -1,1 +1,1 @@
-"""References resolved by libclang: overloads, virtual calls."""
+"""References that libclang resolves: overloads, virtual calls."""

@@ -1,7 +1,7 @@
-"""libclang through ctypes: the few functions that we call, where its library lies, and one parsed translation unit.
+"""libclang through ctypes: the functions that are needed, the search for its library, and one parsed translation unit.
 
-libclang's own Python layer makes a list of objects at every node; one C callback a node is several times faster.
-Structures and cursor kinds are those of clang-c/Index.h, LLVM 18.
+libclang's own Python layer makes a list of objects at every node; a C callback for each node is several times faster.
+The structures and cursor kinds are defined in clang-c/Index.h, LLVM 18.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from ptexplore.errors import MISSING, PtexploreError
 
-# Cursor kinds.
+# Kinds of cursors.
 FUNCTION, CXX_METHOD, NAMESPACE, LINKAGE_SPEC = 8, 21, 22, 23
 STRUCT, UNION, CLASS, ENUM, FIELD, ENUMERATOR, VARIABLE, TYPEDEF = 2, 3, 4, 5, 6, 7, 9, 20
 CLASS_TEMPLATE, PARTIAL_SPECIALISATION, ALIAS = 31, 32, 36
@@ -30,16 +30,16 @@ TRANSLATION_UNIT, MACRO_EXPANSION, INCLUSION = 350, 502, 503
 FUNCTIONS = frozenset((FUNCTION, CXX_METHOD, CONSTRUCTOR, DESTRUCTOR, CONVERSION, FUNCTION_TEMPLATE))
 TYPES = frozenset((2, 3, 4, 5, 20, 31, 32, 36, 601))  # struct, union, class, enum, typedef, templates, aliases
 NOT_AVAILABLE = 2  # the availability of a deleted function
-CONTINUE, RECURSE = 1, 2  # what a visitor answers
+CONTINUE, RECURSE = 1, 2  # results of a visitor
 
 # Options of a parse.
 DETAILED_PREPROCESSING, KEEP_GOING = 0x01, 0x200
 WARNING, ERROR = 2, 3  # severities of a diagnostic
-CRASHED = 2  # how a parse failed
+CRASHED = 2  # the error code of a crash while parsing
 
 
 class Cursor(Structure):
-    """CXCursor; for a declaration `data[0]` is the declaration's own address, which names it within its unit."""
+    """CXCursor. For a declaration, `data[0]` is the address of the declaration, which identifies it in its unit."""
 
     _fields_ = (("kind", c_int), ("xdata", c_int), ("data", c_void_p * 3))
 
@@ -125,15 +125,16 @@ class Clang:
     resources: str
 
     def text(self, string: String) -> str:
-        """A CXString's text; the string is freed."""
+        """Returns the text of a CXString and frees the string."""
         raw: bytes = self.lib.clang_getCString(string) or b""
         self.lib.clang_disposeString(string)
         return raw.decode("utf-8", "replace")
 
     def place(self, location: Location, *, expanded: bool = False) -> tuple[int, int]:
-        """(file handle, 1-based line) of a location; handle 0 where it lies in no file.
+        """Returns (file handle, 1-based line) of a location. The handle is 0 if the location is in no file.
 
-        Of what a macro made: where its argument is written, else the macro's use; `expanded`: always the macro's use.
+        For code that a macro made: the place of the macro's argument, or else of its use. With `expanded`, always of
+        its use.
         """
         file, line = c_void_p(), c_uint()
         call = self.lib.clang_getExpansionLocation if expanded else self.lib.clang_getFileLocation
@@ -142,7 +143,7 @@ class Clang:
 
 
 def headers() -> Path | None:
-    """The folder of libclang's builtin headers, which a package of its own holds; None where it is not installed."""
+    """Returns the folder of libclang's builtin headers, from another package. None if that is not installed."""
     return _inside("clang_tidy", "data/lib/clang", ("18",))
 
 
@@ -158,7 +159,10 @@ def _inside(package: str, folder: str, names: tuple[str, ...]) -> Path | None:
 
 @cache
 def load() -> Clang:
-    """libclang, ready to use. Raises PtexploreError where it or its headers are not installed, or it does not load."""
+    """Returns libclang, ready to use.
+
+    Raises PtexploreError if it does not load, or if it or its headers are missing.
+    """
     library = _inside("clang", "native", ("libclang.so", "libclang.dylib"))
     if library is None:
         hint = "pip install --force-reinstall 'libclang>=18.1,<19'"
@@ -182,7 +186,7 @@ def load() -> Clang:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What libclang had to say: "error" (fatal ones too) or "warning"; `path` as canonical where it is the tree's."""
+    """A message of libclang: "error" (also a fatal one) or "warning". `path` is canonical for a file of the tree."""
 
     severity: str
     path: str
@@ -191,7 +195,7 @@ class Diagnostic:
 
 
 class Unit:
-    """A parsed unit; made by `parsed`, valid until its context ends."""
+    """A parsed unit, made by `parsed` and valid until the context ends."""
 
     def __init__(self, clang: Clang, handle: c_void_p, root: str) -> None:
         self.clang = clang
@@ -200,7 +204,7 @@ class Unit:
         self._paths: dict[int, str | None] = {}
 
     def path(self, file: int) -> str | None:
-        """The canonical path of a file handle; None outside the tree."""
+        """Returns the canonical path of a file handle, or None if the file is outside the tree."""
         if file not in self._paths:
             name = self._name(file)
             self._paths[file] = name.removeprefix(self._root) if name.startswith(self._root) else None
@@ -210,7 +214,7 @@ class Unit:
         return os.path.normpath(self.clang.text(self.clang.lib.clang_getFileName(file))) if file else ""
 
     def files(self) -> set[str]:
-        """The tree's files that the unit read."""
+        """Returns the files of the tree that the unit includes."""
         paths: set[str] = set()
 
         def note(file: int, _stack: object, _depth: int, _data: object) -> None:
@@ -222,7 +226,7 @@ class Unit:
         return paths
 
     def diagnostics(self) -> list[Diagnostic]:
-        """Warnings and errors, in order."""
+        """Returns warnings and errors, in order."""
         lib, diagnostics = self.clang.lib, []
         for at in range(lib.clang_getNumDiagnostics(self.handle)):
             diagnostic = c_void_p(lib.clang_getDiagnostic(self.handle, at))
@@ -236,7 +240,7 @@ class Unit:
         return diagnostics
 
     def skipped(self) -> dict[str, list[tuple[int, int]]]:
-        """Of every file of the tree in the unit: the (first, last) lines that the preprocessor left out."""
+        """Returns the ranges (first line, last line) that the preprocessor skipped, for each file of the tree."""
         lib = self.clang.lib
         ranges: dict[str, list[tuple[int, int]]] = {}
         skipped = lib.clang_getAllSkippedRanges(self.handle)
@@ -253,9 +257,9 @@ class Unit:
 
 @contextmanager
 def parsed(clang: Clang, root: str, file: str, arguments: Sequence[str]) -> Iterator[Unit]:
-    """Parse `file` and give the unit, with its macro uses and includes.
+    """Parses `file` and yields the unit, with its macro uses and includes.
 
-    Raises ValueError where libclang makes nothing of it at all.
+    Raises ValueError if libclang cannot parse it at all.
     """
     lib = clang.lib
     words = [word.encode() for word in ("-resource-dir", clang.resources, *arguments)]
@@ -267,7 +271,7 @@ def parsed(clang: Clang, root: str, file: str, arguments: Sequence[str]) -> Iter
             index, file.encode(), values, len(words), None, 0, options, byref(handle)
         )
         if failed or not handle.value:
-            # A crash is caught in there, of want of memory too, and is a code like others.
+            # libclang catches a crash, also one for lack of memory, and returns it as an error code.
             why = "it crashed, or had no memory left" if failed == CRASHED else f"code {failed}"
             raise ValueError(f"libclang cannot parse it: {why}")
         yield Unit(clang, handle, root)

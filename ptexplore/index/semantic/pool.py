@@ -1,4 +1,4 @@
-"""One process a unit: a parse that crashes, waits or costs too much loses that unit alone and is reported."""
+"""Runs each unit in a process of its own. If a parse crashes, hangs or costs too much, only that unit is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one task may cost: seconds by the clock and of processor, bytes of address space."""
+    """The limits of one task: seconds of wall time and of processor time, bytes of address space."""
 
     seconds: float
     processor: float
@@ -30,7 +30,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome(Generic[Task, Result]):
-    """What became of one task: its result, or why there is none."""
+    """The outcome of one task: its result, or the reason why it failed."""
 
     task: Task
     result: Result | None
@@ -48,12 +48,11 @@ class _Running(Generic[Task]):
 def run(
     work: Callable[[Task], Result], tasks: Sequence[Task], jobs: int, limits: Limits
 ) -> Generator[TaskOutcome[Task, Result], None, None]:
-    """Do `work` on every task, `jobs` at once, each in a process of its own; outcomes as they come.
+    """Runs `work` on every task, `jobs` at once, each in a process of its own. Yields outcomes as they arrive.
 
-    `work` is a module's own function. A task that is over one of its limits is ended. Closing the iterator ends what
-    still runs.
+    `work` is a function at module level. A task that exceeds a limit is killed. Closing the iterator kills all tasks.
     """
-    context = multiprocessing.get_context("spawn")  # fork would copy what a progress bar's thread holds locked
+    context = multiprocessing.get_context("spawn")  # fork would copy locks that a progress bar's thread holds
     waiting = list(reversed(tasks))
     running: dict[Connection, _Running[Task]] = {}
     try:
@@ -94,7 +93,7 @@ def _outcome(pipe: Any, child: _Running[Task], limits: Limits, *, done: bool) ->
 
 
 def _end(code: int | None, limits: Limits) -> str:
-    """Why a process that gave no answer ended."""
+    """Returns the reason why a process ended without an answer."""
     if hasattr(signal, "SIGPROF") and code == -signal.SIGPROF:
         return f"took more than {limits.processor:.0f} s of processor"
     return f"libclang died (exit {code}); it may take {limits.memory / (1 << 30):.1f} GiB"
@@ -103,7 +102,7 @@ def _end(code: int | None, limits: Limits) -> str:
 def _child(work: Callable[[Any], Any], task: Any, limits: Limits, pipe: Connection) -> None:
     end_with_parent()
     limit_processor(limits.processor)
-    with contextlib.suppress(ImportError, ValueError, OSError):  # what bounds memory is not on every system
+    with contextlib.suppress(ImportError, ValueError, OSError):  # some systems cannot limit memory
         import resource
 
         limit_memory(limits.memory)
@@ -114,6 +113,6 @@ def _child(work: Callable[[Any], Any], task: Any, limits: Limits, pipe: Connecti
         answer = (None, f"needs more than {limits.memory / (1 << 30):.1f} GiB")
     except (ValueError, OSError) as error:
         answer = (None, str(error))
-    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone
+    with contextlib.suppress(BrokenPipeError):  # the parent is gone
         pipe.send(answer)
         pipe.close()

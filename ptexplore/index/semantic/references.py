@@ -1,4 +1,4 @@
-"""What one process does with one unit: parse it, and give every resolved use in the files of interest."""
+"""The work of one process on one unit: it parses the unit and collects every resolved use in the requested files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ptexplore.model.symbols import RefKind
 
 
 class ResolvedUse(NamedTuple):
-    """One resolved use: where, the last part of the name, how it is used, what it resolves to (see `Ref.target`)."""
+    """One resolved use: line, last part of the name, kind of use, and the definition used (see `Ref.target`)."""
 
     line: int
     name: str
@@ -37,7 +37,10 @@ class ResolvedUse(NamedTuple):
 
 @dataclass(slots=True)
 class FileUses:
-    """What one unit says of one file. `open_lines` hold a call that depends on template parameters, or that failed."""
+    """The uses in one file, from one unit.
+
+    Calls on `open_lines` depend on template parameters, or were not resolved.
+    """
 
     uses: set[ResolvedUse] = field(default_factory=set)
     open_lines: set[int] = field(default_factory=set)
@@ -49,12 +52,12 @@ _WORTH = frozenset((c.CALL_EXPR, c.DECL_REF_EXPR, c.MEMBER_REF_EXPR, c.TYPE_REF,
 
 
 def references(unit: Unit, wanted: Callable[[str], bool]) -> dict[str, FileUses]:
-    """The uses in every file of the tree that `wanted` accepts, by canonical path."""
+    """Returns the uses in every file of the tree that `wanted` accepts, by canonical path."""
     return _Reader(unit, wanted).read()
 
 
 class _Reader:
-    """The visitor and what it remembers: names, files of interest, the callees of the calls it is inside of."""
+    """The visitor and its state: names, requested files, and the callees of the open calls."""
 
     def __init__(self, unit: Unit, wanted: Callable[[str], bool]) -> None:
         self._unit, self._clang, self._lib = unit, unit.clang, unit.clang.lib
@@ -62,7 +65,8 @@ class _Reader:
         self._wanted = wanted
         self._files: dict[int, FileUses | None] = {}
         self._found: dict[str, FileUses] = {}
-        self._callees: dict[int, int] = {}  # declaration -> calls of it whose callee is still to come
+        # declaration -> the number of calls whose callee node comes later
+        self._callees: dict[int, int] = {}
 
     def read(self) -> dict[str, FileUses]:
         top = self._lib.clang_getTranslationUnitCursor(self._unit.handle)
@@ -81,7 +85,7 @@ class _Reader:
         file, line = self._clang.place(self._lib.clang_getCursorLocation(cursor))
         file_uses = self._file(file)
         if file_uses is None:
-            # A namespace of another of the tree's files can hold an #include of one of interest.
+            # A namespace in another file of the tree may contain an #include of a requested file.
             inside = kind in (c.NAMESPACE, c.LINKAGE_SPEC) and self._unit.path(file) is not None
             return RECURSE if inside or not file else CONTINUE
         if kind in _WORTH:
@@ -129,7 +133,10 @@ class _Reader:
             file_uses.uses.add(ResolvedUse(line, name, kind, qualified))
 
     def _overloaded(self, file_uses: FileUses, cursor: Cursor, line: int) -> None:
-        """In a template: which overload it is depends on its arguments; their one qualified name does not."""
+        """Adds a call in a template.
+
+        The overload depends on the arguments of the template, the qualified name does not.
+        """
         lib = self._lib
         several = [lib.clang_getOverloadedDecl(cursor, at) for at in range(lib.clang_getNumOverloadedDecls(cursor))]
         names = {self._names.of(declaration) for declaration in several if not 70 <= declaration.kind <= 73}
@@ -160,11 +167,11 @@ class _Reader:
             file_uses.uses.add(ResolvedUse(line, written.rsplit("/", 1)[-1], "include", path))
 
 
-_CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # what the namespace is called, undefined or in our parse
+_CAPABILITIES = frozenset(("CPU_CAPABILITY", "DEFAULT"))  # names of the namespace: undefined, and in this parse
 
 
 class UnitNames:
-    """Names of one unit's declarations, each asked for once."""
+    """The names of one unit's declarations. libclang is asked once for each."""
 
     def __init__(self, clang: Clang) -> None:
         self._clang = clang
@@ -172,7 +179,7 @@ class UnitNames:
         self._signed: dict[int, tuple[str, str]] = {}
 
     def of(self, cursor: Cursor) -> tuple[str, str]:
-        """(last part, qualified name); anonymous and inline namespaces and CPU_CAPABILITY are looked through."""
+        """Returns (last part, qualified name). Anonymous and inline namespaces and CPU_CAPABILITY are omitted."""
         key = cursor.data[0] or 0
         known = self._known.get(key)
         if known is None:
@@ -180,7 +187,7 @@ class UnitNames:
         return known
 
     def signed(self, function: Cursor) -> tuple[str, str]:
-        """As `of`, the qualified name with the parameters' types: "at::add(const Tensor &, int)"."""
+        """Does the same as `of`, with the types of the parameters: "at::add(const Tensor &, int)"."""
         key = function.data[0] or 0
         known = self._signed.get(key)
         if known is None:
@@ -194,13 +201,14 @@ class UnitNames:
 
     def _make(self, cursor: Cursor) -> tuple[str, str]:
         name = self._clang.text(self._clang.lib.clang_getCursorSpelling(cursor))
-        if not name.startswith(("operator", "(")):  # a template's constructor is spelled with parameters: "Foo<T>"
+        # libclang spells a template's constructor with its parameters: "Foo<T>"
+        if not name.startswith(("operator", "(")):
             name = name.partition("<")[0]
         outer = self._outer(cursor)
         return name, f"{outer}::{name}" if outer else name
 
     def _outer(self, cursor: Cursor) -> str:
-        """The qualified name of what a declaration is in; "" at the top."""
+        """Returns the qualified name of the scope of a declaration; "" at the top."""
         lib = self._clang.lib
         parent = lib.clang_getCursorSemanticParent(cursor)
         if parent.kind == TRANSLATION_UNIT or 70 <= parent.kind <= 73:
@@ -217,12 +225,12 @@ class UnitNames:
         return qualified
 
 
-SHOWN = 20  # diagnostics of one unit that are kept word for word; all are counted
+SHOWN = 20  # the number of a unit's diagnostics that are kept as text; all are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One unit to parse, and the files (canonical) whose uses are wanted from it."""
+    """One unit to parse, and the canonical paths of the files whose uses are requested."""
 
     headers: Headers
     path: str
@@ -231,7 +239,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class UnitResult:
-    """What a unit gave. `erring` are the files of interest in which libclang met an error."""
+    """The result of a unit. `erring` are the requested files in which libclang reported an error."""
 
     errors: int
     warnings: int
@@ -242,7 +250,7 @@ class UnitResult:
 
 
 def work(task: Work) -> UnitResult:
-    """Parse and read one unit. Raises ValueError where libclang makes nothing of it."""
+    """Parses and reads one unit. Raises ValueError if libclang cannot parse it."""
     clang = load()
     file = str(Path(task.headers.root, task.path))
     with parsed(clang, task.headers.root, file, arguments(task.headers, task.path)) as unit:

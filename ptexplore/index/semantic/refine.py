@@ -1,4 +1,4 @@
-"""Refine a checkout's index with libclang: choose units, parse them on all cores, merge and replace references."""
+"""Refines a checkout's index with libclang: chooses units, parses them on all cores, and replaces references."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ptexplore.store.index.reader import IndexStore
 from ptexplore.store.index.writer import IndexWriter
 from ptexplore.writing import locked, open_below
 
-_WAIT = 1800.0  # seconds for another process that changes the index
-LIMITS = Limits(seconds=300, processor=150)  # c10d's init.cpp, which is slow, takes 48 s and 1.5 GB
+_WAIT = 1800.0  # seconds to wait for another process that changes the index
+LIMITS = Limits(seconds=300, processor=150)  # c10d's init.cpp, a slow file, takes 48 s and 1.5 GB
 
 
 @dataclass(frozen=True, slots=True)
 class UnitReport:
-    """One parsed unit's diagnostics; `failed` is why there are none."""
+    """The diagnostics of one parsed unit. `failed` is the reason why there are none."""
 
     path: str
     errors: int
@@ -43,7 +43,10 @@ class UnitReport:
 
 @dataclass(slots=True)
 class Refined:
-    """What a run did. `units` are worst first; `resolved` and `kept` count references now in the refined `files`."""
+    """The result of a run.
+
+    `units` begin with the worst; `resolved` and `kept` count references in the refined `files`.
+    """
 
     units: list[UnitReport] = field(default_factory=list)
     files: int = 0
@@ -59,10 +62,10 @@ def refine(
     target: Path, headers: Headers, named: Sequence[str], jobs: int, progress: Progress | None = None,
     limits: Limits = LIMITS,
 ) -> Refined:  # fmt: skip
-    """Refine the index at `target` of the checkout at `headers.root`; see `choose` for `named`.
+    """Refines the index at `target` of the checkout at `headers.root`. `choose` explains `named`.
 
-    A header's references are what all units that include it say together; one that none includes is parsed by itself.
-    Raises PtexploreError where libclang is missing or a name is wrong.
+    The references of a header are merged from all units that include it. A header that no unit includes is parsed by
+    itself. Raises PtexploreError if libclang is missing or a name is wrong.
     """
     load()
     started = time.monotonic()
@@ -80,7 +83,7 @@ def refine(
     return done
 
 
-def _parse(  # noqa: PLR0913  (what to parse, with what, and where results go)
+def _parse(  # noqa: PLR0913 (the input, the limits and the places for results)
     kind: str, paths: Sequence[str], headers: Headers, chosen: Chosen, jobs: int, limits: Limits, watcher: Progress,
     done: Refined, resolved: dict[str, Resolved],
 ) -> None:  # fmt: skip
@@ -108,7 +111,7 @@ def _take(result: UnitResult, resolved: dict[str, Resolved]) -> None:
 
 
 def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> None:
-    """Replace the references of every file that is still what the index has read."""
+    """Replaces the references of every file that has not changed since it was indexed."""
     lock = lock_file(target)
     why = f"another process has held {lock} for half an hour"
     refusal = PtexploreError("the index is in use", why, "end that process, then: ptexplore index --semantic")
@@ -137,7 +140,7 @@ def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refine
             except OSError as error:
                 if error.errno in BROKEN:
                     raise
-                data = b""  # it is gone, or became a link
+                data = b""  # the file was deleted or replaced by a link
             if known is None or hashlib.sha256(data).hexdigest() != known.sha:
                 done.changed.append(path)
                 continue
@@ -156,7 +159,7 @@ CORE = ("c10/core", "aten/src/ATen/core", "torch/csrc/autograd")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Canonical paths: units to parse, headers to read along with them, and what libclang cannot read here."""
+    """Canonical paths: units to parse, headers to read with them, and files that libclang cannot read here."""
 
     units: tuple[str, ...]
     headers: tuple[str, ...]
@@ -168,10 +171,10 @@ class Chosen:
 
 
 def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Chosen:
-    """The files below what is `named`: "core", canonical paths, or files and folders inside the checkout at `root`.
+    """Returns the files below the paths in `named`: "core", canonical paths, or paths inside the checkout at `root`.
 
-    Of "core" (and of nothing named) tests are left out: they need headers that no wheel has. Raises
-    PtexploreError(USAGE) where a name holds no C++.
+    "core", also the default, leaves tests out: they need headers that no wheel has. Raises PtexploreError(USAGE) if a
+    name contains no C++.
     """
     known = sorted(file.path for file in files if file.language == "cpp")
     chosen: set[str] = set()
@@ -205,18 +208,21 @@ def _canonical(name: str, root: str) -> str:
 _OPERATOR = re.compile(r"operator\s*(?=\W)")
 _JUDGED = frozenset(
     ("call", "address", "inherit", "override", "type")
-)  # kinds that libclang resolves wherever it looks
+)  # kinds that libclang resolves wherever it parses
 
 
 @dataclass(slots=True)
 class Resolved(FileUses):
-    """What all units together say of one file. `skipped` are the lines that no unit read, None before the first."""
+    """The merged uses of one file from all units.
+
+    `skipped` are the lines that no unit parsed; None before the first unit.
+    """
 
     skipped: set[int] | None = None
     erring: bool = False
 
     def add(self, uses: FileUses, skipped: Iterable[tuple[int, int]], *, erring: bool) -> None:
-        """Take in what one more unit says."""
+        """Merges the result of one more unit."""
         self.uses |= uses.uses
         self.open_lines |= uses.open_lines
         lines = {line for first, last in skipped for line in range(first, last + 1)}
@@ -225,11 +231,11 @@ class Resolved(FileUses):
 
 
 def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> list[Ref]:
-    """The references of a file whose text is `raw`, by line.
+    """Returns the references of a file whose text is `raw`, sorted by line.
 
-    A name-matched one gives way to the resolved use of its name on its line. It stays where libclang could not judge:
-    in lines that the preprocessor left out, in macro definitions, beside a call that depends on a template's
-    parameters, and anywhere in a file with errors. What libclang judged and did not find to be a use goes.
+    A reference matched by name is replaced by the resolved use of that name on its line. It stays if libclang could not
+    judge it. This is so on lines that the preprocessor skipped, in macro definitions, beside a call that depends on
+    template parameters, and anywhere in a file with errors. If libclang judged it and found no use, it is removed.
     """
     text = Text(path, raw)
     before = list(matched)
@@ -251,7 +257,7 @@ def merge(path: str, raw: str, matched: Iterable[Ref], resolved: Resolved) -> li
 
 
 def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
-    """Whether the name stands on the line: not what a macro's body uses, nor what the language does unseen."""
+    """Whether the name is written on the line. Uses inside a macro's body and implicit uses are not."""
     if use.kind == "include":
         return True
     if not 0 < use.line <= len(lines):
@@ -264,7 +270,7 @@ def _is_written(use: ResolvedUse, lines: list[str]) -> bool:
 
 
 def _in_macros(text: Text) -> Iterator[int]:
-    """The lines of macro definitions."""
+    """Yields the lines of macro definitions."""
     for directive in text.directives:
         if directive.word == "define":
             yield from range(text.line(directive.start), text.line(directive.end) + 1)

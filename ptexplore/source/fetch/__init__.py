@@ -1,1 +1,1 @@
-"""Checkouts of PyTorch and of extensions: git, archives, folders, what is in use."""
+"""Checkouts of PyTorch and of extensions: git, archives, folders, and which of them is in use."""

@@ -1,7 +1,7 @@
-"""Unpack an archive that may come from anyone: tar.xz, tar.gz or zip, into a folder of ours, or not at all.
+"""Unpacks an archive that may come from anyone (tar.xz, tar.gz or zip) into a folder of ptexplore, or not at all.
 
-Each member is judged by our own rules and, where this Python has it, by tarfile's `data` filter, before anything of it
-is written. Refused are names that leave the folder, links that lead out, devices, and what unpacks to far too much.
+Before a member is written, it is checked by the rules here and, if this Python has it, by tarfile's `data` filter.
+Refused are names and links that lead out of the folder, devices, and archives that unpack to far too much.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ from typing import IO, Any
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
 MEMBERS = 400_000
-BYTES = 6 * 1024**3  # unpacked; a release with every third-party module is about 1 GB
+BYTES = 6 * 1024**3  # bytes unpacked; a release with every third-party module has about 1 GB
 RATIO = 100  # unpacked to packed, from FREE bytes on; source text packs to a tenth at most
 FREE = 128 * 1024**2
 _CHUNK = 1 << 20
 LONGEST = 255  # bytes of a name
-LONGEST_PATH = 1000  # bytes of a whole name, and of where a link leads
+LONGEST_PATH = 1000  # bytes of a path, and of the target of a link
 _SHOWN = 60  # characters of a name in an error
-_LONGEST_HEADER = 16 * 1024  # bytes that describe one member, or all: a name has LONGEST_PATH, its target as many
-_XZ_MEMORY = 512 * 1024**2  # bytes that unpacking may take; `xz -9` needs 65 MiB
-_HEADING = 4 * 1024**2  # bytes that are read for one header, with what is read ahead
+# bytes that describe one member, or all members: a path has LONGEST_PATH bytes, its target as many
+_LONGEST_HEADER = 16 * 1024
+_XZ_MEMORY = 512 * 1024**2  # bytes of memory for unpacking; `xz -9` needs 65 MiB
+_HEADING = 4 * 1024**2  # bytes that are read for one header, read-ahead included
 _DESCRIBING = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
 )  # fmt: skip
-DEEPEST = 100  # folders within one another; PyTorch has some fifteen
+DEEPEST = 100  # nested folders; PyTorch has about fifteen
 _KINDS = {b"\xfd7zXZ\x00": "tar.xz", b"\x1f\x8b": "tar.gz", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip"}
 
 
@@ -56,7 +57,7 @@ _DAMAGED = (
 )
 
 
-# What Python's readers also raise for a header that makes no sense: they check less than they read.
+# Further errors that Python's readers raise for a nonsensical header, since they do not check it.
 _NONSENSE = (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError, struct.error)
 
 
@@ -66,7 +67,7 @@ class RefusedArchive(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One entry: `kind` is "file", "folder" or "link"; `target` is where a link leads, as written."""
+    """One entry. `kind` is "file", "folder" or "link"; `target` is the target of a link, as written."""
 
     name: str
     kind: str
@@ -75,7 +76,7 @@ class Member:
 
 
 def sha256_of(stream: IO[bytes], told: Callable[[float], None]) -> str:
-    """The sha256 of an open file, in hex; `told` gets the share that is done."""
+    """Returns the sha256 of an open file, in hex. `told` is called with the share that is done."""
     size = os.fstat(stream.fileno()).st_size
     hasher, done = hashlib.sha256(), 0
     while block := stream.read(_CHUNK):
@@ -87,11 +88,11 @@ def sha256_of(stream: IO[bytes], told: Callable[[float], None]) -> str:
 
 
 def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> Path:
-    """Unpack the open archive into `folder`, which must be empty and ours. Gives the folder that all of it lies in.
+    """Unpacks the open archive into `folder`, which must be empty and belong to ptexplore. Returns the top folder.
 
-    That is `folder`, or the one folder in it, as most archives have it; no link leads out of it. `name` is how errors
-    call it. Raises PtexploreError where it is damaged, refused or no archive; OSError where the
-    folder cannot be written. What is in `folder` after an error is for the caller to delete.
+    The top folder is `folder`, or the only folder in it, as in most archives; no link leads out of it. `name` is the
+    archive's name in errors. Raises PtexploreError if the archive is damaged, refused or not an archive; OSError if the
+    folder cannot be written. After an error, the caller must delete the content of `folder`.
     """
     size = os.fstat(stream.fileno()).st_size
     head = stream.read(6)
@@ -105,7 +106,7 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
             return _top(folder, _write_all(_zip_members(stream, size, told), folder))
         with contextlib.nullcontext(_Xz(stream)) if kind == "tar.xz" else gzip.open(stream) as opened:
             limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
-            with _readable():  # it reads the first header
+            with _readable():  # this reads the first header
                 reader = tarfile.open(  # noqa: SIM115
                     fileobj=io.BufferedReader(limited, _CHUNK), mode="r|", tarinfo=_ShortHeader
                 )
@@ -114,7 +115,10 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
 
 
 def _top(folder: Path, links: list[Member]) -> Path:
-    """The folder that everything in an archive lies in. Raises RefusedArchive where one of `links` leads out of it."""
+    """Returns the folder that contains everything in an archive.
+
+    Raises RefusedArchive if one of `links` leads out of it.
+    """
     first, *others = folder.iterdir() if any(folder.iterdir()) else (folder,)
     if others or first.is_symlink() or not first.is_dir():
         return folder
@@ -124,7 +128,7 @@ def _top(folder: Path, links: list[Member]) -> Path:
 
 
 class _Xz:
-    """What an open .xz file unpacks to, in bounded pieces and with bounded memory, which lzma.open does not limit."""
+    """Reads an open .xz file in bounded pieces and with bounded memory, which lzma.open does not limit."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -135,7 +139,7 @@ class _Xz:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
     def read(self, most: int) -> bytes:
-        """Up to so many bytes; none at the end. Raises RefusedArchive, lzma.LZMAError and EOFError."""
+        """Returns at most `most` bytes, none at the end. Raises RefusedArchive, lzma.LZMAError and EOFError."""
         while True:
             given = self._unpacking.unused_data or b""
             if self._unpacking.eof:
@@ -159,11 +163,11 @@ class _Xz:
 
 
 class _ShortHeader(tarfile.TarInfo):
-    """A header that is refused before tarfile reads what follows from it: a long one takes it minutes, or for ever."""
+    """A tar header that is refused before tarfile reads the announced data: that could take minutes, or never end."""
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> Any:
-        """A header out of its block. Raises RefusedArchive."""
+        """Makes a header from its block. Raises RefusedArchive."""
         info = super().frombuf(buf, encoding, errors)
         if info.type in _DESCRIBING and info.size > _LONGEST_HEADER:
             raise RefusedArchive(f"a header in it has {info.size:,} bytes, and {_LONGEST_HEADER:,} is the limit")
@@ -173,7 +177,10 @@ class _ShortHeader(tarfile.TarInfo):
 
 
 class _Limited(io.RawIOBase):
-    """What is unpacked, up to the limits; read no further than the reader asks, so that a bomb costs nothing."""
+    """The unpacked content, up to the limits.
+
+    It reads no further than the reader asks, so that a bomb costs nothing.
+    """
 
     def __init__(self, inner: Any, packed: int, told: Callable[[], None]) -> None:
         self._inner = inner
@@ -206,9 +213,9 @@ def _check_size(unpacked: int, packed: int) -> None:
 
 
 def _tar_members(tar: tarfile.TarFile, folder: Path, limited: _Limited) -> Iterator[tuple[Member, IO[bytes] | None]]:
-    data_filter = getattr(tarfile, "data_filter", None)  # not in the first releases of 3.10
+    data_filter = getattr(tarfile, "data_filter", None)  # missing in the first releases of 3.10
     while True:
-        limited.room = _HEADING  # of the member before nothing is left to read: it was written
+        limited.room = _HEADING  # the member before has been written, so nothing of it is left to read
         info = _next(tar)
         limited.room = None
         if info is None:
@@ -221,7 +228,7 @@ def _tar_members(tar: tarfile.TarFile, folder: Path, limited: _Limited) -> Itera
 
 
 def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
-    """The next member; None after the last one. Raises RefusedArchive for a header that makes no sense."""
+    """Returns the next member, or None after the last one. Raises RefusedArchive for a nonsensical header."""
     with _readable():
         return tar.next()
 
@@ -238,7 +245,7 @@ def _readable() -> Iterator[None]:
 
 
 def _shown(name: str) -> str:
-    """A name out of an archive, as an error shows it: whoever made it chose its length."""
+    """Returns a name from an archive, cut for an error message: its length was chosen by somebody else."""
     return repr(name) if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}…"
 
 
@@ -247,7 +254,7 @@ def _tar_member(info: tarfile.TarInfo) -> Member:
         return Member(info.name, "folder")
     if info.issym():
         return Member(info.name, "link", info.linkname)
-    if info.isreg() and not info.issparse():  # holes unpack to any size from nothing
+    if info.isreg() and not info.issparse():  # a sparse file unpacks to any size from nothing
         return Member(info.name, "file", executable=bool(info.mode & 0o100))
     kind = "a hard link" if info.islnk() else "a device" if info.isdev() else "neither a file, a folder nor a link"
     raise RefusedArchive(f"its member {_shown(info.name)} is {kind}")
@@ -266,7 +273,7 @@ def _zip_members(
             if info.flag_bits & 1:
                 raise RefusedArchive(f"its member {_shown(info.filename)} is encrypted")
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                # zipfile unpacks a piece of bzip2, LZMA or Zstandard whole, however large it becomes.
+                # zipfile unpacks a piece of bzip2, LZMA or Zstandard as a whole, whatever its size.
                 raise RefusedArchive(f"its member {_shown(info.filename)} is neither stored nor deflated")
             mode = stat.S_IFMT(info.external_attr >> 16)
             if mode not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
@@ -281,7 +288,7 @@ def _zip_members(
 
 
 def check(member: Member) -> None:
-    """Raise Refused where the member's name or its link would leave the folder it is unpacked into."""
+    """Raises RefusedArchive if the member's name or link leaves the folder, or no file system would take the name."""
     parts = member.name.replace("\\", "/").split("/")
     if member.name.startswith(("/", "\\")) or parts[0].endswith(":"):
         raise RefusedArchive(f"its member {_shown(member.name)} has an absolute name")
@@ -298,22 +305,23 @@ def check(member: Member) -> None:
 
 
 def _check_link(member: Member, within: int = 0) -> None:
-    """Raise RefusedArchive where a link leads out of the first `within` folders of its name."""
+    """Raises RefusedArchive if a link leads out of the first `within` folders of its name."""
     if len(os.fsencode(member.target)) > LONGEST_PATH:
         raise RefusedArchive(f"its member {_shown(member.name)} is a link whose target is too long")
     target = member.target.replace("\\", "/").split("/")
     depth = len([part for part in member.name.split("/") if part not in ("", ".")]) - 1 - within
     ups = len([part for part in target if part == ".."])
-    # Only leading ".." are counted on: after a name that is itself a link they would lead elsewhere than they seem to.
+    # Only ".." at the beginning is allowed: behind a name that is itself a link, ".." would lead somewhere else.
     late = ".." in [part for part in target if part not in ("", ".")][ups:]
     if member.target.startswith(("/", "\\")) or ups > depth or late or not member.target or "\0" in member.target:
         raise RefusedArchive(f"its member {_shown(member.name)} is a link that leads out, to {_shown(member.target)}")
 
 
 def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> list[Member]:
-    """Write the members. Gives those that are links."""
+    """Writes the members. Returns the links among them."""
     links: dict[str, Member] = {}
-    folders: set[int] = set()  # hashes of the names of those that are made: a member may lie below many that are none
+    # hashes of the names of folders made so far: a member may be below many folders that are not members
+    folders: set[int] = set()
     for count, (member, content) in enumerate(members, 1):
         parts = [part for part in member.name.split("/") if part not in ("", ".")]
         folders.update(hash("/".join(parts[:depth])) for depth in range(1, len(parts)))
@@ -363,5 +371,5 @@ def _explained(name: str) -> Iterator[None]:
     except OSError as error:
         if error.errno != errno.EINVAL or error.filename is not None:
             raise
-        why = "it names a place that is not in it"  # a zip's offset before its beginning
+        why = "it names a place that is not in it"  # a zip may have an offset before its beginning
         raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error

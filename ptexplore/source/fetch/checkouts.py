@@ -1,11 +1,11 @@
-"""The checkouts that `fetch` brought: their folders and records, and which of them is in use.
+"""The checkouts that `fetch` made: their folders and records, and which of them is in use.
 
-A checkout is visible only when it is whole:
+A checkout is visible only when it is complete:
 
-checkouts/NAME/checkout.json   the record; its being there is what makes the checkout be there
+checkouts/NAME/checkout.json   the record; the checkout exists if this file exists
 checkouts/NAME/tree/           the source, for git and archives; a folder used in place stays where it is
 checkouts/.use                 the name that `fetch --use` chose
-checkouts/.fetching-*          half-made ones, which nothing here ever reads
+checkouts/.fetching-*          incomplete ones, which this module never reads
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMAT = 1
 RECORD = "checkout.json"
 TREE = "tree"
 ASIDE = ".fetching-"
-REPLACED = f"{ASIDE}old-"  # and a name: what gives way, until the new one has that name
+REPLACED = f"{ASIDE}old-"  # followed by a name: an old checkout, until the new one has that name
 _LOCK = ".lock"
 _USE = ".use"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
@@ -46,7 +46,7 @@ def is_name(name: str) -> bool:
 
 
 def checkouts() -> list[Checkout]:
-    """Everything that was fetched, extensions included, by name. A damaged record is as if it were not there."""
+    """Returns all checkouts, extensions included, sorted by name. One with a damaged record is ignored."""
     try:
         names = sorted(os.listdir(locations.checkouts_dir()))
     except (FileNotFoundError, NotADirectoryError):
@@ -55,12 +55,12 @@ def checkouts() -> list[Checkout]:
 
 
 def extensions() -> list[Checkout]:
-    """The extensions' own sources that lie beside PyTorch's and are there."""
+    """Returns the sources of extensions whose folders exist."""
     return [checkout for checkout in checkouts() if checkout.project != "pytorch" and is_there(checkout)]
 
 
 def read(name: str) -> Checkout | None:
-    """The checkout of that name; None where there is none or its record is damaged, and for a link to one elsewhere."""
+    """Returns the checkout of that name. None if there is none, its record is damaged, or its folder is a link."""
     if (locations.checkouts_dir() / name).is_symlink():
         return None
     fields = _record(name).get("checkout")
@@ -70,14 +70,14 @@ def read(name: str) -> Checkout | None:
         return None
     if checkout is None or not all(isinstance(v, (str, bool, type(None))) for v in dataclasses.astuple(checkout)):
         return None
-    # The record's own words for these would be wrong in a cache that was moved or copied.
+    # In a cache that was moved or copied, the name and root in the record would be wrong.
     tree = locations.checkouts_dir() / name / TREE
     is_own = tree.is_dir() and not tree.is_symlink()
     return dataclasses.replace(checkout, name=name, root=str(tree) if is_own else checkout.root)
 
 
 def load(name: str) -> Checkout:
-    """The checkout called `name`. Raises PtexploreError(MISSING) that names those there are."""
+    """Returns the checkout called `name`. Raises PtexploreError(MISSING), which lists the existing names."""
     checkout = read(name) if is_name(name) else None
     if checkout is None:
         known = ", ".join(other.name for other in checkouts())
@@ -88,7 +88,7 @@ def load(name: str) -> Checkout:
 
 
 def details(name: str) -> dict[str, Any]:
-    """What `register` was given beside the checkout; empty where unknown."""
+    """Returns the `details` that were passed to `register`, or {} if they are unknown."""
     stored = _record(name).get("details")
     return stored if isinstance(stored, dict) else {}
 
@@ -103,7 +103,7 @@ def _record(name: str) -> dict[str, Any]:
 
 
 def write_record(folder: Path, checkout: Checkout, details: dict[str, Any]) -> None:
-    """Write the record of `checkout` into `folder`; `details` are the fetch's own, not part of the model."""
+    """Writes the record of `checkout` into `folder`. `details` belong to the fetch and are not part of the model."""
     record = {"format": FORMAT, "checkout": dataclasses.asdict(checkout), "details": details}
     writing.write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
@@ -114,7 +114,7 @@ def is_in_place(checkout: Checkout) -> bool:
 
 
 def is_there(checkout: Checkout) -> bool:
-    """Whether its folder still is; one used in place may have gone, or be closed to us. Raises other OSErrors."""
+    """Whether its folder exists. A folder used in place may be gone or unreadable. Raises other OSErrors."""
     try:
         return stat.S_ISDIR(os.stat(checkout.root).st_mode)
     except (FileNotFoundError, NotADirectoryError, PermissionError, ValueError):
@@ -122,7 +122,7 @@ def is_there(checkout: Checkout) -> bool:
 
 
 def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager[bool]:
-    """Keep two processes that change checkouts apart; `waiting()` is called once where another is at work."""
+    """Locks the checkouts against other processes. `waiting()` is called once if another process has the lock."""
     lock = locations.checkouts_dir() / _LOCK
     why = f"another process has held {lock} for an hour"
     refusal = PtexploreError("the checkouts are being changed", why, "end that process, then try again")
@@ -130,9 +130,9 @@ def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager
 
 
 def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Checkout:
-    """Make `folder` (an aside one that holds TREE, or nothing) the checkout, by rename; an older one gives way.
+    """Makes `folder`, which contains TREE or nothing, the checkout by renaming it. An older checkout is replaced.
 
-    Call it inside `locked`. The record is in the folder before it gets its name, so that what is visible is whole.
+    Call it inside `locked`. The record is written before the folder gets its name: so a visible checkout is complete.
     """
     target = locations.checkouts_dir() / checkout.name
     write_record(folder, checkout, details)
@@ -154,20 +154,23 @@ def register(folder: Path, checkout: Checkout, details: dict[str, Any]) -> Check
 
 
 def remove(name: str) -> Checkout:
-    """Delete the checkout `name` with its index; of a folder used in place only the record. Raises as `load`."""
+    """Deletes the checkout `name` and its index. For a folder used in place, only the record.
+
+    Raises the errors of `load`.
+    """
     with locked():
         checkout = load(name)
         folder = locations.checkouts_dir() / name
         if _used() == name:
             use(None)
-        (folder / RECORD).unlink()  # from here on it is not there, however far the rest comes
+        (folder / RECORD).unlink()  # from here on the checkout does not exist, even if the rest fails
         shutil.rmtree(folder)
         _forget_index(name)
     return checkout
 
 
 def _forget_index(name: str) -> None:
-    """Delete the index of the checkout `name`, which was made from text that is no longer there."""
+    """Deletes the index of the checkout `name`: the text that it was made from is gone."""
     file = locations.index_file(f"checkout-{name}")
     for left in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
         left.unlink(missing_ok=True)
@@ -175,7 +178,7 @@ def _forget_index(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutChoice:
-    """The checkout in use and why; `note` is what the user should know of it, such as a pin that nothing matches."""
+    """The checkout in use and why. `note` is a remark for the user, such as a pin that nothing matches."""
 
     checkout: Checkout | None
     reason: Literal["used", "pinned", "fits", "only", "last", "none"]
@@ -183,11 +186,11 @@ class CheckoutChoice:
 
 
 def choose(runtime: Runtime | None = None) -> CheckoutChoice:
-    """Which of PyTorch's checkouts is in use and why.
+    """Decides which checkout of PyTorch is in use, and why.
 
-    The one chosen by `fetch --use`, else the one the project's file pins, else the one that fits `runtime` (our own
-    where None), else the only or last one fetched. A pin that nothing fetched matches gives none, and says so.
-    Raises PtexploreError(USAGE) where the project's file is wrong.
+    The order is: chosen by `fetch --use`; pinned by the project's file; fitting `runtime` (by default the torch of this
+    Python); the only or last one fetched. If no checkout matches a pin, the result is none, with a note. Raises
+    PtexploreError(USAGE) if the project's file is wrong.
     """
     candidates = [checkout for checkout in checkouts() if checkout.project == "pytorch" and is_there(checkout)]
     project = _pinning_project()
@@ -212,12 +215,15 @@ def choose(runtime: Runtime | None = None) -> CheckoutChoice:
 
 
 def current(runtime: Runtime | None = None) -> Checkout | None:
-    """PyTorch's checkout in use; None where there is none. See `choose`."""
+    """Returns the checkout of PyTorch in use, or None. `choose` decides."""
     return choose(runtime).checkout
 
 
 def use(name: str | None) -> None:
-    """Choose the checkout `name` for every later command; None undoes the choice. Raises as `load`, and USAGE."""
+    """Chooses the checkout `name` for all later commands; None undoes the choice.
+
+    Raises the errors of `load`, and USAGE.
+    """
     file = locations.checkouts_dir() / _USE
     if name is None:
         file.unlink(missing_ok=True)
@@ -229,7 +235,7 @@ def use(name: str | None) -> None:
 
 
 def is_pinned(checkout: Checkout, project: Project) -> bool:
-    """Whether `checkout` is what the project's file pins: by archive hash, by commit, or by the ref it came from."""
+    """Whether the project's file pins `checkout`: by archive hash, by commit, or by its ref."""
     if project.archive_sha256 is not None:
         return checkout.sha256 == project.archive_sha256
     if project.ref is None:
@@ -242,7 +248,7 @@ def is_pinned(checkout: Checkout, project: Project) -> bool:
 
 
 def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
-    """Whether it is known to be the source that `runtime` was built from: by commit, or as that very release."""
+    """Whether `runtime` is known to be built from this checkout: it has the same commit, or is the same release."""
     if runtime is None or checkout.modified:
         return False
     release = by_commit(runtime.git_version)
@@ -255,17 +261,17 @@ def _used() -> str | None:
 
 
 def _fetched(checkout: Checkout) -> float:
-    """When it was fetched, in seconds since the epoch; 0 where unknown."""
+    """Returns when it was fetched, in seconds since the epoch, or 0 if that is unknown."""
     seconds = details(checkout.name).get("fetched")
     return seconds if isinstance(seconds, (int, float)) else 0.0
 
 
 def _pinning_project() -> Project | None:
-    """The project's file, looked for from the current folder up, if it pins a version."""
+    """Returns the project's file, in the current folder or above it, if it pins a version."""
     try:
         project = find_project(Path.cwd())
     except FileNotFoundError:
-        return None  # the current folder is gone
+        return None  # the current folder was deleted
     return project if project is not None and project.pin else None
 
 

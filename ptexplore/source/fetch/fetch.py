@@ -1,6 +1,6 @@
-"""Bring source to this machine: from a remote, a folder or an archive, as `ptexplore fetch` is asked to.
+"""Fetches source from a remote, a folder or an archive, for `ptexplore fetch`.
 
-A folder is used in place and never written to; an archive is unpacked.
+A folder is used in place and never written to. An archive is unpacked.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _ENDINGS = (".tar.xz", ".tar.gz", ".tgz", ".txz", ".zip")
 
 
 def fetch(request: Request, runtime: Runtime | None, project: Project | None, watcher: Watcher) -> FetchOutcome:
-    """Bring what is asked for and register it; what is whole and there already is only named.
+    """Fetches the requested source and registers it. A complete checkout that exists already is only returned.
 
-    Without a ref, the project's pin is asked for, else the commit of `runtime`. Raises PtexploreError.
+    Without a ref, the project's pin is fetched, else the commit of `runtime`. Raises PtexploreError.
     """
     _check_project(request)
     pin = project if request.project == "pytorch" and project is not None and project.pin else None
@@ -65,7 +65,7 @@ def _check_project(request: Request) -> None:
 
 
 def _use_folder(path: Path, request: Request, pin: Project | None, watcher: Watcher) -> FetchOutcome:
-    """Register the folder `path`; nothing is copied and nothing written there."""
+    """Registers the folder `path`. Nothing is copied, and nothing is written there."""
 
     def is_it(checkout: Checkout) -> bool:
         return checkout.root == str(path) and checkout.project == request.project
@@ -81,7 +81,7 @@ def _use_folder(path: Path, request: Request, pin: Project | None, watcher: Watc
 
 
 def _unpack_archive(path: Path, request: Request, pin: Project | None, watcher: Watcher) -> FetchOutcome:
-    """Unpack the archive `path` aside and register it."""
+    """Unpacks the archive `path` into a temporary folder and registers it."""
     with path.open("rb") as stream:
         sha256 = archive.sha256_of(stream, _share(watcher, "reading the archive"))
         if pin is not None and pin.archive_sha256 is not None and pin.archive_sha256 != sha256:

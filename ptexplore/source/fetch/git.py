@@ -1,9 +1,9 @@
-"""Run git so that nothing but git itself runs: no hooks, no helpers, nobody's configuration.
+"""Runs git so that only git itself runs: no hooks, no helpers, nobody's configuration.
 
-What is switched off, by git's own documentation (git-config, git, gitattributes): hooks, fsmonitor, pagers, credential
-helpers and prompts, external diffs, system and global configuration, object replacement, and every transport that was
-not asked for. A configuration inside a repository is overridden from the command line, which it cannot undo. Each git
-gets an environment of its own; that of this process is read and never edited, since other threads may be using it.
+These are switched off, according to git's documentation (git-config, git, gitattributes): hooks, fsmonitor, pagers,
+credential helpers, prompts and external diffs. So are system and global configuration, object replacement, and every
+transport that was not asked for. The command line overrides the configuration inside a repository. Each git process
+gets its own environment. The environment of this process is never changed, since other threads may be using it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import IO, cast
 
 from ptexplore.errors import MISSING, PtexploreError
 
-OLDEST = (2, 32)  # the first that knows GIT_CONFIG_GLOBAL
-STALL = 180.0  # seconds without a word from git before it is taken for hanging
-MEMORY = 2 * 1024**3  # bytes that a git may take that reads: PyTorch's own whole history needs a tenth
-_REMEMBERED = 60  # lines of what git said last
+OLDEST = (2, 32)  # the first version that knows GIT_CONFIG_GLOBAL
+STALL = 180.0  # seconds without output after which git is taken for hanging
+MEMORY = 2 * 1024**3  # bytes of memory for a git that reads; PyTorch's whole history needs a tenth
+_REMEMBERED = 60  # last lines of git's output
 
 _OVERRIDES = (
     "core.hooksPath=/dev/null",
@@ -55,24 +55,24 @@ _OVERRIDES = (
     "http.lowSpeedTime=30",
     "advice.detachedHead=false",
 )
-_KEPT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH"})  # certificates of a company's own proxy
+_KEPT = frozenset({"GIT_SSL_CAINFO", "GIT_SSL_CAPATH"})  # certificates of a company's proxy
 _ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "",  # set and empty: git asks no other helper either
+    "GIT_ASKPASS": "",  # set, but empty: so git calls no other helper either
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=15 -oServerAliveInterval=15 -oServerAliveCountMax=4",
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
-    "LANGUAGE": "C",  # what git says is read here
+    "LANGUAGE": "C",  # git's messages are parsed here
     "LC_ALL": "C",
 }
 
 
 class GitFailed(Exception):
-    """git ended with an error; `lines` is what it said, `status` how it ended (None: we ended it, it hung)."""
+    """git ended with an error. `lines` is its output; `status` is its exit code, or None if it hung and was killed."""
 
     def __init__(self, lines: Iterable[str], status: int | None) -> None:
         self.lines = list(lines)
@@ -81,7 +81,7 @@ class GitFailed(Exception):
 
 
 class TreeTooLarge(GitFailed):
-    """A commit lists more than any source does: the same folder may stand in a tree of git's as often as one likes."""
+    """A commit lists more than any source has: a tree of git may contain the same folder any number of times."""
 
     def __init__(self, what: str) -> None:
         super().__init__([f"its commit {what}, which no source of PyTorch's has"], None)
@@ -89,10 +89,10 @@ class TreeTooLarge(GitFailed):
 
 @dataclass(frozen=True)
 class Git:
-    """git in one folder. `protocols` are the transports it may use; none at all is right for reading.
+    """git in one folder. `protocols` are the transports that it may use; none are needed for reading.
 
-    `git_dir` names the repository where git must not look for one; `hold` is a descriptor that git keeps open; `url` is
-    that of its remote "origin" where that must stand in no file and no command line, since it may hold a password.
+    `git_dir` names the repository if git must not search for one. `hold` is a descriptor that git keeps open. `url` is
+    the address of the remote "origin": it may contain a password, so it must be in no file and no command line.
     """
 
     folder: Path
@@ -102,7 +102,10 @@ class Git:
     url: str | None = None
 
     def read(self, *arguments: str, seconds: float = STALL, given: bytes | None = None) -> bytes:
-        """What `git arguments` prints for what it is given, which has so much time, and MEMORY. Raises GitFailed."""
+        """Returns the output of `git arguments`; `given` is its input. Time and memory are limited.
+
+        Raises GitFailed.
+        """
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
         with self.start(arguments, stdin=stdin, memory=MEMORY) as process:
             try:
@@ -118,13 +121,13 @@ class Git:
         return bytes(out)
 
     def line(self, *arguments: str, seconds: float = STALL) -> str:
-        """The one line that `git arguments` prints. Raises GitFailed."""
+        """Returns the only line that `git arguments` prints. Raises GitFailed."""
         return self.read(*arguments, seconds=seconds).decode("utf-8", errors="replace").strip()
 
     def records(self, arguments: Sequence[str], longest: int) -> Iterator[bytes]:
-        """Each record that `git arguments` prints, which ends in a NUL; git is ended where nobody asks for more.
+        """Yields each record of the output of `git arguments`, which ends with a NUL. Closing the iterator kills git.
 
-        Raises GitFailed, also where a record has more than `longest` bytes.
+        Raises GitFailed, also if a record has more than `longest` bytes.
         """
         with (
             tempfile.TemporaryFile() as errors,
@@ -151,7 +154,7 @@ class Git:
                 raise GitFailed(lines, process.returncode)
 
     def watch(self, arguments: Sequence[str], on_line: Callable[[str], None], stdin: bytes = b"") -> None:
-        """Run `git arguments` and hand on each line of its progress. Raises GitFailed; ends git when interrupted."""
+        """Runs `git arguments` and passes on each line of progress. Raises GitFailed; kills git when interrupted."""
         lines: deque[str] = deque(maxlen=_REMEMBERED)
         status = None
         with tempfile.TemporaryFile() as given:
@@ -166,7 +169,7 @@ class Git:
                         status = process.wait(STALL)
                 finally:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.killpg(process.pid, signal.SIGKILL)  # whatever git left running
+                        os.killpg(process.pid, signal.SIGKILL)  # kills all processes that git started
         if status != 0:
             raise GitFailed(lines, status)
 
@@ -180,9 +183,9 @@ class Git:
         new_session: bool = False,
         memory: int | None = None,
     ) -> subprocess.Popen[bytes]:
-        """`git arguments`, started; in a new session, git's own children can be ended with it.
+        """Starts `git arguments`. In a new session, its child processes can be killed together with it.
 
-        It may take so much `memory`, where the system can limit that; files that it maps do not count.
+        `memory` is its limit in bytes, if the system supports one; memory-mapped files do not count.
         """
         where = [f"--git-dir={self.git_dir}", f"--work-tree={self.folder}"] if self.git_dir else []
         process = subprocess.Popen(
@@ -196,14 +199,14 @@ class Git:
             pass_fds=(self.hold,) if self.hold is not None else (),
         )
         if memory is not None and hasattr(resource, "prlimit"):
-            with contextlib.suppress(OSError, ValueError):  # it ended, or has less already
+            with contextlib.suppress(OSError, ValueError):  # git has ended, or has a lower limit already
                 resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory, memory))
         return process
 
 
 @functools.cache
 def executable() -> str:
-    """The absolute path of a git that is new enough. Raises PtexploreError(MISSING)."""
+    """Returns the absolute path of a git that is new enough. Raises PtexploreError(MISSING)."""
     path = shutil.which("git")
     hint = "install git, or give an unpacked folder or an archive: ptexplore fetch --from FILE"
     if path is None:
@@ -219,10 +222,10 @@ def executable() -> str:
 
 @functools.cache
 def import_gitpython() -> None:
-    """Import GitPython, once git is known to be there. Raises PtexploreError(MISSING).
+    """Imports GitPython, after checking that git exists. Raises PtexploreError(MISSING).
 
-    Its import runs `git version` in the environment of this process. So the caller's GIT_ variables (GIT_TRACE writes
-    files) are put aside meanwhile, but only while no other thread runs that could miss them or start a process.
+    Its import runs `git version` in the environment of this process. So the user's GIT_ variables (GIT_TRACE writes
+    files) are removed meanwhile, but only if no other thread could miss them or start a process.
     """
     executable()
     alone = threading.active_count() == 1
@@ -234,7 +237,7 @@ def import_gitpython() -> None:
 
 
 def _environment(protocols: tuple[str, ...], url: str | None = None) -> dict[str, str]:
-    """The environment of one git: none of the caller's own GIT_ variables, and ours."""
+    """Returns the environment of a git process: the user's GIT_ variables are replaced by this module's."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     ours = {**_ENVIRONMENT, "GIT_ALLOW_PROTOCOL": ":".join(protocols)}
     if url is not None:
@@ -243,7 +246,7 @@ def _environment(protocols: tuple[str, ...], url: str | None = None) -> dict[str
 
 
 def _progress_lines(stream: IO[bytes]) -> Iterator[str]:
-    """Each line that git says. Raises TimeoutExpired when it says nothing for long."""
+    """Yields each line of git's output. Raises TimeoutExpired if there is none for too long."""
     rest = b""
     while select.select([stream], [], [], STALL)[0]:
         chunk = os.read(stream.fileno(), 1 << 16)

@@ -1,10 +1,12 @@
-"""What a git folder is: its commit, and whether its files are that commit's; nothing that the folder configures is run.
+"""The state of a git folder: its commit, and whether its files match the commit. Runs nothing of the folder.
 
-`git status` would run filters and the file system monitor of the folder's own configuration, and a library that parses
-that configuration itself would read whatever it includes. So git only lists what the commit holds, and the files are
-hashed here, by the rule of git-hash-object. Before git is asked, the folder's own files are looked at: a FIFO among
-them would keep git waiting, a device would fill its memory. So are the folders of objects and the files that these name
-elsewhere. What is not seen like that meets the limits of time and memory that `Git` sets.
+`git status` would run filters and the file system monitor that the folder's configuration names. A library that parses
+the configuration would read every included file. So git only lists the commit, and the files are hashed here, by the
+rule of git-hash-object.
+
+Before git runs, the folder's own files are checked: git would wait for a FIFO, and a device would fill its memory. The
+folders of objects, and the files that these name elsewhere, are checked as well. For all else, `Git` limits time and
+memory.
 """
 
 from __future__ import annotations
@@ -24,26 +26,28 @@ from ptexplore.source.listing import SUFFIXES, first_bytes, is_at
 
 _FILES = {b"100644", b"100755", b"100664"}
 _LINK = b"120000"
-_SOON = 30.0  # seconds for what git knows at once: which commit is checked out
+_SOON = 30.0  # seconds for a quick answer: which commit is checked out
 _LOOKED_AT = 200_000  # entries of a repository's folder, without its objects
-_ALTERNATES = 5  # folders of objects that name one another, and included files that include others: as git itself
+# chained folders of objects, and nested includes; git has the same limit
+_ALTERNATES = 5
 _LARGEST_NAMING = 1 << 20  # bytes of a configuration, and of a list of folders of objects
 _INCLUDED = re.compile(rb"path\s*=([^\n]*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class GitState:
-    """The commit of a folder; `modified` says that its source differs from it, or cannot be compared with it."""
+    """The commit of a folder. `modified`: its source differs from the commit, or cannot be compared with it."""
 
     commit: str
     modified: bool
 
 
 def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState | None:
-    """The state of the git folder `root`, judged by `present`, the files of it that are read; None where it is none.
+    """Returns the state of the git folder `root`, or None if it is not one. `present` are the files that are read.
 
-    A file that the commit lacks counts as a difference unless git ignores it, as what a build writes; one that is gone
-    counts below the folders `tops` (everywhere where empty) unless a sparse checkout left it out.
+    A file that the commit lacks is a difference, unless git ignores it, as it ignores the output of a build. A missing
+    file is a difference if it is below the folders `tops` (anywhere if `tops` is empty), unless a sparse checkout omits
+    it.
     """
     commands = Git(root, git_dir=root / ".git")
     try:
@@ -51,16 +55,17 @@ def look(root: Path, present: set[str], tops: tuple[str, ...] = ()) -> GitState 
             _check(folder)
         commit = commands.line("rev-parse", "--verify", "HEAD^{commit}", seconds=_SOON)
         if len(commit) == 64:
-            return GitState(commit, modified=True)  # its objects have SHA-256 names, and files are hashed by SHA-1 here
+            # the names of its objects are SHA-256, but files are hashed with SHA-1 here
+            return GitState(commit, modified=True)
         return GitState(commit, _differs(commands, commit, present, tops))
     except TreeTooLarge:
-        return GitState(commit, modified=True)  # nobody compares files with that
+        return GitState(commit, modified=True)  # too large to compare
     except GitFailed:
         return None
 
 
 def _check(dot: str) -> None:
-    """Raise GitFailed where git would wait for, or read without end, something in its own folder."""
+    """Raises GitFailed if git would wait for a file in its own folder, or would read one without end."""
     pending, met = [dot], 0
     looked: set[tuple[int, int]] = set()
     while pending:
@@ -88,9 +93,9 @@ def _refuse_special(path: str, state: os.stat_result | None) -> None:
 
 
 def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
-    """Raise GitFailed where an object is no regular file, there or in a folder of objects that is named there.
+    """Raises GitFailed if an object is not a regular file, here or in a folder of objects that is named here.
 
-    There may be hundreds of thousands: what the listing of a folder tells of each is enough, but for links.
+    There may be hundreds of thousands. The listing of a folder is enough for each, except for links.
     """
     pending, looked = [objects], set[tuple[int, int]]()
     while pending:
@@ -113,7 +118,7 @@ def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
 
 
 def _check_included(config: str, deeper: int = _ALTERNATES) -> None:
-    """Raise GitFailed where a configuration includes what is no regular file, or includes it in an unusual way."""
+    """Raises GitFailed if a configuration includes something that is no regular file, or uses an unusual notation."""
     text = _naming(config)
     if b"[include" not in text.lower():
         return
@@ -129,7 +134,7 @@ def _check_included(config: str, deeper: int = _ALTERNATES) -> None:
 
 
 def _folders(dot: Path) -> list[str]:
-    """The folder of a repository, which `.git` is or names; and the one that several work trees have in common."""
+    """Returns the folder of a repository (`.git`, or the folder that it names), and the common folder of work trees."""
     state = _state(str(dot))
     folder = dot
     if state is not None and stat.S_ISREG(state.st_mode):
@@ -143,9 +148,9 @@ def _folders(dot: Path) -> list[str]:
 
 
 def _one_line(file: Path, text: bytes) -> str:
-    """The path that a file holds, as git reads it: it takes away ends of lines, and no blanks.
+    """Returns the path in a file, as git reads it: without line ends, but with blanks.
 
-    Raises GitFailed for a path with blanks at its ends: nobody means that, and it would be read in two ways.
+    Raises GitFailed for a path with blanks at its ends: nobody means that, and it could be read in two ways.
     """
     named = text.rstrip(b"\r\n")
     if named != named.strip():
@@ -154,7 +159,7 @@ def _one_line(file: Path, text: bytes) -> str:
 
 
 def _naming(file: str) -> bytes:
-    """The bytes of a file that names others. Raises GitFailed where it is longer than any that people write."""
+    """Returns the content of a file that names others. Raises GitFailed if it is longer than people write."""
     text = first_bytes(file, _LARGEST_NAMING)
     if len(text) == _LARGEST_NAMING:
         raise GitFailed([f"{file} is longer than {_LARGEST_NAMING:,} bytes"], None)
@@ -162,7 +167,7 @@ def _naming(file: str) -> bytes:
 
 
 def _state(path: str) -> os.stat_result | None:
-    """What a path leads to; None for nothing."""
+    """Returns the state of the target of a path, or None if there is none."""
     try:
         return os.stat(path)
     except OSError as error:
@@ -193,15 +198,17 @@ def _differs(commands: Git, commit: str, present: set[str], tops: tuple[str, ...
     gone = {path for path in read if os.path.splitext(path)[1] in SUFFIXES} - present
     missing = {path for path in gone if not is_at(commands.folder / path)}
     if missing:
-        rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: left out on purpose, by a sparse checkout
+        rows = commands.read("ls-files", "-z", "-t").split(b"\0")  # S: omitted on purpose, by a sparse checkout
         missing -= {os.fsdecode(row[2:]) for row in rows if row.startswith(b"S ")}
     return bool(missing)
 
 
 def _adds(commands: Git, extra: set[str]) -> bool:
-    """Whether files that the commit lacks are a difference: git ignores none of what a repository inside holds, either.
+    """Whether files that the commit lacks are a difference.
 
-    git reads the `.gitignore` of each folder that it walks through, so only these files are asked for.
+    They are not if git ignores them or they are in a repository.
+
+    git reads the `.gitignore` of each folder that it walks through, so it is asked only about these files.
     """
     parents = {str(folder) for path in extra for folder in PurePosixPath(path).parents}
     inner = {folder for folder in parents if folder != "." and is_at(commands.folder / folder / ".git")}
@@ -211,23 +218,24 @@ def _adds(commands: Git, extra: set[str]) -> bool:
     for folder in parents:
         state = _state(str(commands.folder / folder / ".gitignore"))
         if state is not None and not stat.S_ISREG(state.st_mode):
-            return True  # nobody knows what is ignored
-    asked = {b"./" + os.fsencode(path) for path in own}  # so that none begins as a pathspec with magic does
+            return True  # unknown which files are ignored
+    asked = {b"./" + os.fsencode(path) for path in own}  # the prefix prevents pathspec magic
     try:
         listed = commands.read("check-ignore", "--no-index", "-z", "--stdin", given=b"\0".join(sorted(asked)))
     except GitFailed as error:
-        if error.status != 1:  # that is: none of them
+        if error.status != 1:  # 1 means that none is ignored
             raise
         listed = b""
     return not asked <= set(listed.split(b"\0"))
 
 
 def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:
-    """Path, blob and kind ("file", "link", "other") of everything in `commit` of the git folder.
+    """Yields path, blob and kind ("file", "link", "other") of everything in `commit` of the git folder.
 
-    Raises GitFailed; TreeTooLarge where that is more than an archive may have.
+    Raises GitFailed; TreeTooLarge if there is more than an archive may have.
     """
-    listing = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit]  # -t: of a folder in a folder without end, too
+    # -t lists folders too, so that endlessly nested folders are noticed
+    listing = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit]
     for count, row in enumerate(Git(folder, git_dir=folder / ".git").records(listing, LONGEST_PATH + 100), 1):
         facts, _, path = row.partition(b"\t")
         mode, of, name = facts.split(b" ", 2)
@@ -241,7 +249,7 @@ def tree_of(folder: Path, commit: str) -> Iterator[tuple[str, str, str]]:
 
 
 def is_blob(file: Path, blob: str) -> bool:
-    """Whether `file` is a regular file whose content has the id `blob`; CRLF passes for LF, its lines are the same."""
+    """Whether `file` is a regular file whose content has the id `blob`. CRLF may replace LF: the lines are the same."""
     try:
         if file.is_symlink() or not file.is_file():
             return False

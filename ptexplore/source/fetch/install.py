@@ -1,4 +1,4 @@
-"""What every way of fetching shares: what a tree is, the name it goes under, how it becomes visible, how it is now."""
+"""The common part of all ways to fetch: checking a tree, naming it, making it visible, checking it again later."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ptexplore.source.listing import ROOTS, Listed, checkout_files, first_bytes,
 if TYPE_CHECKING:
     from ptexplore.source.fetch.git_folder import GitState
 
-GIT = f"{checkouts.ASIDE}git-"  # half-made by git: a second try goes on there
-BUSY = "busy"  # the file in such a folder whose lock says that git is at work there
-_KEPT = 14 * 24 * 3600.0  # seconds that a half-made checkout waits for its second try
+GIT = f"{checkouts.ASIDE}git-"  # incomplete checkouts by git; a second try continues there
+BUSY = "busy"  # a file in such a folder; it is locked while git is working there
+_KEPT = 14 * 24 * 3600.0  # seconds that an incomplete checkout is kept for a second try
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to fetch: `source` is a folder, archive or URL (None: PyTorch's own repository), `ref` what of it.
+    """What to fetch: `source` is a folder, archive or URL (None: PyTorch's own repository), `ref` is the version.
 
-    `project` names an extension whose own source it is; `named` says that the user gave that name.
+    `project` names an extension whose source it is. `named`: the user gave that name.
     """
 
     source: str | None = None
@@ -45,7 +45,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class FetchOutcome:
-    """What is there now, whether it was there before, and what the user should know of it."""
+    """The checkout, whether it is new, and remarks for the user."""
 
     checkout: Checkout
     new: bool
@@ -53,10 +53,10 @@ class FetchOutcome:
 
 
 def described(checkout: Checkout, *, verified: bool = False) -> Checkout:
-    """`checkout` with what its own files say: version, commit, whether modified, and which release it is known to be.
+    """Returns `checkout` with facts from its files: version, commit, whether it is modified, and its known release.
 
-    `verified` means that every file was just checked against the commit. Raises PtexploreError where the folder is no
-    PyTorch, or holds nothing to read.
+    `verified` means that every file was just checked against the commit. Raises PtexploreError if the folder is not a
+    PyTorch source, or has nothing to read.
     """
     root = Path(checkout.root)
     if checkout.project == "pytorch":
@@ -91,7 +91,7 @@ def _is_pytorch(root: Path) -> bool:
 
 
 def _git_state(checkout: Checkout, listed: Sequence[Listed]) -> GitState | None:
-    """What git says of the checkout's files; None where its folder is no git folder."""
+    """Returns git's state of the checkout's files, or None if its folder is not a git folder."""
     if not is_at(os.path.join(checkout.root, ".git")):
         return None
     from ptexplore.source.fetch.git_folder import look
@@ -100,7 +100,7 @@ def _git_state(checkout: Checkout, listed: Sequence[Listed]) -> GitState | None:
 
 
 def _version(root: Path) -> str | None:
-    """What the tree says of itself, in version.txt."""
+    """Returns the version in the tree's version.txt, or None."""
     file = root / "version.txt"
     text = b"" if file.is_symlink() or not file.is_file() else first_bytes(file, 100)
     match = re.match(r"\s*([0-9][\w.+-]*)", text.decode("utf-8", errors="replace"))
@@ -108,15 +108,15 @@ def _version(root: Path) -> str | None:
 
 
 def existing(is_it: Callable[[Checkout], bool]) -> Checkout | None:
-    """The first registered checkout that `is_it`."""
+    """Returns the first registered checkout for which `is_it` is true, or None."""
     return next(filter(is_it, checkouts.checkouts()), None)
 
 
 def name_for(request: Request, plain: str, is_it: Callable[[Checkout], bool]) -> str:
-    """The name of what was fetched: the extension's own, else `plain` made a name.
+    """Returns a name for the fetched source: the name of the extension, or one made from `plain`.
 
-    A number follows where another checkout than one that `is_it` has that name; an extension's source replaces what was
-    there. Raises PtexploreError where the extension's name is that of another thing.
+    If another checkout has that name (`is_it` is false for it), a number is appended. The source of an extension
+    replaces the older one. Raises PtexploreError if PyTorch's checkout has the extension's name.
     """
     if request.project != "pytorch":
         taken = checkouts.read(request.project)
@@ -135,7 +135,7 @@ def name_for(request: Request, plain: str, is_it: Callable[[Checkout], bool]) ->
 
 
 def placed(folder: Path, checkout: Checkout) -> Checkout:
-    """Make the aside `folder` the checkout."""
+    """Makes the temporary `folder` the checkout."""
     files, size = _tally(folder)
     details: dict[str, Any] = {"fetched": time.time(), "files": files, "bytes": size}
     if not (folder / checkouts.TREE).is_dir():
@@ -144,7 +144,7 @@ def placed(folder: Path, checkout: Checkout) -> Checkout:
 
 
 def _stamp(checkout: Checkout, listed: Sequence[Listed]) -> str:
-    """A hash that changes when a folder's files or its commit do: by size and time, without reading any source."""
+    """Returns a hash that changes with a folder's files or commit. It uses sizes and times, and reads no source."""
     hasher = hashlib.sha256()
     for file in listed:
         time_ns, size = file.state or (0, 0)
@@ -160,7 +160,7 @@ def _stamp(checkout: Checkout, listed: Sequence[Listed]) -> str:
 
 
 def is_whole(checkout: Checkout) -> bool:
-    """Whether a checkout in the cache still is what was fetched: git's by hashing, an archive's by count and size."""
+    """Whether a checkout in the cache is unchanged: for git by hashes, for an archive by number and size of files."""
     if checkouts.is_in_place(checkout):
         return False
     if checkout.kind == "git":
@@ -171,17 +171,17 @@ def is_whole(checkout: Checkout) -> bool:
 
 
 def _tally(folder: Path) -> tuple[int, int]:
-    """How many files there are in the tree of `folder`, and their bytes; links count, and are not followed."""
+    """Returns the number of files in the tree of `folder`, and their bytes. Links count and are not followed."""
     walk = os.walk(folder / checkouts.TREE)
     sizes = [os.lstat(os.path.join(parent, name)).st_size for parent, _, names in walk for name in names]
     return len(sizes), sum(sizes)
 
 
 def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
-    """The checkout as it is now, with the files that had to be listed to check whether any of them changed.
+    """Returns the present state of a checkout, and its files if they had to be listed to detect changes.
 
-    One used in place may have another commit or other text; the record follows. Others are as they were fetched.
-    Raises PtexploreError(MISSING) where the folder is gone.
+    A folder used in place may have a new commit or text: its record is updated. Other checkouts do not change. Raises
+    PtexploreError(MISSING) if the folder is gone.
     """
     if not checkouts.is_in_place(checkout):
         return checkout, None
@@ -191,7 +191,7 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
         raise PtexploreError(f"the checkout {checkout.name} is gone", why, hint, MISSING)
     listed = checkout_files(checkout)
     details, stamp = checkouts.details(checkout.name), _stamp(checkout, listed)
-    # A work tree of git's own whose HEAD lies elsewhere may move without a sign here: that is always looked at.
+    # In a work tree of git, `.git` is a file and HEAD is elsewhere: it may change unseen, so this is always examined.
     if details.get("stamp") == stamp and not Path(checkout.root, ".git").is_file():
         return checkout, listed
     now = described(checkout)
@@ -201,12 +201,14 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
 
 
 def sweep() -> None:
-    """Delete what killed fetches left; what git can go on with stays for two weeks. Call it inside the lock.
+    """Deletes the remains of killed fetches. A fetch that git can continue is kept for two weeks.
 
-    A checkout that gave way to one that never came gets its name back.
+    Call it inside the lock.
+
+    If a checkout was moved away for a new one that never came, it gets its name back.
     """
     for left in locations.checkouts_dir().glob(f"{checkouts.ASIDE}*"):
-        if left.is_symlink():  # none of ours: what is made there would lie elsewhere
+        if left.is_symlink():  # not made by ptexplore: new content would be written elsewhere
             left.unlink()
             continue
         replaced = left.with_name(left.name.removeprefix(checkouts.REPLACED))
@@ -221,7 +223,7 @@ def sweep() -> None:
 
 @contextlib.contextmanager
 def fresh() -> Iterator[Path]:
-    """A new aside folder, gone afterwards unless it was renamed. Call it inside the lock."""
+    """Makes a temporary folder and deletes it afterwards, unless it was renamed. Call it inside the lock."""
     folder = locations.checkouts_dir() / f"{checkouts.ASIDE}new"
     folder.mkdir()
     try:
@@ -232,7 +234,7 @@ def fresh() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def no_room_told() -> Iterator[None]:
-    """Turn what a folder or disk refuses into the three-part error."""
+    """Converts an error of a folder or disk to the three-part error."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a study group shares: ptexplore.toml, or [tool.ptexplore] in pyproject.toml, in the folder or above it."""
+"""The settings that a study group shares: ptexplore.toml, or [tool.ptexplore] in pyproject.toml, here or above."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ptexplore.writing import open_users_file
 
 FILE = "ptexplore.toml"
 _LARGEST = 64 * 1024  # bytes; such a file has a few lines
-_MOST_FOLDERS = 20  # of notes: each is read by every command
-_DOTS = 500  # of a line: the reader takes the square of them, in time and memory, where they are a key's
+_MOST_FOLDERS = 20  # folders of notes: every command reads each of them
+_DOTS = 500  # dots in a line: in a key, the parser needs time and memory in the square of their number
 _KEYS = ("archive-sha256", "editor", "notes", "ref", "site")
 _SITE = ("title", "url")
-# The address at which each editor opens a file at a line. The project's file may come from others, and each place of
-# every command becomes such a link: what else an address can do (clone a repository, ask a server) is in none of them.
+# The address at which each editor opens a file at a line. The project's file may come from others, and every place in
+# the output becomes such a link. So only these addresses are allowed: others can clone a repository or ask a server.
 _OF_VSCODE = ("vscode", "vscode-insiders", "vscodium", "cursor", "windsurf")
 _OF_JETBRAINS = ("idea", "pycharm", "clion")
 EDITORS = (
@@ -39,26 +39,26 @@ _HINT = "docs/fetch.md says what this file may hold"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One such file. At most one of `ref` and `archive_sha256` is set; `notes` are absolute folders."""
+    """One project file. At most one of `ref` and `archive_sha256` is set; `notes` are absolute folders."""
 
     file: Path
     ref: str | None = None
     archive_sha256: str | None = None
     notes: tuple[Path, ...] = ()
     site: dict[str, str] = field(default_factory=dict)
-    editor: str | None = None  # the address that opens {path} at {line} in an editor: what a terminal's links are
+    editor: str | None = None  # the address that opens {path} at {line} in an editor, for links in a terminal
 
     @property
     def pin(self) -> str | None:
-        """The pin in words, as messages show it."""
+        """The pin in words, for messages."""
         return self.ref or (f"the archive with sha256 {self.archive_sha256}" if self.archive_sha256 else None)
 
 
 def find_project(start: Path) -> Project | None:
-    """The nearest project file in `start` or above it; None where there is none.
+    """Returns the nearest project file in `start` or above it, or None.
 
-    In one folder ptexplore.toml comes before pyproject.toml, which counts only with a [tool.ptexplore] table.
-    Raises PtexploreError(USAGE) that names file and key where a key is unknown or of the wrong type.
+    In one folder, ptexplore.toml comes before pyproject.toml, which counts only with a [tool.ptexplore] table. Raises
+    PtexploreError(USAGE) with file and key if a key is unknown or of the wrong type.
     """
     for folder in (start.absolute(), *start.absolute().parents):
         own = _load(folder / FILE)
@@ -72,16 +72,16 @@ def find_project(start: Path) -> Project | None:
 
 
 def is_ref(ref: str) -> bool:
-    """Whether `ref` can be asked of a remote: a tag, branch or commit; never an option, range or path trick."""
+    """Whether a remote can be asked for `ref`: a tag, branch or commit, never an option, range or path trick."""
     return re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}", ref) is not None and not re.search(
         r"\.\.|//|/\.|\.lock(/|$)|[./]$", ref
     )
 
 
 def _load(file: Path) -> dict[str, Any] | None:
-    """The parsed file; None where it is not there. A pyproject.toml that is damaged is other tools' business.
+    """Returns the parsed file, or None if it does not exist. A damaged pyproject.toml is ignored: it belongs to others.
 
-    One that a bad disk keeps back is not: it may be the one that counts.
+    An error of a disk is not ignored, since the file may be the one that counts.
     """
     if sys.version_info >= (3, 11):
         import tomllib
@@ -129,13 +129,13 @@ def _project(file: Path, value: object, where: str) -> Project:
 
 
 def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
-    folders: dict[Path, Path] = {}  # each once, by where it really is
+    folders: dict[Path, Path] = {}  # each folder once, by its real path
     entries = _checked(file, key, value, list)
     if len(entries) > _MOST_FOLDERS:
         raise _wrong(file, key, f"it names {len(entries):,} folders, and {_MOST_FOLDERS} is the limit")
     for entry in entries:
         name = _checked(file, key, entry, str)
-        # The file may come from others: it must not make anyone read folders elsewhere.
+        # The file may come from others: it must not make ptexplore read folders elsewhere.
         inside = not name.startswith(("/", "~")) and ".." not in name.split("/") and "\0" not in name
         if not name or not inside or not _is_below(file.parent / name, file.parent):
             raise _wrong(file, key, f"{name!r} is no folder beside or below the file")
@@ -144,10 +144,10 @@ def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    """Whether a path is below a folder once all links are followed; a circle of links is nowhere."""
+    """Whether a path is below a folder after links are followed. A circle of links is not."""
     try:
         with suppress(FileNotFoundError):
-            path.stat()  # Python 3.13 resolves a circle without a word
+            path.stat()  # Python 3.13 resolves a circle without an error
         return path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):
         return False

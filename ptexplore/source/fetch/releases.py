@@ -1,6 +1,6 @@
-"""What is known for certain of PyTorch's releases: tag, commit, and the sha256 of archives; data in releases.json.
+"""The known facts about PyTorch's releases: tag, commit, and the sha256 of archives. The data is in releases.json.
 
-A commit is what torch.version.git_version of that release's wheel says; an archive's hash was taken of the archive.
+A commit is the torch.version.git_version of the release's wheel. A hash was computed from the archive.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _TABLE = Path(__file__).with_name("releases.json")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release; `archives` are pairs of file name and sha256 of archives that hold exactly its source."""
+    """One release. `archives` are pairs of file name and sha256 of archives that contain exactly its source."""
 
     version: str
     tag: str
@@ -25,7 +25,7 @@ class Release:
 
 @functools.cache
 def releases() -> tuple[Release, ...]:
-    """Every release in the shipped table."""
+    """Returns every release in the shipped table."""
     rows = json.loads(_TABLE.read_text(encoding="utf-8"))["releases"]
     return tuple(
         Release(
@@ -39,15 +39,15 @@ def releases() -> tuple[Release, ...]:
 
 
 def by_commit(commit: str | None) -> Release | None:
-    """The release whose commit this is."""
+    """Returns the release with this commit, or None."""
     return next((release for release in releases() if release.commit == commit), None)
 
 
 def by_tag(tag: str | None) -> Release | None:
-    """The release of that tag, written "v2.6.0"."""
+    """Returns the release with this tag, for example "v2.6.0", or None."""
     return next((release for release in releases() if release.tag == tag), None)
 
 
 def by_archive(sha256: str | None) -> Release | None:
-    """The release that an archive with this hash holds."""
+    """Returns the release in an archive with this hash, or None."""
     return next((release for release in releases() if any(sha == sha256 for _, sha in release.archives)), None)

@@ -1,4 +1,4 @@
-"""Source from a remote repository: what may be asked of whom, the fetch, and what git said when it failed."""
+"""Fetches source from a remote repository: checks of address and ref, the fetch, and explanations of git's errors."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from ptexplore.source.fetch.project_file import Project, is_ref
 from ptexplore.source.progress import Watcher
 
 PYTORCH = "https://github.com/pytorch/pytorch.git"
-INSTEAD = "PTEXPLORE_REMOTE"  # names a mirror, which is asked where nothing else is said
+INSTEAD = "PTEXPLORE_REMOTE"  # names a mirror, which is the default remote
 _PORTS = {"https": 443, "http": 80, "git": 9418}
 _PROTOCOLS = {"https": ("https",), "http": ("http", "https"), "git": ("git",), "ssh": ("ssh",), "file": ("file",)}
 _SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9_][\w.-]*:(?!:)(?!//)[^-].*")
 _CONNECT = 10.0  # seconds
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _LARGEST = 256 * 1024**2  # bytes of a file; PyTorch's have a few megabytes
-_BATCH = 3000  # blobs a request: what an interruption loses at most
+_BATCH = 3000  # blobs in a request: the most that an interruption can lose
 # The files are the blobs, byte for byte.
 _ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -diff -merge\n"
-# What a checkout of PyTorch holds: what is indexed, and what annotations point at. Top-level files come along.
+# The folders in a checkout of PyTorch: indexed source, and targets of annotations. Files at the top come along.
 FOLDERS = (
     "aten",
     "c10",
@@ -57,7 +57,7 @@ FOLDERS = (
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote repository: its URL, the transports git may use for it, and what is shown and recorded of it."""
+    """A remote repository: its URL, the transports that git may use, and the URL to show and record."""
 
     url: str
     protocols: tuple[str, ...]
@@ -71,7 +71,7 @@ def looks_remote(source: str) -> bool:
 
 
 def parse_remote(url: str) -> Remote:
-    """Check a remote's URL. Raises PtexploreError(USAGE) for options, external transports and odd characters."""
+    """Checks a remote's URL. Raises PtexploreError(USAGE) for options, external transports and odd characters."""
     if url.startswith("-"):
         raise _refused(url, "it begins with a dash, as an option does")
     if re.search(r"[\x00-\x20\x7f]", url):
@@ -100,7 +100,7 @@ def parse_remote(url: str) -> Remote:
 
 
 def check_ref(ref: str) -> str:
-    """`ref` as a remote may be asked for it; the beginning of a known release's commit is completed.
+    """Returns `ref` in a form that a remote accepts. The beginning of a known release's commit is completed.
 
     Raises PtexploreError(USAGE).
     """
@@ -120,9 +120,9 @@ def check_ref(ref: str) -> str:
 
 
 def check_reachable(remote: Remote) -> None:
-    """Raise PtexploreError(FAILED) soon where the host does not answer; git alone would try for minutes.
+    """Raises PtexploreError(FAILED) soon if the host does not answer; git itself would try for minutes.
 
-    Not asked where a proxy stands between, nor of ssh, whose configuration may say where a host really is.
+    Behind a proxy, nothing is checked. Nor is ssh, whose configuration may name another host.
     """
     parts = urlsplit(remote.url) if "://" in remote.url else None
     if parts is None or parts.scheme not in _PORTS or parts.hostname is None:
@@ -137,7 +137,7 @@ def check_reachable(remote: Remote) -> None:
 
 
 def unreachable(remote: Remote, why: str) -> PtexploreError:
-    """The error for a remote that cannot be reached."""
+    """Returns the error for a remote that cannot be reached."""
     hint = (
         "connect to the network and run this again (what has come is kept), or give the source itself: "
         "ptexplore fetch --from FOLDER, --from ARCHIVE.tar.gz or --from URL of a mirror"
@@ -166,12 +166,12 @@ _NO_ROOM = re.compile(r"no space left|quota exceeded|file too large|write error|
 
 
 def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> PtexploreError:
-    """The error for the user. git's own words are the reason, without a password that they may hold."""
+    """Returns the error for the user. git's own words are the reason, without a password."""
     lines = [line for line in error.lines if line and not re.match(r"(remote: )?[\w ]+:\s+\d+%", line)]
     reasons = [re.sub(r"^(fatal|error): ", "", line) for line in lines if re.match(r"(fatal|error|ssh|kex\w*):", line)]
     reasons = reasons or lines[-2:]
     has_no_room = any(map(_NO_ROOM.search, reasons)) or error.status == -25
-    if len(reasons) > 4:  # one for each file that cannot be written; the last says why
+    if len(reasons) > 4:  # one for each file that cannot be written; the last one has the reason
         reasons[2:-1] = [f"and {len(reasons) - 3:,} more"]
     words = "; ".join(reasons)
     if remote.secret:
@@ -200,16 +200,17 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came: the commit that was asked for (a tag is followed to its commit) and what kind of ref named it."""
+    """The fetched commit (a tag is followed to its commit), and the kind of ref that named it."""
 
     commit: str
-    kind: str  # "commit", "tag", "branch"
+    kind: str  # "commit", "tag" or "branch"
 
 
 def fetch_ref(folder: Path, remote: Remote, ref: str, folders: tuple[str, ...], watcher: Watcher) -> Fetched:
-    """Bring `ref` of `remote` into `folder`, which may hold what an earlier try brought; `folders` () are all of them.
+    """Fetches `ref` of `remote` into `folder`, which may contain the result of an earlier try.
 
-    Files beside the folders' own parents come along, as in git's cone mode. Raises PtexploreError.
+    `folders` are the folders to fetch; () means all. Files directly in their parents come along, as in git's cone mode.
+    Raises PtexploreError.
     """
     with _held(folder, watcher) as hold:
         git = Git(folder, remote.protocols, hold=hold, url=remote.url)
@@ -226,13 +227,15 @@ def fetch_ref(folder: Path, remote: Remote, ref: str, folders: tuple[str, ...], 
     return fetched
 
 
-_KEPT = frozenset({"objects", "shallow"})  # of an earlier try: what came, and that nothing came before it
+# kept from an earlier try: the objects, and the mark that there is no history
+_KEPT = frozenset({"objects", "shallow"})
 
 
 def _prepare(git: Git, folders: tuple[str, ...]) -> None:
-    """A repository of our own, with the objects that an earlier try brought, and with nothing else of it.
+    """Makes a new repository that keeps only the objects of an earlier try.
 
-    The cache may be somebody else's: a configuration would name programs to run, and a folder to write into.
+    The cache folder may belong to somebody else, and a configuration could name programs to run and a folder to write
+    to.
     """
     folder, dot = git.folder, git.folder / ".git"
     if folder.is_symlink() or (os.path.lexists(folder) and not folder.is_dir()):
@@ -261,7 +264,7 @@ def _prepare(git: Git, folders: tuple[str, ...]) -> None:
 
 
 def _holds_files_alone(dot: Path, names: Iterable[str]) -> bool:
-    """Whether all that these names of a repository's folder hold are regular files and folders of its own."""
+    """Whether these names in a repository's folder contain only regular files and folders."""
     if dot.is_symlink() or not dot.is_dir():
         return False
     pending = [dot / name for name in names if os.path.lexists(dot / name)]
@@ -291,7 +294,7 @@ def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watche
 
 
 def _has(git: Git, commit: str) -> bool:
-    """Whether an earlier try brought this commit, with all its trees."""
+    """Whether an earlier try fetched this commit, with all its trees."""
     from ptexplore.source.fetch.git_folder import tree_of
 
     try:
@@ -303,7 +306,7 @@ def _has(git: Git, commit: str) -> bool:
 
 
 def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
-    """Ask for the blobs that are wanted and not there yet, some thousand at a time."""
+    """Fetches the blobs that are needed and missing, some thousands at a time."""
     from ptexplore.source.fetch.git_folder import tree_of
 
     tree = tree_of(git.folder, commit)
@@ -323,14 +326,14 @@ def _blobs(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) ->
 
 
 def _refuse_large(git: Git, files: Mapping[str, int]) -> None:
-    """A blob packs to a thousandth, and any number of files may be the same one: how often each is written, by its id.
+    """Raises TreeTooLarge if the files have more bytes than an archive may unpack to. `files`: id -> number of files.
 
-    Raises TreeTooLarge for more than an archive may unpack to.
+    A blob may be packed to a thousandth of its size, and any number of files may have the same blob.
     """
     asked = "".join(f"{blob}\n" for blob in files).encode()
     rows = git.read("cat-file", "--batch-check=%(objectname) %(objectsize)", given=asked).decode("ascii").split("\n")
     told = (row.split(" ") for row in rows if row)
-    sizes = {blob: int(size) for blob, size in told if size.isdigit()}  # what is missing is found out later
+    sizes = {blob: int(size) for blob, size in told if size.isdigit()}  # missing blobs are noticed later
     if max(sizes.values(), default=0) > _LARGEST:
         raise TreeTooLarge(f"has a file of more than {_LARGEST // 1024**2} MiB")
     if sum(size * files[blob] for blob, size in sizes.items()) > BYTES:
@@ -338,7 +341,7 @@ def _refuse_large(git: Git, files: Mapping[str, int]) -> None:
 
 
 def is_wanted(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a sparse checkout of `folders` has `path`: below one, or directly in a folder above one (cone mode)."""
+    """Whether a sparse checkout of `folders` has `path`: below one, or directly in a parent of one (cone mode)."""
     starts, parents = _cone(folders)
     return not folders or path.startswith(starts) or path.rpartition("/")[0] in parents
 
@@ -350,7 +353,7 @@ def _cone(folders: tuple[str, ...]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -> None:
-    """What lies there is that commit: HEAD says so, and every file hashes to the blob that the commit names."""
+    """Checks the files against the commit: HEAD must name it, and every file must have the hash of its blob."""
     from ptexplore.source.fetch.git_folder import is_blob, tree_of
 
     watcher.step("checking every file")
@@ -370,7 +373,7 @@ def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -
 
 
 def _reporter(name: str, watcher: Watcher, share: tuple[int, int, int] = (0, 1, 1)) -> Callable[[str], None]:
-    """A line handler that turns git's progress into steps; `share` is (done before, this part, all)."""
+    """Returns a function for git's lines of progress, which reports steps. `share` is (done before, this part, all)."""
     import_gitpython()
     from git.util import RemoteProgress
 
@@ -384,12 +387,13 @@ def _reporter(name: str, watcher: Watcher, share: tuple[int, int, int] = (0, 1, 
             if not isinstance(cur_count, float) or not isinstance(max_count, float):
                 return
             if op_code & self.RECEIVING:
-                tell(cur_count, max_count, message.rpartition("| ")[2])  # the speed; the amount is this batch's alone
+                # the speed; the amount is only that of this batch
+                tell(cur_count, max_count, message.rpartition("| ")[2])
             elif op_code & (self.COUNTING | self.COMPRESSING):
                 watcher.detail(f"packing {100 * cur_count / max(max_count, 1):.0f}%")
 
         def line_dropped(self, line: str) -> None:
-            written = re.match(r"Updating files:\s+\d+% \((\d+)/(\d+)\)", line)  # newer than GitPython's list
+            written = re.match(r"Updating files:\s+\d+% \((\d+)/(\d+)\)", line)  # GitPython does not know this line yet
             if written is not None:
                 tell(float(written[1]), float(written[2]), "")
 
@@ -399,9 +403,9 @@ def _reporter(name: str, watcher: Watcher, share: tuple[int, int, int] = (0, 1, 
 
 @contextmanager
 def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
-    """A lock that git's own processes hold as well: one that outlived a killed ptexplore is waited for."""
+    """Holds a lock, which git's processes inherit: if one outlived a killed ptexplore, it is waited for."""
     if folder.parent.is_symlink():
-        folder.parent.unlink()  # we make no link there, and what it leads to is not ours
+        folder.parent.unlink()  # ptexplore makes no link there, and its target belongs to others
     folder.parent.mkdir(parents=True, exist_ok=True)
     busy = folder.parent / BUSY
     if os.path.lexists(busy) and not stat.S_ISREG(busy.lstat().st_mode):
@@ -412,7 +416,7 @@ def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
         except BlockingIOError:
             watcher.step("waiting for the git of an earlier try to end")
             fcntl.flock(file, fcntl.LOCK_EX)
-        os.utime(file.fileno())  # how long it waits for a second try counts from here
+        os.utime(file.fileno())  # the time for a second try begins now
         yield file.fileno()
 
 
@@ -424,7 +428,7 @@ def _host(remote: Remote) -> str:
 def fetch(
     remote: Remote, request: Request, runtime: Runtime | None, pin: Project | None, watcher: Watcher
 ) -> FetchOutcome:
-    """Fetch from `remote` into an aside folder that a second try finds again, and register it."""
+    """Fetches from `remote` into a folder that a second try finds again, and registers it."""
     own = request.project == "pytorch"
     wanted, notes = _wanted(request, runtime, pin) if own else ([check_ref(request.ref or "HEAD")], [])
     known = install.existing(lambda checkout: _is_asked(checkout, remote, wanted[0], request))
@@ -452,7 +456,7 @@ def fetch(
 def _first(
     folder: Path, remote: Remote, wanted: list[str], folders: tuple[str, ...], watcher: Watcher
 ) -> tuple[Fetched, str]:
-    """What the first of the refs `wanted` gives that the remote has; where nothing came, nothing is kept."""
+    """Fetches the first of the refs `wanted` that the remote has. If nothing came, the folder is deleted."""
     tree = folder / checkouts.TREE
     for number, ref in enumerate(wanted, 1):
         try:
@@ -466,7 +470,7 @@ def _first(
 
 
 def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> tuple[list[str], list[str]]:
-    """The refs to try, likeliest first, and what to say of why these."""
+    """Returns the refs to try, likeliest first, and notes on why these were chosen."""
     if request.ref is not None:
         notes = [f"{pin.file} pins {pin.pin}"] if pin is not None and pin.pin != request.ref else []
         return [check_ref(request.ref)], notes
@@ -490,7 +494,7 @@ def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> t
 
 
 def _is_asked(checkout: Checkout, remote: Remote, ref: str, request: Request) -> bool:
-    """Whether `checkout` is what `ref` names for certain: a commit, or a release's tag whose commit is known."""
+    """Whether `ref` certainly names `checkout`: by its commit, or by a release's tag whose commit is known."""
     release = releases.by_tag(ref)
     commit = ref if SHA.fullmatch(ref) else release.commit if release else None
     asked = (remote.shown, request.project, "git", commit)
@@ -498,7 +502,7 @@ def _is_asked(checkout: Checkout, remote: Remote, ref: str, request: Request) ->
 
 
 def _name(remote: Remote, ref: str, fetched: Fetched, request: Request) -> str:
-    """A release's tag, the tag asked for, the beginning of the commit, or the branch with it."""
+    """Returns a name: a release's tag, the tag asked for, the beginning of the commit, or the branch with it."""
 
     def is_it(checkout: Checkout) -> bool:
         asked = (remote.shown, fetched.commit, request.project)
@@ -506,14 +510,14 @@ def _name(remote: Remote, ref: str, fetched: Fetched, request: Request) -> str:
 
     release = releases.by_commit(fetched.commit)
     short = fetched.commit[:12]
-    # A release's own tag is the name of that release alone: a mirror may have put it elsewhere.
+    # The tag of a release names only that release: a mirror may have moved it.
     is_plain = fetched.kind == "tag" and releases.by_tag(ref) is None
     plain = ref if is_plain else short if fetched.kind == "commit" else f"{ref}-{short}"
     return install.name_for(request, release.tag if release else plain, is_it)
 
 
 def _notes(checkout: Checkout, remote: Remote, first: str) -> list[str]:
-    """What is not as its name says: another commit under a release's tag, a tag in place of the installed commit."""
+    """Returns notes on differences from the name: another commit at a release's tag, or a tag instead of the commit."""
     release = releases.by_tag(checkout.ref)
     short = (checkout.commit or "")[:12]
     notes = []

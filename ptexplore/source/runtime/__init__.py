@@ -1,1 +1,1 @@
-"""The installed torch: described without importing it, its generated C++ made anew."""
+"""The installed torch, described without importing it, and its regenerated C++."""

@@ -1,4 +1,4 @@
-"""Describe one installed torch without importing it; a hash of what its generated C++ depends on names its caches."""
+"""Describes an installed torch without importing it. A hash of the inputs of its generated C++ names its caches."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from ptexplore.locations import cache_root
 from ptexplore.model.places import Runtime
 from ptexplore.writing import kept_bytes, write_whole
 
-_SETTLED = 2.0  # seconds; what changed later than that before it was read could change again under the same time
+# seconds; a file that changed more recently could change again with the same time
+_SETTLED = 2.0
 OLDEST = (2, 6)
-RECIPE = 1  # of how generators are run and what they leave behind
+RECIPE = 1  # version of how generators are run and what they write
 
 _INPUTS = frozenset({".py", ".yaml", ".cpp", ".h", ".cu", ".ini", ".fbs"})
 _PROBE = Path(__file__).resolve().parent.parent.parent / "probe" / "describe.py"
@@ -31,10 +32,10 @@ INSTALL = 'pip install "torch>=2.6"'
 
 
 def hashes(files: Sequence[str], kept: Path) -> list[str]:
-    """The sha1 of each file, from `kept` where every file has the size, times and inode that it had when it was hashed.
+    """Returns the sha1 of each file. If all sizes, times and inodes are as before, the hashes come from `kept`.
 
-    The time of the last change of a file's inode is among them, which no program can set back. Raises OSError where a
-    file cannot be read; where `kept` cannot be written, nothing is kept.
+    One of the times is that of the inode's last change, which programs cannot set back. Raises OSError if a file cannot
+    be read. If `kept` cannot be written, nothing is stored.
     """
     now = time.time()
     states = [os.stat(file) for file in files]
@@ -50,16 +51,16 @@ def hashes(files: Sequence[str], kept: Path) -> list[str]:
     hashed = [hashlib.sha1(Path(file).read_bytes(), usedforsecurity=False).hexdigest() for file in files]
     if all(state.st_ctime < now - _SETTLED for state in states):
         with contextlib.suppress(OSError):
-            kept.parent.mkdir(exist_ok=True)  # a cache that is not there yet is not made for this
+            kept.parent.mkdir(exist_ok=True)  # do not create the cache only for this
             write_whole(kept, json.dumps({"stamp": stamp, "hashes": hashed}))
     return hashed
 
 
 def find_runtime(python: str | None = None) -> Runtime:
-    """Describe the torch of `python` (a path or a command's name), of our own interpreter when None.
+    """Describes the torch of `python` (a path or the name of a command); of this interpreter if None.
 
-    Raises PtexploreError: exit code USAGE when `python` is no Python, MISSING when it has no torch, or one that is
-    too old or incomplete. torch is not imported; its version is read from torch/version.py.
+    Raises PtexploreError: exit code USAGE if `python` is not a Python; MISSING if it has no torch, or one that is too
+    old or incomplete. torch is not imported; its version is read from torch/version.py.
     """
     if python is None or os.path.abspath(python) == os.path.abspath(sys.executable):
         with _current_folder_off_path():
@@ -71,7 +72,7 @@ def find_runtime(python: str | None = None) -> Runtime:
 
 
 def describe(python: str, python_version: str, torch_dir: str | None, torchgen_dir: str | None) -> Runtime:
-    """The Runtime of a torch in `torch_dir`. Raises PtexploreError(MISSING) as `find_runtime` does."""
+    """Returns the Runtime of a torch in `torch_dir`. Raises PtexploreError(MISSING) like `find_runtime`."""
     if torch_dir is None:
         raise _no_torch("there is no torch", f"{python} has no package of that name", python)
     facts = _version_facts(Path(torch_dir), python)
@@ -102,7 +103,7 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Major and minor number of a version; (0, 0) for what has none."""
+    """Returns the major and minor number of a version, or (0, 0) if it has none."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -112,7 +113,7 @@ def _accelerators(facts: dict[str, str | None]) -> tuple[str, ...]:
 
 
 def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
-    """The string constants of torch/version.py, which setup.py writes; nothing of it is executed."""
+    """Returns the string constants of torch/version.py, which setup.py writes. The file is not executed."""
     file = torch_dir / "version.py"
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -131,9 +132,9 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
 
 
 def _contents(torchgen: str | None, torch_dir: Path) -> tuple[list[str], list[str]]:
-    """Name and content of everything that decides what the generators write; what tells one installation from another.
+    """Returns name and content of all inputs of the generators, and values that identify the installation.
 
-    That is pip's own file list, and the libraries' size and time.
+    Those values are hashes of pip's file list, and the sizes and times of the libraries.
     """
     inputs = _inputs(torchgen) if torchgen is not None else []
     records = sorted(str(record) for record in torch_dir.parent.glob("torch-*.dist-info/RECORD"))
@@ -144,7 +145,7 @@ def _contents(torchgen: str | None, torch_dir: Path) -> tuple[list[str], list[st
 
 
 def _inputs(torchgen: str) -> list[tuple[str, str]]:
-    """Every file that the generators read or are: its name below `torchgen`, and where it lies."""
+    """Returns every file of the generators and their inputs: its name below `torchgen`, and its path."""
     files = (os.path.join(folder, name) for folder, _, names in os.walk(torchgen) for name in names)
     inputs = (file for file in files if os.path.splitext(file)[1] in _INPUTS and os.path.isfile(file))
     named = ((os.path.relpath(file, torchgen).replace(os.sep, "/"), file) for file in inputs)
@@ -174,7 +175,7 @@ def _find(name: str) -> str | None:
 
 @contextlib.contextmanager
 def _current_folder_off_path() -> Iterator[None]:
-    """A `torch/` where the user happens to stand (a PyTorch checkout!) must not be taken for the installed one."""
+    """Keeps the current folder off the path: a `torch/` in it, of a PyTorch checkout, is not the installed torch."""
     try:
         current = os.getcwd()
     except OSError:  # it was deleted
@@ -194,7 +195,7 @@ def _current_folder_off_path() -> Iterator[None]:
 
 
 def _resolve(python: str) -> str:
-    """The absolute path of `python`; symbolic links stay, since a virtual environment is one."""
+    """Returns the absolute path of `python`. Symbolic links stay, since the Python of a virtual environment is one."""
     on_path = shutil.which(python) if os.sep not in python else python
     path = os.path.abspath(os.path.expanduser(on_path or python))
     if not os.path.exists(path):
@@ -207,7 +208,7 @@ def _resolve(python: str) -> str:
     return path
 
 
-_PATIENCE = 30.0  # seconds; torch is not imported for an answer, but a disk may be slow
+_PATIENCE = 30.0  # seconds; torch is not imported, but a disk may be slow
 
 
 def _ask(executable: str) -> dict[str, str | None]:

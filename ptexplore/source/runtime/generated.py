@@ -1,4 +1,4 @@
-"""The generated C++ of one runtime: made anew from torchgen's packaged inputs, or a source build's own build folder."""
+"""The generated C++ of one torch: made from torchgen's packaged inputs, or found in a source build's folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGN = "build/aten/src/ATen/RegisterSchema.cpp"
 
 
 def build_folder_of(runtime: Runtime) -> Path | None:
-    """The root of the checkout whose build folder holds the generated C++; None where there is none.
+    """Returns the root of the checkout whose build folder has the generated C++, or None.
 
     A develop install has torch/ inside the checkout, so the checkout is the folder above it.
     """
@@ -38,7 +38,7 @@ def build_folder_of(runtime: Runtime) -> Path | None:
 
 
 def expected_build_folder(runtime: Runtime) -> Path:
-    """As `build_folder_of`. Raises PtexploreError(MISSING) that says where it looked."""
+    """Returns the result of `build_folder_of`. Raises PtexploreError(MISSING), which says where it looked."""
     folder = build_folder_of(runtime)
     if folder is not None:
         return folder
@@ -53,7 +53,7 @@ def expected_build_folder(runtime: Runtime) -> Path:
 
 _CHILD = Path(__file__).resolve().parent.parent.parent / "probe" / "torchgen_child.py"
 _TIMEOUT = 300.0  # seconds; a run takes about seven
-_USUAL_FILES = 110  # files both children write together; only the progress bar depends on it
+_USUAL_FILES = 110  # files that both children write together; only the progress bar depends on it
 
 
 FIRST_RUN = "first run only"
@@ -64,7 +64,7 @@ Folders = tuple[str, ...]  # canonical paths
 
 
 class GeneratorError(Exception):
-    """A generator failed; the message says which and why. `late`: it had no more time, which is no fault of torch's."""
+    """A generator failed; the message says which and why. `late`: its time ran out, which is not a fault of torch."""
 
     def __init__(self, why: str, *, late: bool = False) -> None:
         super().__init__(why)
@@ -75,10 +75,10 @@ class GeneratorError(Exception):
 def run_generators(
     runtime: Runtime, out: Path, progress: Progress, why: str = FIRST_RUN
 ) -> Iterator[Iterator[Folders]]:
-    """Write the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
+    """Writes the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
 
-    `why` is said beside the progress. The value gives the folders of each generator when it has ended; it has to be
-    asked to its end. Raises GeneratorError, and OSError when `out` cannot be written.
+    `why` is shown beside the progress. The block gets an iterator: it yields the folders of each generator when that
+    has ended, and must be read to its end. Raises GeneratorError, and OSError if `out` cannot be written.
     """
     runs = [
         (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
@@ -111,14 +111,14 @@ def run_generators(
 
 
 def _flags(runtime: Runtime) -> list[str]:
-    """What cmake/Codegen.cmake adds for this build."""
+    """Returns the flags that cmake/Codegen.cmake adds for this build."""
     flags = [("hip", "rocm"), ("xpu", "xpu")]
     chosen = [flag for accelerator, flag in flags if accelerator in runtime.accelerators]
     return [*chosen, "mps"] if sys.platform == "darwin" else chosen
 
 
 class _Run:
-    """One generator child, its progress and its outcome."""
+    """One generator process, its progress and its outcome."""
 
     def __init__(self, name: str, work: str, flags: list[str]) -> None:
         self.name = name
@@ -127,7 +127,7 @@ class _Run:
         self._child: processes.Child | None = None
 
     def work(self, runtime: Runtime, out: Path, wrote: Callback) -> None:
-        """Run the child to its end; the outcome is in `failure`."""
+        """Runs the process to its end. The outcome is in `failure`."""
         import tempfile
 
         with tempfile.TemporaryFile() as errors:
@@ -163,25 +163,26 @@ class _Run:
         return finished
 
     def stop(self) -> None:
-        """End the child if it still runs."""
+        """Stops the process if it still runs."""
         child, self._child = self._child, None
         if child is not None:
             child.stop()
 
 
 FORMAT = 2
-AIDS = "ptexplore"  # folder beside the generated files: torchgen's model, which header declares what, the manifest
+# folder beside the generated files: torchgen's model, a list of which header declares what, the manifest
+AIDS = "ptexplore"
 MANIFEST = f"{AIDS}/manifest.json"
 MODEL = "model.json"
 _WHAT = "the generated C++ cannot be made"
-_WAIT = 600.0  # seconds a second process waits for the first; a build takes about ten
+_WAIT = 600.0  # seconds that a second process waits for the first; a build takes about ten
 
 
 @dataclass(frozen=True)
 class Making:
-    """Generated C++ that is there, or is being made: the folder that holds it for now, under canonical paths.
+    """Generated C++ that exists or is being made: `folder` has it for now, under canonical paths.
 
-    `parts` gives the folders in it that are whole by then, each when it is; all is whole at once where none is made.
+    `parts` yields the folders in it as soon as each is complete. If nothing is made, all is complete at once.
     """
 
     folder: Path
@@ -190,9 +191,9 @@ class Making:
 
 
 def ensure(runtime: Runtime, progress: Progress | None = None) -> Path:
-    """The folder that holds the generated C++ of `runtime` under canonical paths, made now if it is not there.
+    """Returns the folder with the generated C++ of `runtime` under canonical paths. Makes it if it is missing.
 
-    A source build gives its own build folder's files. Raises PtexploreError when they cannot be made or found.
+    For a source build, it is the root of its checkout. Raises PtexploreError if the C++ cannot be made or found.
     """
     with making(runtime, progress):
         pass
@@ -201,9 +202,9 @@ def ensure(runtime: Runtime, progress: Progress | None = None) -> Path:
 
 @contextlib.contextmanager
 def making(runtime: Runtime, progress: Progress | None = None) -> Iterator[Making]:
-    """As `ensure`, for a block that reads each part as soon as it is whole; all is in its place when the block ends.
+    """Does the work of `ensure`, for a block that reads each part when it is complete.
 
-    Nothing is kept where the block fails.
+    When the block ends, all files are in their place. If the block fails, nothing is kept.
     """
     if runtime.build == "source":
         yield _whole(expected_build_folder(runtime))
@@ -226,7 +227,7 @@ def _whole(folder: Path) -> Making:
 
 
 def find(runtime: Runtime) -> Path | None:
-    """The folder of the generated C++ where it is there already; None otherwise. Writes nothing."""
+    """Returns the folder of the generated C++ if it exists, else None. Writes nothing."""
     if runtime.build == "source":
         return build_folder_of(runtime)
     target = locations.generated_dir(runtime.inputs_key)
@@ -234,10 +235,10 @@ def find(runtime: Runtime) -> Path | None:
 
 
 def is_complete(target: Path) -> bool:
-    """Whether `target` holds the files its manifest lists and no others, each of the size listed there.
+    """Whether `target` contains exactly the files that its manifest lists, each with the listed size.
 
-    A file that the manifest does not list shows that rows of the manifest are gone. Rows that are gone with their files
-    are known by the manifest's own hash of its rows, which those of before 0.1.0 lack.
+    A file that is not in the manifest shows that rows of the manifest are missing. If the file is missing as well, the
+    manifest's hash of its rows shows it; manifests from before 0.1.0 have no such hash.
     """
     try:
         manifest = json.loads(kept_bytes(target / MANIFEST) or b"")
@@ -254,24 +255,24 @@ def is_complete(target: Path) -> bool:
 
 
 def _files_in(target: Path) -> set[str]:
-    """The files below a folder, by their path from there."""
+    """Returns the files below a folder, by their path from there."""
     return {
         os.path.relpath(os.path.join(folder, name), target) for folder, _, names in os.walk(target) for name in names
     }
 
 
 def _hash_of(files: dict[str, Any]) -> str:
-    """What tells these rows of a manifest from any others."""
+    """Returns a hash of the rows of a manifest."""
     return hashed(json.dumps(files, sort_keys=True).encode())
 
 
 def hashed(data: bytes) -> str:
-    """What tells the content of a generated file from any other."""
+    """Returns a hash of the content of a generated file."""
     return hashlib.sha256(data).hexdigest()
 
 
 class Hashes:
-    """What each generated file of a folder must be; a source build's has no such list, and anything may be there."""
+    """The expected hash of each generated file in a folder. A source build has no such list, and no check."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -288,7 +289,7 @@ class Hashes:
             return {}
 
     def check(self, file: str, data: bytes) -> None:
-        """Raise PtexploreError (MISSING) where a file is not as it was made; its folder is made anew after that."""
+        """Raises PtexploreError (MISSING) if a file was changed. The manifest is deleted, so that all is made again."""
         known = self._known.get(os.path.relpath(file, self._target))
         if known is None or known[1] == hashed(data):
             return
@@ -304,7 +305,7 @@ def _building(runtime: Runtime, target: Path, progress: Progress) -> Iterator[Ma
     import tempfile
 
     for left_over in target.parent.glob(f".{target.name}.*"):
-        if left_over.is_dir():  # of a builder that was killed: we hold the lock, so nobody works there
+        if left_over.is_dir():  # left by a builder that was killed: this process has the lock, so nobody works there
             shutil.rmtree(left_over, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -312,14 +313,14 @@ def _building(runtime: Runtime, target: Path, progress: Progress) -> Iterator[Ma
         with run_generators(runtime, aside, progress, why) as parts:
             yield Making(aside, parts)
             for _ in parts:
-                pass  # the block need not have waited for all
+                pass  # the block may not have waited for all of them
         _put_in_place(runtime, aside, target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
 def _put_in_place(runtime: Runtime, aside: Path, target: Path) -> None:
-    """Make what lies whole in `aside` the generated C++ of `runtime`."""
+    """Makes the complete content of `aside` the generated C++ of `runtime`."""
     import shutil
 
     files = {
@@ -337,7 +338,7 @@ def _put_in_place(runtime: Runtime, aside: Path, target: Path) -> None:
     }
     (aside / AIDS).mkdir(exist_ok=True)
     (aside / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    aside.chmod(0o755)  # mkdtemp's own 0o700 would keep others out of a shared cache
+    aside.chmod(0o755)  # mkdtemp's own 0o700 would lock others out of a shared cache
     if target.exists():
         damaged = aside.with_name(aside.name + ".damaged")
         target.rename(damaged)
@@ -356,7 +357,7 @@ def _locked(target: Path, progress: Progress) -> AbstractContextManager[bool]:
 
 @contextlib.contextmanager
 def _errors(runtime: Runtime, target: Path) -> Iterator[None]:
-    """Turn what can go wrong while building into the three-part error."""
+    """Converts errors while building to the three-part error."""
     try:
         with cache_errors(_WHAT, target):
             yield

@@ -1,3 +1,3 @@
-"""The catalogue of one runtime: operators, registrations, tables, bindings."""
+"""The catalogue of one installed torch: operators, registrations, dispatch tables, bindings."""
 
-CATALOGUE_FORMAT = 8  # of the tables and of what fills them: a catalogue of another one is made anew
+CATALOGUE_FORMAT = 8  # version of the tables and of their content: a catalogue with another version is rebuilt

@@ -1,4 +1,4 @@
-"""Read a catalogue: frozen records, one operator at a time, without torch."""
+"""Reads a catalogue, one operator at a time, as frozen records. torch is not needed."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
-    """Full names of overloads where `name` has an operator right but not its overload; else operators.
+    """Returns full names close to `name`: overloads if the operator exists but its overload does not, else operators.
 
-    `bases` are all operators' names without namespace and overload; `overloads(base)` gives a base's full names.
-    A Python prefix ("F.", "nn.functional.") is passed over.
+    `bases` are the names of all operators, without namespace and overload. `overloads(base)` returns the full names for
+    a base. A Python prefix ("F.", "nn.functional.") is ignored.
     """
     first, _, overload = name.rsplit("::", 1)[-1].partition(".")
     asked = first if first in bases or not overload else overload.rsplit(".", 1)[-1]
@@ -69,27 +69,27 @@ _NAME = "SELECT name, kind, tab, method, p.path, line FROM python_name n LEFT JO
 
 
 class StaleCatalogue(PtexploreError):
-    """The database is of another version, incomplete or damaged: make it anew."""
+    """The database has another version, is incomplete or is damaged, and must be rebuilt."""
 
     def __init__(self, why: str) -> None:
         super().__init__("the catalogue is damaged", why, "the same command again: it is made anew", MISSING)
 
 
 class Store(Database):
-    """An open catalogue. Every method raises StaleCatalogue when the file turns out to be damaged."""
+    """An open catalogue. Every method raises StaleCatalogue if the file turns out to be damaged."""
 
     @cached_property
     def _asked(self) -> dict[str, list[Registration]]:
-        """The records of operators that were asked for: of each call of one, once for each key."""
+        """A cache: the registrations of each operator. A trace asks for them once per key of each call."""
         return {}
 
     @staticmethod
     def open(path: Path) -> Store:
-        """Open `path` for reading. Raises FileNotFoundError, and StaleCatalogue where it cannot be used as it is."""
+        """Opens `path` for reading. Raises FileNotFoundError, and StaleCatalogue if the file cannot be used."""
         if not path.is_file():
             raise FileNotFoundError(path)
         try:
-            # immutable: nothing ever changes a catalogue in place, and no lock file appears in a read-only cache
+            # immutable: a catalogue is never changed in place, and in a read-only cache SQLite cannot make a lock file
             db = connected(path, "unchanging", __package__)
             version = db.execute("PRAGMA user_version").fetchone()[0]
             pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
@@ -102,7 +102,10 @@ class Store(Database):
         return Store(path, db)
 
     def damaged(self, error: sqlite3.Error) -> StaleCatalogue:
-        """Nothing could tell when it was opened. Put it out of the way, so that the next command makes it anew."""
+        """Deletes the file, so that the next command rebuilds it, and returns the error to raise.
+
+        `open` cannot detect every kind of damage.
+        """
         with contextlib.suppress(OSError):
             self.path.unlink()
         return StaleCatalogue(f"{self.path}: {error}")
@@ -110,23 +113,23 @@ class Store(Database):
     # --- operators ---
 
     def operator(self, name: str) -> Operator | None:
-        """The operator of that full name, "aten::add.Tensor"."""
+        """Returns the operator with a full name such as "aten::add.Tensor", or None."""
         rows = self.rows(f"{_OPERATOR} WHERE name = ?", name)
         return _operator(rows[0]) if rows else None
 
     def operators_named(self, base: str) -> list[Operator]:
-        """Every overload of every namespace whose name without overload is `base`."""
+        """Returns every overload, of any namespace, whose name without the overload is `base`."""
         return [_operator(row) for row in self.rows(f"{_OPERATOR} WHERE base = ? ORDER BY operator.id", base)]
 
     def all_names(self) -> list[str]:
-        """The full name of every operator."""
+        """Returns the full names of all operators."""
         return [row[0] for row in self.rows("SELECT name FROM operator ORDER BY name")]
 
     @cached_property
     def names_by_base(self) -> dict[str, list[str]]:
         """The full names of the operators of each base: "add" -> "aten::add.Tensor", "aten::add.out", ….
 
-        A search asks with every letter.
+        It is cached, since a search uses it after every key press.
         """
         families: dict[str, list[str]] = {}
         for base, name in self.rows("SELECT base, name FROM operator ORDER BY name"):
@@ -134,18 +137,18 @@ class Store(Database):
         return families
 
     def digests(self) -> dict[str, str]:
-        """Operator -> digest of its dump and table when the catalogue was made."""
+        """Returns a dict: operator -> digest of its dump and its dispatch table when the catalogue was built."""
         return dict(self.rows("SELECT name, digest FROM operator"))
 
     def suggest(self, name: str, count: int = 5) -> list[str]:
-        """The names closest to `name`: overloads where it names one ("add.Tenzor"), else operators ("aten::add")."""
+        """Returns the names closest to `name`: overloads if it has one ("add.Tenzor"), else operators ("aten::add")."""
         bases = [row[0] for row in self.rows("SELECT DISTINCT base FROM operator")]
         return nearest(name, bases, lambda base: [operator.name for operator in self.operators_named(base)], count)
 
     # --- registrations and tables ---
 
     def registrations(self, op: str) -> list[Registration]:
-        """Every record of `op`, in the dump's order; the schema's own (key None) first."""
+        """Returns the registrations of `op` in the order of the dump. The schema's own (key None) comes first."""
         known = self._asked.get(op)
         if known is None:
             known = [_registration(row) for row in self.rows(f"{_REGISTRATION} WHERE o.name = ? ORDER BY r.id", op)]
@@ -153,7 +156,7 @@ class Store(Database):
         return known
 
     def registered_under(self, key: str) -> list[str]:
-        """The full names of the operators that have a kernel of their own under a key."""
+        """Returns the full names of the operators that have a kernel of their own for a dispatch key."""
         rows = self.rows(
             """SELECT DISTINCT o.name FROM registration r JOIN operator o ON o.id = r.op
             WHERE r.key = ? AND NOT r.alias AND NOT r.fallthrough AND NOT r.inactive ORDER BY o.name""",
@@ -162,13 +165,20 @@ class Store(Database):
         return [row[0] for row in rows]
 
     def registered_for(self, function: str) -> list[Registration]:
-        """The records whose kernel is that C++ function, or only calls it (a qualified name), by operator."""
+        """Returns the registrations whose kernel is this C++ function, or only calls it, sorted by operator.
+
+        `function` is a qualified name.
+        """
         where = "WHERE r.wrapper = ?1 OR r.target IN (?1, ?2) OR r.target_meta IN (?1, ?2) ORDER BY o.name, r.id"
-        structured = function.removesuffix("::impl").removesuffix("::meta")  # its class is what is recorded
+        # a structured kernel is recorded by its class
+        structured = function.removesuffix("::impl").removesuffix("::meta")
         return [_registration(row) for row in self.rows(f"{_REGISTRATION} {where}", function, structured)]
 
     def operators_with(self, kernel: str) -> list[str]:
-        """The full names of the operators that a generated function (a qualified name) is registered for, sorted."""
+        """Returns the full names of the operators that a generated function is registered for, sorted.
+
+        `kernel` is a qualified name.
+        """
         rows = self.rows(
             """SELECT DISTINCT o.name FROM registration r JOIN operator o ON o.id = r.op
             WHERE r.wrapper = ? AND r.origin = 'generated' ORDER BY o.name""",
@@ -177,7 +187,7 @@ class Store(Database):
         return [row[0] for row in rows]
 
     def table(self, op: str) -> list[TableEntry]:
-        """The dispatch table of `op`; keys that are in no entry have none."""
+        """Returns the dispatch table of `op`. A key without kernel appears in no entry."""
         rows = self.rows(
             """SELECT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM dispatch d
             JOIN operator o ON o.id = d.op JOIN keyset k ON k.id = d.keyset JOIN entry e ON e.id = d.entry
@@ -187,7 +197,7 @@ class Store(Database):
         return [TableEntry(tuple(r[0].split(",")), r[1], bool(r[2]), r[3], r[4], r[5]) for r in rows]
 
     def fallback(self, path: str, line: int) -> list[TableEntry]:
-        """The backend fallback entries made at `path`:`line`, with every key that has it somewhere."""
+        """Returns the entries of the backend fallback at `path`:`line`, each with all keys that use it."""
         rows = self.rows(
             """SELECT DISTINCT k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM entry e
             JOIN path p ON p.id = e.path JOIN dispatch d ON d.entry = e.id JOIN keyset k ON k.id = d.keyset
@@ -201,7 +211,7 @@ class Store(Database):
         return [TableEntry(tuple(keys), r[0], bool(r[1]), *r[2:]) for r, keys in merged.items()]
 
     def counts(self) -> dict[str, Count]:
-        """Confirmed and all records by origin: generated, handwritten, python, nofile."""
+        """Counts confirmed and all registrations by origin: generated, handwritten, python, nofile."""
         counts = {origin: Count(0, 0) for origin in ("generated", "handwritten", "python", "nofile")}
         for origin, confirmed, total in self.rows(
             "SELECT origin, sum(confirmed), count(*) FROM registration GROUP BY origin"
@@ -210,65 +220,71 @@ class Store(Database):
         return counts
 
     def unconfirmed(self, limit: int = 20, origin: str | None = None) -> list[Registration]:
-        """Records that are not confirmed, generated ones first; of one `origin` only where given."""
+        """Returns registrations that are not confirmed, generated ones first. `origin` selects one origin."""
         query = f"{_REGISTRATION} WHERE NOT confirmed AND coalesce(?, origin) = origin"
         order = "ORDER BY origin != 'generated', origin, r.id LIMIT ?"
         return [_registration(row) for row in self.rows(f"{query} {order}", origin, limit)]
 
     def unconfirmed_reasons(self) -> list[tuple[Reason, int]]:
-        """Why records are not confirmed, and how many for each reason."""
+        """Returns each reason why registrations are not confirmed, with the number of registrations."""
         rows = self.rows("SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not")
         return [(_reason(told), count) for told, count in rows]
 
     # --- derivatives ---
 
     def derivative(self, op: str) -> Derivative | None:
-        """The derivative of `op`: the default one where its entry has several."""
+        """Returns the derivative of `op`. If its entry has several, returns the default one."""
         derivatives = self.derivatives(op)
         default = next((derivative for derivative in derivatives if derivative.dispatch == "Default"), None)
         return default or next(iter(derivatives), None)
 
     def derivatives(self, op: str) -> list[Derivative]:
-        """Every derivative of `op`: an entry may have one per autograd key."""
+        """Returns every derivative of `op`: an entry may have one per autograd key."""
         return [_derivative(row) for row in self.rows(f"{_DERIVATIVE} WHERE op = ? ORDER BY position", op)]
 
     def derivative_of_node(self, node: str) -> list[Derivative]:
-        """Every derivative that makes a node of class `node`, without namespace."""
+        """Returns every derivative that makes a node of class `node` (a name without namespace)."""
         return [_derivative(row) for row in self.rows(f"{_DERIVATIVE} WHERE d.node = ? ORDER BY op, position", node)]
 
     def node(self, name: str) -> tuple[str, int, int] | None:
-        """Path, line and last line of the `apply` of the generated node class `name`."""
+        """Returns path, first line and last line of `apply` in the generated node class `name`."""
         rows = self.rows("SELECT p.path, line, end_line FROM node JOIN path p ON p.id = node.path WHERE name = ?", name)
         return rows[0] if rows else None
 
     # --- Python ---
 
     def binding(self, table: str, method: str) -> Binding | None:
-        """The row of `method` in `table`, a PyMethodDef table; None where it is missing or not the only one."""
+        """Returns the row of `method` in `table`, a PyMethodDef table.
+
+        Returns None if there is no such row, or several.
+        """
         rows = self.rows(f"{_BINDING} WHERE name = ? AND tab = ?", method, table)
         return _binding(rows[0]) if len(rows) == 1 else None
 
     def bindings_of(self, c_function: str) -> list[Binding]:
-        """The rows that name a C function, "THPVariable_add"; several functions may be called so, each in its file."""
+        """Returns the rows that name a C function such as "THPVariable_add".
+
+        Several files may each have a function of this name.
+        """
         return [_binding(row) for row in self.rows(f"{_BINDING} WHERE c_function = ? ORDER BY b.id", c_function)]
 
     def bindings_for(self, op: str) -> list[Binding]:
-        """The rows whose C function dispatches to `op`."""
+        """Returns the rows whose C function dispatches to `op`."""
         query = f"{_BINDING} JOIN binding_op o ON o.binding = b.id WHERE o.op = ? ORDER BY b.id"
         return [_binding(row) for row in self.rows(query, op)]
 
     def python_name(self, name: str) -> PythonName | None:
-        """The public name `name`, "torch.nn.functional.conv2d"."""
+        """Returns the public name `name`, for example "torch.nn.functional.conv2d"."""
         rows = self.rows(f"{_NAME} WHERE name = ?", name)
         return PythonName(*rows[0]) if rows else None
 
     def python_names_for(self, table: str, method: str) -> list[PythonName]:
-        """Public names of the builtin `method` of `table`."""
+        """Returns the public names of the builtin `method` of `table`."""
         query = f"{_NAME} WHERE method = ? AND tab = ? ORDER BY length(name), name"
         return [PythonName(*row) for row in self.rows(query, method, table)]
 
     def python_kernels(self, op: str) -> list[PythonKernel]:
-        """Python callables that decompose, are the meta function of, or implement `op`."""
+        """Returns the Python callables that decompose `op`, implement it, or are its meta function."""
         rows = self.rows(
             """SELECT op, role, function, p.path, line, end_line, key FROM python_kernel k
             LEFT JOIN path p ON p.id = k.path WHERE op = ? ORDER BY k.id""",
@@ -279,17 +295,17 @@ class Store(Database):
     # --- the rest ---
 
     def keys(self) -> dict[str, DispatchKey]:
-        """Every dispatch key by name, in the dispatcher's order."""
+        """Returns every dispatch key by name, in the order of the dispatcher."""
         rows = self.rows("SELECT name, raw, after FROM dispatch_key ORDER BY position")
         return {name: DispatchKey(name, int(raw), int(after)) for name, raw, after in rows}
 
     def definition(self, symbol: str) -> tuple[str, int, int] | None:
-        """Path, line and last line of the one definition of `symbol` in generated C++; None where not exactly one."""
+        """Returns path, first line and last line of a definition in generated C++. None unless there is exactly one."""
         definitions = self.definitions(symbol)
         return definitions[0] if len(definitions) == 1 else None
 
     def definitions(self, symbol: str) -> list[tuple[str, int, int]]:
-        """Every definition of the qualified name `symbol` in generated C++."""
+        """Returns path, first and last line of every definition of `symbol` (a qualified name) in generated C++."""
         rows = self.rows(
             """SELECT p.path, line, end_line FROM definition d JOIN path p ON p.id = d.path
             WHERE symbol = ? ORDER BY d.id""",
@@ -298,7 +314,7 @@ class Store(Database):
         return [(path, line, end) for path, line, end in rows]
 
     def symbols(self, qualified: str) -> list[Symbol]:
-        """The functions of this name in generated C++ that no record names."""
+        """Returns the functions of this name in generated C++ that no other record names."""
         rows = self.rows("SELECT record FROM symbol WHERE qualified = ? ORDER BY id", qualified)
         return [_symbol(json.loads(record)) for (record,) in rows]
 
@@ -325,9 +341,9 @@ def _registration(row: tuple[Any, ...]) -> Registration:
     return Registration(op, key, *flags, origin, path, macro_line, op_line, bool(confirmed), why_not, *rest)
 
 
-@cache  # thousands of records have the same one
+@cache  # thousands of registrations have the same reason
 def _reason(told: str) -> Reason:
-    """A reason as it is kept. Its codes are imported where one is read: most searches read none."""
+    """Decodes a stored reason. The codes are imported only here, since most searches decode none."""
     from msgspec import MsgspecError
     from msgspec.json import decode
 

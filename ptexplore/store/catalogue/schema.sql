@@ -1,14 +1,14 @@
 -- The catalogue of one installed torch. Version 1 (PRAGMA user_version; history below).
 --
--- Written once, aside, then renamed into place and only read. Torch is needed to write it, never to read it.
--- Paths are canonical: the file's path in the PyTorch repository.
+-- The file is written once, under another name, then renamed, and after that only read. Writing needs torch; reading
+-- does not. Paths are canonical: the path of the file in the PyTorch repository.
 --
 -- 1: first version.
 
--- Facts about the catalogue itself; 'complete' is written last.
+-- Facts about the catalogue. 'complete' is written last.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- Every path that occurs, once.
+-- Every path that the catalogue names, once.
 CREATE TABLE path (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 
 -- One overload of one operator, as registered. Lists are JSON arrays of strings.
@@ -30,7 +30,7 @@ CREATE TABLE operator (
 );
 CREATE INDEX operator_base ON operator (base);
 
--- One record of _dispatch_dump, in its order.
+-- One record of _dispatch_dump, in the order of the dump.
 CREATE TABLE registration (
     id INTEGER PRIMARY KEY,
     op INTEGER NOT NULL REFERENCES operator,
@@ -47,8 +47,8 @@ CREATE TABLE registration (
 CREATE INDEX registration_op ON registration (op);
 CREATE INDEX registration_unconfirmed ON registration (why_not) WHERE NOT confirmed;
 
--- The dispatch tables: 3,600 operators x 130 keys. What an entry says and which keys share it
--- repeat so much that both are kept once; an operator is then a dozen pairs.
+-- The dispatch tables: 3,600 operators x 130 keys. Entries, and the sets of keys that share an entry, repeat often. So
+-- each is stored once, and an operator needs about a dozen pairs.
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY,
     reason TEXT NOT NULL, fallthrough INTEGER NOT NULL,
@@ -63,7 +63,7 @@ CREATE TABLE dispatch (
     PRIMARY KEY (op, position)
 ) WITHOUT ROWID;
 
--- derivatives.yaml, per operator that torchgen matches to an entry; formulas are JSON.
+-- derivatives.yaml, for each operator that torchgen matches to an entry. Formulas are JSON.
 CREATE TABLE derivative (
     op TEXT NOT NULL, position INTEGER NOT NULL,
     path INTEGER NOT NULL REFERENCES path, line INTEGER NOT NULL, end_line INTEGER NOT NULL,
@@ -93,7 +93,7 @@ CREATE TABLE python_name (
 ) WITHOUT ROWID;
 CREATE INDEX python_name_method ON python_name (method, tab);
 
--- Python callables that decompose, are the meta function of, or implement an operator.
+-- Python callables that decompose an operator, implement it, or are its meta function.
 CREATE TABLE python_kernel (
     id INTEGER PRIMARY KEY,
     op TEXT NOT NULL, role TEXT NOT NULL, function TEXT NOT NULL,
@@ -101,12 +101,13 @@ CREATE TABLE python_kernel (
 );
 CREATE INDEX python_kernel_op ON python_kernel (op);
 
--- Dispatch keys; the 64-bit sets are decimal text, since SQLite's integers are signed.
+-- Dispatch keys. The 64-bit sets are decimal text, since integers in SQLite are signed.
 CREATE TABLE dispatch_key (
     position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, raw TEXT NOT NULL, after TEXT NOT NULL
 );
 
--- Functions defined in generated C++ that other records name: ufunc kernels, view copies, stubs.
+-- Functions defined in generated C++. `symbol` has those that no other record names; `definition` has those that other
+-- records name: ufunc kernels, view copies, stubs.
 CREATE TABLE symbol (
     id INTEGER PRIMARY KEY, qualified TEXT NOT NULL, record TEXT NOT NULL  -- a Symbol of generated C++ that no record names
 );

@@ -1,4 +1,4 @@
-"""Write a catalogue aside and rename it into place when it is whole."""
+"""Writes a catalogue to a temporary file and renames the file when it is complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ptexplore.store.database import DatabaseWriter, schema_of
 
 
 class CatalogueWriter(DatabaseWriter):
-    """A catalogue being written."""
+    """A catalogue that is being written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -46,11 +46,14 @@ class CatalogueWriter(DatabaseWriter):
         return None if path is None else self.paths.setdefault(path, len(self.paths) + 1)
 
     def meta(self, facts: Mapping[str, str]) -> None:
-        """Facts about the catalogue itself."""
+        """Writes facts about the catalogue."""
         self._insert("meta", list(facts.items()))
 
     def operators(self, operators: Iterable[tuple[Operator, str]]) -> None:
-        """Operators with the digest of their dump and table; before everything that names them."""
+        """Writes operators, each with the digest of its dump and table.
+
+        Call this before anything that names an operator.
+        """
         rows = []
         for operator, digest in operators:
             number = self.ops[operator.name] = len(self.ops) + 1
@@ -79,7 +82,7 @@ class CatalogueWriter(DatabaseWriter):
         self._insert("operator", rows)
 
     def registrations(self, registrations: Iterable[Registration]) -> None:
-        """Records, in the order of the dump."""
+        """Writes registrations, in the order of the dump."""
         rows = [
             (
                 None,
@@ -114,11 +117,11 @@ class CatalogueWriter(DatabaseWriter):
     @staticmethod
     @cache
     def _encoded(reason: Reason) -> str:
-        """A reason as it is kept: thousands of records have the same one."""
+        """Encodes a reason for storage. It is cached, since thousands of registrations have the same reason."""
         return str(to_json(reason), "utf-8")
 
     def tables(self, tables: Iterable[tuple[str, Iterable[TableEntry]]]) -> None:
-        """Dispatch tables: operator and its entries."""
+        """Writes dispatch tables: pairs of an operator and its entries."""
         rows = []
         for op, entries in tables:
             for position, row in enumerate(entries):
@@ -129,7 +132,7 @@ class CatalogueWriter(DatabaseWriter):
         self._insert("dispatch", rows)
 
     def derivatives(self, derivatives: Iterable[Derivative]) -> None:
-        """Derivatives; several of one operator in the order given."""
+        """Writes derivatives. Several derivatives of one operator keep their order."""
         rows = []
         position: dict[str, int] = {}
         for derivative in derivatives:
@@ -152,11 +155,11 @@ class CatalogueWriter(DatabaseWriter):
         self._insert("derivative", rows)
 
     def nodes(self, nodes: Iterable[tuple[str, str, int, int]]) -> None:
-        """(name, path, line, end line) of each node's apply."""
+        """Writes (name, path, first line, last line) of the `apply` method of each node class."""
         self._insert("node", [(name, self._path(path), line, end) for name, path, line, end in nodes])
 
     def bindings(self, bindings: Iterable[Binding]) -> None:
-        """Rows of PyMethodDef tables."""
+        """Writes rows of PyMethodDef tables."""
         rows: list[tuple[object, ...]] = []
         by_op: list[tuple[object, ...]] = []
         for number, binding in enumerate(bindings, 1):
@@ -167,7 +170,7 @@ class CatalogueWriter(DatabaseWriter):
         self._insert("binding_op", by_op)
 
     def python_names(self, names: Iterable[PythonName]) -> None:
-        """Public Python names; of one name given twice the first stays."""
+        """Writes public Python names. If a name is given twice, the first one is kept."""
         unique = {name.name: name for name in reversed(list(names))}
         self._insert(
             "python_name",
@@ -175,20 +178,20 @@ class CatalogueWriter(DatabaseWriter):
         )
 
     def python_kernels(self, kernels: Iterable[PythonKernel]) -> None:
-        """Python callables behind operators."""
+        """Writes the Python callables that implement operators."""
         rows = [(None, k.op, k.role, k.function, self._path(k.path), k.line, k.end_line, k.key) for k in kernels]
         self._insert("python_kernel", rows)
 
     def keys(self, keys: Iterable[DispatchKey]) -> None:
-        """Dispatch keys, in the dispatcher's order."""
+        """Writes dispatch keys, in the order of the dispatcher."""
         self._insert("dispatch_key", [(i, k.name, str(k.raw), str(k.after)) for i, k in enumerate(keys)])
 
     def definitions(self, definitions: Iterable[tuple[str, str, str, int, int]]) -> None:
-        """(symbol, kind, path, line, end line) of functions that generated C++ defines."""
+        """Writes (symbol, kind, path, first line, last line) of functions that generated C++ defines."""
         self._insert("definition", [(None, s, kind, self._path(p), line, e) for s, kind, p, line, e in definitions])
 
     def symbols(self, symbols: Iterable[Symbol]) -> None:
-        """Functions of generated C++ that no record names."""
+        """Writes functions of generated C++ that no other record names."""
         self._insert("symbol", [(None, symbol.qualified, json.dumps(symbol)) for symbol in symbols])
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:

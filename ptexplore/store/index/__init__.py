@@ -1,1 +1,1 @@
-"""The index of one tree's source text."""
+"""The index of the source text of one tree."""

@@ -1,4 +1,4 @@
-"""Open the file of an index for reading, or say why it cannot be used: another version, incomplete, damaged."""
+"""Opens the file of an index for reading, or says why it cannot be used: another version, incomplete, damaged."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ptexplore.store.index.rows import FORMAT, RECIPE
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_BUSY = 10.0  # seconds to wait for a writer that is just putting its changes in place
+_BUSY = 10.0  # seconds to wait for a writer that is committing its changes
 
 
 class StaleIndex(PtexploreError):
-    """The index is of another version, incomplete or damaged: make it anew."""
+    """The index has another version, is incomplete or is damaged, and must be rebuilt."""
 
     def __init__(self, why: str) -> None:
         super().__init__("the index cannot be used", why, "ptexplore index", MISSING)
@@ -29,7 +29,7 @@ class IndexConnection(Database):
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open `path`. Raises FileNotFoundError, and StaleIndex if the file cannot be used."""
+        """Opens `path`. Raises FileNotFoundError, and StaleIndex if the file cannot be used."""
         if not path.is_file():
             raise FileNotFoundError(path)
         try:
@@ -44,12 +44,12 @@ class IndexConnection(Database):
         return cls(path, db)
 
     def damaged(self, error: sqlite3.Error) -> StaleIndex:
-        """Damage is met by the first that reads it; `ptexplore index` looks for it and makes the index anew."""
+        """Returns the error to raise. The file is kept: `ptexplore index` finds the damage and rebuilds the index."""
         return StaleIndex(f"{self.path}: {error}")
 
 
 def _check(path: Path, db: sqlite3.Connection) -> None:
-    db.execute("BEGIN")  # one moment: no writer changes the file between these questions
+    db.execute("BEGIN")  # one transaction: no writer can change the file between these queries
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT:
         raise StaleIndex(f"{path} is of version {version}")
@@ -67,8 +67,9 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
 def _connection(path: Path) -> sqlite3.Connection:
     journal = path.with_name(f"{path.name}{JOURNAL}")
     if journal.exists() and journal.stat().st_size:
-        # A writer was killed, or is at work: whoever may write puts things right before anyone reads.
+        # A writer was killed or is working: opening for writing lets SQLite repair the file before it is read.
         connected(path, "change", __package__, _BUSY).close()
     db = connected(path, "read", __package__, _BUSY)
-    db.create_function("area", 1, area, deterministic=True)  # what readers mean stands before what they seldom do
+    # sorts the areas that readers usually mean before the others
+    db.create_function("area", 1, area, deterministic=True)
     return db

@@ -1,4 +1,4 @@
-"""Rows of files that were read before the index of their tree is built: kept beside it, for whoever builds it."""
+"""Rows of files that were read before the index of their tree is built: kept beside the index for its builder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ptexplore.writing import keep_whole, kept_bytes
 
 
 class PackedFile(NamedTuple):
-    """The rows of one file, packed, and the hash of the content that they were made from."""
+    """The rows of one file, packed, and the hash of the file's content."""
 
     path: str
     sha: str
@@ -20,24 +20,24 @@ class PackedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadAhead:
-    """What was read, with the macros that it was read with and what tells those headers from others."""
+    """The packed files, the macros that they were read with, and a key that identifies the headers of the macros."""
 
     headers: str
     macros: str
     files: list[PackedFile]
-    next_file: int  # the first file id that none of the rows has
+    next_file: int  # the first file id that no row uses
     made_by: tuple[int, int] = (FORMAT, RECIPE)
 
 
 def packed(rows: Rows) -> PackedFile:
-    """The rows of one file as bytes: they cross from a worker, and to the disk, at no further cost."""
+    """Packs the rows of one file as bytes: they go from a worker to the disk without another conversion."""
     import msgspec
 
     return PackedFile(str(rows.file[1]), str(rows.file[5]), msgspec.msgpack.encode(rows))
 
 
 def unpacked(file: PackedFile, stamp: int | None = None) -> Rows:
-    """The rows that were packed, of a file with another time of change where one is given."""
+    """Unpacks the rows of a file. `stamp`, if given, replaces the file's time of change."""
     import msgspec
 
     rows = msgspec.msgpack.decode(file.rows, type=Rows)
@@ -47,14 +47,17 @@ def unpacked(file: PackedFile, stamp: int | None = None) -> Rows:
 
 
 def keep(path: Path, ahead: ReadAhead) -> None:
-    """Write to `path`. Raises OSError."""
+    """Writes `ahead` to `path`. Raises OSError."""
     import msgspec
 
     keep_whole(path, msgspec.msgpack.encode(ahead))
 
 
 def kept(path: Path) -> ReadAhead | None:
-    """What lies at `path`; None where nothing does, or where it is damaged or of another version of ptexplore."""
+    """Reads the rows kept at `path`.
+
+    None if there are none, or if they are damaged or of another version of ptexplore.
+    """
     import msgspec
 
     try:

@@ -1,4 +1,4 @@
-"""The records of an index as rows of its tables, and back; workers make the rows, so that the writer only inserts."""
+"""Converts records of an index to rows of its tables, and back. Workers make the rows; the writer only inserts them."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ from ptexplore.model.symbols import (
 )
 from ptexplore.source.canonical import is_test_file
 
-FORMAT = 1  # of the tables: store/index/schema.sql
-RECIPE = 14  # of what fills them: a change in any extractor that changes rows raises it, and every index is made anew
+FORMAT = 1  # version of the tables: store/index/schema.sql
+# version of the content. Raise it if an extractor makes other rows than before: then every index is rebuilt.
+RECIPE = 14
 
 SYMBOL_KINDS: tuple[SymbolKind, ...] = get_args(SymbolKind)
 REF_KINDS: tuple[RefKind, ...] = get_args(RefKind)
 EXTRACTORS: tuple[Extractor, ...] = get_args(Extractor)
 
 DECLARATION, TEMPLATE, STATIC, NO_SCOPE, TEST, VIRTUAL = 1, 2, 4, 8, 16, 32
-ROWS = 20  # bits of a row's id below the file's
-MOST = 1 << ROWS  # rows of one kind that a file may have
+ROWS = 20  # a row's id is (id of the file << ROWS) + number
+MOST = 1 << ROWS  # the greatest number of rows of one kind in a file
 
-# What a reader asks for, in the order in which `symbol`, `refs` and `dialect` take it.
+# The columns for a reader, in the order in which `symbol`, `refs` and `dialect` unpack them.
 SYMBOL = """SELECT f.path, s.name, c.text, o.text, s.kind, s.line, s.begin, s.end_line, s.flags, s.extractor,
     s.signature, s.parameters, g.text, s.macro FROM symbol s JOIN file f ON f.id = s.id >> 20
     LEFT JOIN text c ON c.id = s.container LEFT JOIN text o ON o.id = s.scope LEFT JOIN text g ON g.id = s.guards"""
@@ -54,28 +55,28 @@ _EXTRACTOR_CODE = {kind: number for number, kind in enumerate(EXTRACTORS)}
 
 
 def text_id(text: str) -> int:
-    """The id of a string of the table `text`."""
+    """Returns the id of a string in the table `text`."""
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
 def span(file: int) -> tuple[int, int]:
-    """The first and the last id that a row of a file may have."""
+    """Returns the first and the last id that a row of a file can have."""
     return file << ROWS, ((file + 1) << ROWS) - 1
 
 
 def ref_codes(kinds: Sequence[str]) -> list[int]:
-    """The numbers of reference kinds; what is none is passed over."""
+    """Returns the numbers of reference kinds. Unknown kinds are ignored."""
     return [_REF_CODE[kind] for kind in kinds if kind in _REF_CODE]
 
 
 def dialect_codes(kinds: Sequence[str]) -> list[int]:
-    """The numbers of dialect kinds; what is none is passed over."""
+    """Returns the numbers of dialect kinds. Unknown kinds are ignored."""
     return [_DIALECT_CODE[kind] for kind in kinds if kind in _DIALECT_CODE]
 
 
 @dataclass(slots=True)
 class Rows:
-    """One file's rows, ready to insert: plain tuples, which cross from a worker at little cost."""
+    """The rows of one file, ready to insert: plain tuples, which are cheap to send from a worker."""
 
     file: Row
     symbols: list[Row]
@@ -87,7 +88,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """What is known of a file besides its records: the id reserved for it, hash, size, mtime, number of lines."""
+    """Facts about a file beside its records: its reserved id, layer, hash, size, mtime and number of lines."""
 
     file: int
     layer: str
@@ -98,7 +99,7 @@ class ReadFile:
 
 
 class Texts(dict[str, int]):
-    """Strings that rows name by id -> that id, each hashed once."""
+    """A dict from each string that rows refer to -> its id. Each string is hashed once."""
 
     def __missing__(self, text: str) -> int:
         number = self[text] = text_id(text)
@@ -106,7 +107,7 @@ class Texts(dict[str, int]):
 
 
 def pack(read: ReadFile, records: FileRecords, words: str) -> Rows:
-    """The rows of one file. Its extractor is that of its references, where a semantic one made them."""
+    """Makes the rows of one file."""
     texts = Texts()
     base = read.file << ROWS
     test = TEST if is_test_file(records.path) else 0
@@ -126,7 +127,7 @@ def _symbol(number: int, record: Symbol, texts: Texts, test: int) -> Row:
     if qualified == name:
         container, plain = None, ""
     else:
-        # A qualified name that does not end in the name is kept whole: unpacking sees that by the line end.
+        # A qualified name that does not end with the name is stored whole, with a line end as the mark.
         before = qualified[: -len(name)] if name and qualified.endswith(name) else ""
         if not before.endswith(("::", ".")):
             before = f"{qualified}\n"
@@ -147,7 +148,7 @@ def _symbol(number: int, record: Symbol, texts: Texts, test: int) -> Row:
 
 
 def pack_refs(base: int, refs: RefLines, texts: dict[str, int]) -> list[Row]:
-    """The rows of one file's references; `texts` takes the strings that rows name by id."""
+    """Makes the rows of one file's references. Strings that rows refer to by id are added to `texts`."""
     rows = []
     for number, ((name, text, kind, target, extractor), lines) in enumerate(refs.items(), base):
         where = lines[0] if len(lines) == 1 else pack_lines(lines)
@@ -157,7 +158,7 @@ def pack_refs(base: int, refs: RefLines, texts: dict[str, int]) -> list[Row]:
 
 
 def tally_with_refs(tally: str, refs: RefLines) -> str:
-    """A file's tally with other references."""
+    """Returns the tally of a file with the counts of references replaced."""
     kept = {key: count for key, count in json.loads(tally).items() if not key.startswith("ref ")}
     return json.dumps(kept | _ref_tally(refs))
 
@@ -181,12 +182,12 @@ def _dialect(number: int, record: Dialect, texts: Texts) -> Row:
 
 
 def last_part(qualified: str) -> str:
-    """The last part of a qualified name of either language."""
+    """Returns the last part of a qualified name of C++ or Python."""
     return qualified.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
 
 
 def pack_lines(lines: list[int]) -> bytes:
-    """Line numbers, sorted, as deltas of seven bits a byte."""
+    """Packs line numbers: sorted, as deltas, seven bits in each byte."""
     lines = sorted(lines)
     deltas = list(map(sub, lines, [0, *lines[:-1]]))
     if max(deltas) < 128:
@@ -195,13 +196,13 @@ def pack_lines(lines: list[int]) -> bytes:
     for delta in deltas:
         while delta > 127:
             out.append(delta & 127 | 128)
-            delta >>= 7  # noqa: PLW2901  (what is left of it)
+            delta >>= 7  # noqa: PLW2901 (the remaining bits)
         out.append(delta)
     return bytes(out)
 
 
 def unpack_lines(packed: int | bytes) -> list[int]:
-    """What `pack_lines` packed; one line may stand alone as a number."""
+    """Unpacks the line numbers of `pack_lines`. A single line is stored as a plain number."""
     if isinstance(packed, int):
         return [packed]
     lines, line, delta, shift = [], 0, 0, 0
@@ -216,7 +217,7 @@ def unpack_lines(packed: int | bytes) -> list[int]:
 
 
 def symbol(row: Row) -> Symbol:
-    """A row of SYMBOL as the record it was made from."""
+    """Converts a row of SYMBOL back to its record."""
     (path, name, container, scope, kind, line, before, after, flags, extractor, signature, parameters, guards,
      macro) = row  # fmt: skip
     container = container or ""
@@ -244,7 +245,7 @@ def symbol(row: Row) -> Symbol:
 
 
 def refs(rows: Iterable[Row]) -> list[Ref]:
-    """Rows of REF, one record a line."""
+    """Converts rows of REF to records, one for each line."""
     return [
         Ref(path, line, name, name if text is None else text, REF_KINDS[kind], target, EXTRACTORS[extractor])
         for path, name, kind, text, target, extractor, lines in rows
@@ -253,7 +254,7 @@ def refs(rows: Iterable[Row]) -> list[Ref]:
 
 
 def dialect(row: Row) -> Dialect:
-    """A row of DIALECT as the record it was made from."""
+    """Converts a row of DIALECT back to its record."""
     path, kind, name, context, target, line, end_line, block, macro, text, guards = row
     conditions = tuple(json.loads(guards)) if guards else ()
     return Dialect(path, line, end_line, _DIALECT_KINDS[kind], name, context, target, block, macro, text, conditions)

@@ -1,14 +1,16 @@
 -- The index of one tree's source text. Version 1 (PRAGMA user_version; history below).
 --
--- A first build is made aside and renamed; later ones change it in place, in one transaction: a changed file replaces
--- only its own rows. Paths are canonical. Every row of a file has an id between file << 20 and (file + 1) << 20, so that
--- a file's rows are one range and need no index. Kinds and extractors are numbers (store/index/rows.py).
+-- The first build writes another file and renames it. Later builds change the file in place, in one transaction: a
+-- changed file replaces only its own rows. Paths are canonical. Every row of a file has an id between file << 20 and
+-- (file + 1) << 20: the rows of a file are one range and need no index. Kinds and extractors are numbers
+-- (store/index/rows.py).
 --
 -- 1: first version.
 
--- Facts about the index: "tree" (name), "source" (what tells it from another of that name), "complete", "recipe" (version
--- of the extractors), "next_file", "unread" (JSON: files that could not be read), "macro_table" (JSON: the macros that
--- files were read with), "worn" (files replaced since it was made anew), "tally" (JSON: rows by kind).
+-- Facts about the index: "tree" (name), "source" (identifies the tree among those of the same name), "complete",
+-- "recipe" (version of the extractors), "next_file", "unread" (JSON: files that could not be read), "macro_table"
+-- (JSON: the macros that files were read with), "worn" (files replaced since the index was built from nothing), "tally"
+-- (JSON: rows by kind).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE file (
@@ -22,8 +24,8 @@ CREATE TABLE file (
     problems TEXT                     -- JSON list, NULL where none
 );
 
--- Strings that repeat: scopes, guards, targets. id: the first 63 bits of the text's BLAKE2b, so that whoever knows the
--- text knows the id and workers need not agree on one.
+-- Strings that repeat: scopes, guards, targets. id: the first 63 bits of the text's BLAKE2b. So the id follows from the
+-- text, and workers need not agree on ids.
 CREATE TABLE text (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 
 CREATE TABLE symbol (
@@ -38,7 +40,7 @@ CREATE TABLE symbol (
     signature TEXT, parameters TEXT, guards INTEGER, macro TEXT
 );
 
--- All uses of one text, of one kind, in one file.
+-- All uses with the same text and kind in one file.
 CREATE TABLE ref (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL, kind INTEGER NOT NULL,
@@ -55,14 +57,14 @@ CREATE TABLE dialect (
     macro TEXT NOT NULL, text TEXT NOT NULL, guards INTEGER
 );
 
--- Every distinct symbol name, sorted, each between line ends: what search looks through. One row.
+-- Every distinct symbol name, sorted, each between line ends. Search reads this text. One row.
 CREATE TABLE names (names TEXT NOT NULL);
 
--- Every distinct word of every file, for full text: the words only, no positions; rowid is file.id. What a replaced
--- file left behind here matches no row of `file` any more, since ids are never given twice.
+-- Every distinct word of every file, for full text: only words, no positions. rowid is file.id. The words of a replaced
+-- file remain here, but match no row of `file`, since an id is never used twice.
 CREATE VIRTUAL TABLE words USING fts5 (body, content = '', detail = none, tokenize = "unicode61 tokenchars '_'");
 
--- Made last, when the rows are there.
+-- Created last, when the rows are there.
 CREATE INDEX symbol_name ON symbol (name, container);
 CREATE INDEX ref_name ON ref (name);
 CREATE INDEX dialect_name ON dialect (name);

@@ -1,4 +1,4 @@
-"""Find names and paths by what a person types: exact, prefix, camel-hump, slips of the finger."""
+"""Finds names and paths for a query that a person types: exact match, prefix, camel humps, typing errors."""
 
 from __future__ import annotations
 
@@ -18,47 +18,53 @@ _LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 
 
 def lowered(text: str) -> str:
-    """Small letters for ASCII's capitals: lower() changes the length of a few others, and offsets must keep."""
+    """Converts the ASCII capitals to small letters. `str.lower` changes the length of some other letters.
+
+    Offsets must be the same in both texts.
+    """
     return text.translate(_LOWER)
 
 
 class LinesText:
-    """Names between line ends, sorted by their code points, each there once; a line end stands before and after."""
+    """Distinct names, sorted by code points, with a line end before and after each name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
     @cached_property
     def lower(self) -> str:
-        """The same text in small letters; offsets mean the same in both."""
+        """The same text in small letters. Offsets are the same in both texts."""
         return lowered(self.text)
 
     @remembered
     def part(self, letter: str) -> tuple[int, int]:
-        """Where the names lie that begin with this letter, as sorted they do in one piece: from a line end to one."""
+        """Returns begin and end of the names that start with this letter.
+
+        The names are sorted, so these names are neighbours. It begins at a line end and ends behind one.
+        """
         first, last = self.text.find(f"\n{letter}"), self.text.rfind(f"\n{letter}")
         return (first, self.text.index("\n", last + 1) + 1) if first != -1 else (0, 0)
 
     def parts(self, letter: str) -> Iterator[tuple[int, int]]:
-        """The same for a letter, large or small, in the order of the names."""
+        """Yields `part` for a letter and for its capital, in the order of the names."""
         for spelling in sorted({letter, letter.lower(), letter.upper() if letter.isascii() else letter}):
             begin, end = self.part(spelling)
             if begin < end:
                 yield begin, end
 
     def beginning(self, start: str) -> Iterator[str]:
-        """Names that begin so; `start` in small letters."""
+        """Yields the names that start with `start`, ignoring case. `start` is in small letters."""
         wanted = re.compile(rf"\n{re.escape(start)}[^\n]*")
         for begin, end in self.parts(start[0]):
             for match in wanted.finditer(self.lower, begin, end):
                 yield self.text[match.start() + 1 : match.end()]
 
     def has(self, name: str) -> bool:
-        """Whether this very name is there."""
+        """Whether exactly this name is there."""
         return self.text.find(f"\n{name}\n", *self.part(name[0])) != -1
 
     def called(self, name: str) -> Iterator[str]:
-        """Names that are this one but for case; `name` in small letters."""
+        """Yields the names that are equal to `name`, ignoring case. `name` is in small letters."""
         for begin, end in self.parts(name[0]):
             at = self.lower.find(f"\n{name}\n", begin, end)
             while at != -1:
@@ -66,7 +72,7 @@ class LinesText:
                 at = self.lower.find(f"\n{name}\n", at + 1, end)
 
     def holding(self, fragment: str) -> Iterator[str]:
-        """Names that hold this; `fragment` in small letters."""
+        """Yields the names that contain `fragment`, ignoring case. `fragment` is in small letters."""
         at = self.lower.find(fragment)
         while at != -1:
             end = self.text.index("\n", at)
@@ -75,18 +81,21 @@ class LinesText:
 
 
 class PathsText:
-    """Paths, looked through case aside."""
+    """Paths, searched without regard to case."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._lower = {path: path.lower() for path in paths}
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        """The folders that these paths go through."""
+        """All folders that contain one of these paths."""
         return folders_around(self._lower)
 
     def like(self, fragment: str, limit: int) -> list[str]:
-        """Paths that hold `fragment`: those that end in it first, at a folder's border before others."""
+        """Returns paths that contain `fragment`.
+
+        Those that end with it come first, whole path components before others.
+        """
         part = fragment.lower()
 
         def rank(path: str) -> tuple[bool, bool, bool, int, str]:
@@ -100,26 +109,29 @@ class PathsText:
 
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
-_MANY = 8  # symbols of one name that is only like what was typed, at least: others are like it, too
+_MANY = 8  # the least number of symbols of one similar name: other names are similar, too
 _START = re.compile(
     r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"
 )
 
 
-@lru_cache(maxsize=1 << 16)  # a palette asks of the same names with every letter
+@lru_cache(maxsize=1 << 16)  # a palette asks about the same names after every key press
 def word_starts(name: str) -> tuple[int, ...]:
-    """Where the words of a name begin: TensorIterator, add_kernel and Dispatcher.h have two."""
+    """Returns the offsets where words of a name begin:
+
+    TensorIterator, add_kernel and Dispatcher.h have two words each.
+    """
     return tuple(match.start() for match in _START.finditer(name))
 
 
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-PART = 3  # letters of a piece of a word that words are looked through for
+PART = 3  # least length of a fragment for a search inside words
 _WORD = re.compile(r"\w+")
 _LATEST = "\U0010ffff"
 
 
 class IndexSearch(IndexConnection):
-    """Looks through the names and paths of an open index."""
+    """Searches the names and paths of an open index."""
 
     @cached_property
     def _names(self) -> LinesText:
@@ -127,16 +139,16 @@ class IndexSearch(IndexConnection):
         return LinesText(str(self.rows("SELECT names FROM names")[0][0]))
 
     def search(self, query: str, limit: int, *, slips: bool = True) -> list[tuple[Symbol, int]]:
-        """Symbols and their scores, best first, at most `limit`: exact name, prefix, camel-hump, a part.
+        """Returns at most `limit` symbols with their scores, best first: exact name, prefix, camel humps, substring.
 
-        With `slips` also names that differ by slips of the finger, where none is the query or begins so. A qualified
-        query asks its parts of the container too.
+        With `slips`, names with typing errors are found too, if no name is equal to the query or begins with it. The
+        containers of a qualified query must match too.
         """
         *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
         scores: dict[Symbol, int] = {}
-        # Who writes TI may mean TILE or TensorIterator: neither crowds out the other.
+        # TI may mean TILE or TensorIterator: prefixes must not use up all places.
         shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
         for tier, names in self._ranked(last, max(200, 4 * limit), slips=slips):
             room = shared if tier == PREFIX else limit
@@ -149,10 +161,12 @@ class IndexSearch(IndexConnection):
         return list(scores.items())
 
     def _best(self, names: Iterable[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
-        """At most `limit` symbols whose container holds the words of `outer`, best first, with their name's place.
+        """Returns at most `limit` symbols, best first, each with the rank of its name.
 
-        At most `each` of one name.
-        Names are asked for one after the other: most are not needed, and a namespace has a row for each file.
+        At most `each` symbols of one name.
+
+        The container of each symbol contains the words of `outer`. Names are queried one after the other: most are not
+        needed, and a namespace has a row for each file.
         """
         placed: list[tuple[int, int]] = []
         for place, name in enumerate(names):
@@ -165,7 +179,10 @@ class IndexSearch(IndexConnection):
         return [(place, by_id[number]) for place, number in placed]
 
     def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
-        """The ids of the first `limit` symbols of that name. Only so many are sorted: the limit has to stand here."""
+        """Returns the ids of the first `limit` symbols of this name.
+
+        The limit is part of the query, so that little is sorted.
+        """
         where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
         rows = self.rows(
             f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
@@ -177,25 +194,28 @@ class IndexSearch(IndexConnection):
         return [number for (number,) in rows]
 
     def _ranked(self, last: str, most: int, *, slips: bool) -> Iterator[tuple[int, list[str]]]:
-        """Names that `last` may mean, best first, none twice, by how they are like it."""
+        """Yields groups of names that `last` may mean, best group first, with the group's score.
+
+        No name comes twice.
+        """
         seen: set[str] = set()
         begun = False
         tiers = ((EXACT, self._exact), (PREFIX, self._prefix), (HUMPS, self._humps), (INSIDE, self._inside),
                  (TYPO, self._typos))  # fmt: skip
         for score, tier in tiers:
             if score == TYPO and (begun or not slips):
-                return  # a slip is likely only where no name is what was typed, or begins so
+                return  # a typing error is likely only if no name is equal to the query or begins with it
             new = [name for name in islice(tier(last), 20 * most) if name not in seen]
-            if score != TYPO:  # these come with the fewest slips first
+            if score != TYPO:  # typing errors are already sorted by their number
                 new.sort(key=lambda name: (not name.startswith(last), len(name), name))
-                head = new[:most]  # of short ones those with few words, which are nearest
+                head = new[:most]  # among short names, those with few words are closest
                 new[:most] = sorted(head, key=lambda name: (not name.startswith(last), len(word_starts(name))))
             begun = begun or (score >= PREFIX and bool(new))
             seen.update(new)
             yield score, new[:most]
 
     def _exact(self, last: str) -> Iterator[str]:
-        """The name itself, then the same but for case."""
+        """Yields the name itself, then names that differ only in case."""
         if self._names.has(last):
             yield last
         yield from (name for name in self._names.called(last.lower()) if name != last)
@@ -207,14 +227,17 @@ class IndexSearch(IndexConnection):
         return self._names.holding(last.lower()) if len(last) > 2 else iter(())
 
     def _humps(self, last: str) -> Iterator[str]:
-        """TI and TensIt for TensorIterator, add_k for add_kernel, AddStub for add_stub."""
+        """Yields names by their word starts:
+
+        TI and TensIt find TensorIterator, add_k finds add_kernel, AddStub add_stub.
+        """
         humps = _HUMP.findall(last)
         if len(humps) == 1 and humps[0].isupper():
             humps = list(humps[0])
         if len(humps) < 2 or "".join(humps).lower() != last.replace("_", "").lower():
             return
         first, *rest = (hump.lower() for hump in humps)
-        # A later hump begins at a capital or after an underscore or digit; what is between may be anything.
+        # A later word starts with a capital, or after an underscore or a digit. Between two words, any letters may be.
         later = "".join(rf"[^\n]*?(?:(?<=[_0-9]){re.escape(h)}|{re.escape(h[0].upper() + h[1:])})" for h in rest)
         start = f"[{re.escape(first[0].upper())}{re.escape(first[0])}]{re.escape(first[1:])}"
         wanted = re.compile(rf"\n_*{start}{later}[^\n]*")
@@ -223,7 +246,10 @@ class IndexSearch(IndexConnection):
                 yield match[0][1:]
 
     def _typos(self, last: str) -> Iterator[str]:
-        """Names at most two slips away (one for short ones): they hold one of the pieces of `last` unharmed."""
+        """Yields names with at most two typing errors (one for short names).
+
+        At least one piece of `last` is unchanged.
+        """
         low = last.lower()
         if len(low) < 4:
             return
@@ -239,7 +265,7 @@ class IndexSearch(IndexConnection):
         yield from (name for name, count in sorted(near.items(), key=lambda item: item[1]) if count <= most)
 
     def uses(self, names: Iterable[str]) -> dict[str, int]:
-        """How often each of these names is used, coarsely: by how many files, in how many ways of writing it."""
+        """Returns a rough count of each name's uses: one for each file, spelling and kind of use."""
         counts: dict[str, int] = {}
         wanted = list(dict.fromkeys(names))
         for at in range(0, len(wanted), 200):
@@ -249,11 +275,11 @@ class IndexSearch(IndexConnection):
         return counts
 
     def every_use(self) -> dict[str, int]:
-        """The same for every name."""
+        """Returns the same estimate for every name."""
         return dict(self.rows("SELECT name, count(*) FROM ref GROUP BY name"))
 
     def names(self, prefix: str, limit: int) -> list[str]:
-        """Names that begin with `prefix`, sorted; whole qualified ones where `prefix` has a "::" or "."."""
+        """Returns names that begin with `prefix`, sorted. If `prefix` has a "::" or ".", the names are qualified."""
         cut = max((match.end() for match in _SEPARATOR.finditer(prefix)), default=0)
         container, last = prefix[:cut], prefix[cut:]
         query = "SELECT DISTINCT name FROM symbol WHERE name >= ? AND name < ?"
@@ -265,15 +291,15 @@ class IndexSearch(IndexConnection):
         return [container + row[0] for row in rows]
 
     def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
-        """Paths of files that hold every word, the last one as a beginning; case aside. Empty without a word.
+        """Returns paths of files that contain every word, ignoring case; the last word may be incomplete.
 
-        Behind these come files that hold the first as the end of a word, a single one anywhere in a word, if it is not
-        shorter than PART.
+        Without a word, the list is empty. After these come files in which the first word is the end of a word. A single
+        word may be anywhere in a word. Both are searched only if the first word has at least PART letters.
         """
         parts = [part for word in words for part in _WORD.findall(word)]
         if not parts:
             return []
-        # Each word quoted: nothing in it is an operator of FTS5's query language.
+        # Each word is quoted, so that it cannot be an operator of FTS5's query language.
         quoted = [f'"{part}"' for part in parts]
         whole = self._files("id IN (SELECT rowid FROM words WHERE words MATCH ?)", " AND ".join(quoted) + "*", limit)
         if len(whole) >= limit or len(parts[0]) < PART:
@@ -294,12 +320,12 @@ class IndexSearch(IndexConnection):
         return [path for (path,) in self.rows(f"SELECT path FROM file WHERE {where} ORDER BY path LIMIT ?", *values)]
 
     def _open_vocabulary(self) -> None:
-        """Name the words of the full text as tables (fts5vocab): every word, and every file of every word."""
+        """Makes tables of the words of the full text (fts5vocab): every word, and every file of every word."""
         for table, kind in (("word_list", "row"), ("word_files", "instance")):
             self.rows(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table} USING fts5vocab(main, words, {kind})")
 
     def files_with_any_word(self, words: Sequence[str]) -> list[str]:
-        """Paths of files that hold one of these words, whole; case aside."""
+        """Returns paths of files that contain one of these words as a whole word, ignoring case."""
         paths: set[str] = set()
         for at in range(0, len(words), 100):
             match = " OR ".join(f'"{word}"' for word in words[at : at + 100] if _WORD.fullmatch(word))
@@ -312,16 +338,19 @@ class IndexSearch(IndexConnection):
         return PathsText(path for (path,) in self.rows("SELECT path FROM file ORDER BY path"))
 
     def folders(self) -> frozenset[str]:
-        """Every folder that holds a file, or a folder that does."""
+        """Returns every folder that contains a file, directly or in a subfolder."""
         return self._paths.folders
 
     def files_like(self, fragment: str, limit: int) -> list[str]:
-        """Paths that hold `fragment` (case aside): those that end in it first, at a folder's border before others."""
+        """Returns paths that contain `fragment`, ignoring case.
+
+        Those that end with it come first, whole components first.
+        """
         return self._paths.like(fragment, limit)
 
 
 def slips(word: str, other: str, most: int) -> int:
-    """Letters added, left out, changed or swapped with the next to make `other` of `one`; `most` + 1 where more."""
+    """Counts the letters to add, remove, change or swap to turn `word` into `other`. `most` + 1 stands for more."""
     if abs(len(word) - len(other)) > most:
         return most + 1
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""Everything that a site of the source asks an index for, a tree at a time: definitions by name, uses by file."""
+"""The queries for a site of the source, over a whole tree: definitions by name, uses by file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REF = "r.name, r.kind, r.text, t.text, r.lines FROM ref r LEFT JOIN text t ON t
 
 
 class SiteDefinition(NamedTuple):
-    """A symbol of a file, `file` being its number in `files`; `container` ends in its separator ("at::native::")."""
+    """A symbol of a file. `file` is its number in `files`; `container` ends with its separator ("at::native::")."""
 
     file: int
     name: str
@@ -39,7 +39,7 @@ class SiteDefinition(NamedTuple):
     static: bool
     test: bool
     signature: str
-    virtual: bool = False  # its own declaration says so
+    virtual: bool = False  # its own declaration says `virtual`
     template: bool = False
 
     @property
@@ -48,7 +48,10 @@ class SiteDefinition(NamedTuple):
 
 
 class SiteUse(NamedTuple):
-    """Every use of one written name in a file; `text` is as written, `target` what a semantic reader says it is."""
+    """All uses of one spelling in a file. `text` is the spelling.
+
+    `target` is the definition that a semantic reader found for it.
+    """
 
     name: str
     kind: str
@@ -58,27 +61,27 @@ class SiteUse(NamedTuple):
 
 
 def files(store: IndexStore) -> dict[int, str]:
-    """Paths by the number that definitions name them with."""
+    """Returns the path of each file by its number."""
     return dict(store.rows("SELECT id, path FROM file ORDER BY path"))
 
 
 def definitions(store: IndexStore) -> list[SiteDefinition]:
-    """Every symbol of a tree, namespaces among them, by file and line."""
+    """Returns every symbol of a tree, namespaces included, sorted by file and line."""
     return _definitions(store.rows(f"{_SYMBOLS} ORDER BY s.id"))
 
 
 def named(store: IndexStore, name: str) -> list[SiteDefinition]:
-    """The symbols whose last part is `name`, in the order of `definitions`."""
+    """Returns the symbols whose last part is `name`, in the order of `definitions`."""
     return _definitions(store.rows(f"{_SYMBOLS} WHERE s.name = ? ORDER BY s.id", name))
 
 
 def of_file(store: IndexStore, file: int) -> list[SiteDefinition]:
-    """The symbols of one file, in the order of `definitions`."""
+    """Returns the symbols of one file, in the order of `definitions`."""
     return _definitions(store.rows(f"{_SYMBOLS} WHERE s.id BETWEEN ? AND ? ORDER BY s.id", *span(file)))
 
 
 def classes(store: IndexStore) -> set[str]:
-    """The qualified names of classes, structs and unions."""
+    """Returns the qualified names of classes, structs and unions."""
     kinds = ", ".join(str(SYMBOL_KINDS.index(kind)) for kind in ("class", "struct", "union"))
     query = "SELECT DISTINCT c.text, s.name FROM symbol s LEFT JOIN text c ON c.id = s.container"
     return {(text or "") + name for text, name in store.rows(f"{query} WHERE s.kind IN ({kinds})")}
@@ -88,7 +91,7 @@ def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
     definitions = []
     for file, name, text, kind, line, before, after, flags, signature in rows:
         container = text or ""
-        if container.endswith("\n"):  # a qualified name that does not end in its name is kept whole
+        if container.endswith("\n"):  # a qualified name that does not end with its name is stored whole
             container = container[: -1 - len(name)] if container[:-1].endswith(name) else ""
         definitions.append(
             SiteDefinition(file, name, container, SYMBOL_KINDS[kind], line, line - before, line + after,
@@ -99,12 +102,12 @@ def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
 
 
 def uses(store: IndexStore, file: int) -> list[SiteUse]:
-    """Every use in one file."""
+    """Returns every use in one file."""
     return [_use(row) for row in store.rows(f"SELECT {_REF} WHERE r.id BETWEEN ? AND ?", *span(file))]
 
 
 def calls_of(store: IndexStore, name: str) -> list[tuple[str, SiteUse]]:
-    """The calls of what is written with that last part, and a macro's uses, each with its file's path."""
+    """Returns the calls with this last part, and the uses of a macro of this name, each with the path of its file."""
     kinds = ", ".join(str(REF_KINDS.index(kind)) for kind in ("call", "macro"))
     query = f"SELECT f.path, {_REF} JOIN file f ON f.id = r.id >> 20 WHERE r.name = ? AND r.kind IN ({kinds})"
     return [(path, _use(row)) for path, *row in store.rows(query, name)]

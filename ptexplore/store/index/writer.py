@@ -1,4 +1,7 @@
-"""Write an index: a first one aside and renamed into place, a later one in place, in one transaction."""
+"""Writes an index.
+
+The first build writes another file and renames it; a later one changes the file in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,23 @@ _INSERT = {
     "dialect": "INSERT INTO dialect VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 }
 _TABLES = ("symbol", "ref", "dialect")
-_WORDS = 200  # files: more than workers are apart
+_WORDS = 200  # files whose words wait to be inserted in order; workers differ in order by fewer files
 
 
 class IndexWriter(DatabaseWriter):
-    """An index being written.
+    """An index that is being written.
 
-    `anew` begins an empty one beside `path`; otherwise the index at `path` is changed. The caller holds the lock of
-    `path`. Raises StaleIndex as well, where what lies there is damaged.
+    `anew` begins an empty database beside `path`; otherwise the index at `path` is changed. The caller holds the lock
+    of `path`. Raises StaleIndex as well, if the file at `path` is damaged.
     """
 
     def __init__(self, path: Path, *, anew: bool) -> None:
         super().__init__(path)
         self._texts: set[int] = set()
-        self._words: list[tuple[int, str]] = []  # of the last files; put in by id: three times quicker so
-        self._worded = 0  # the highest id whose words are in
-        self._late: list[tuple[int, str]] = []  # those below it, for the end
+        # the words of the last files: inserting them in the order of ids is three times faster
+        self._words: list[tuple[int, str]] = []
+        self._worded = 0  # the highest id whose words are inserted
+        self._late: list[tuple[int, str]] = []  # words of files below that id, inserted at the end
         self._later: list[str] = []
         with self._told():
             if anew:
@@ -49,8 +53,9 @@ class IndexWriter(DatabaseWriter):
 
     def _begin_anew(self) -> None:
         for left_over in self.path.parent.glob(f".{self.path.name}.*"):
-            left_over.unlink(missing_ok=True)  # of a builder that was killed: the caller holds the lock
-        # Indexes are quicker made from all rows at once.
+            # from a builder that was killed: the caller holds the lock, so none is at work
+            left_over.unlink(missing_ok=True)
+        # Creating indexes is faster after all rows are inserted.
         tables, _, indexes = schema_of(__package__).partition("CREATE INDEX")
         self._begin_aside("PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -131072", tables, packed.FORMAT)
         self._later = [f"CREATE INDEX{statement}" for statement in indexes.split("CREATE INDEX")]
@@ -79,22 +84,22 @@ class IndexWriter(DatabaseWriter):
             }
         )
 
-    # --- what is there ---
+    # --- reading ---
 
     def meta(self, key: str) -> str | None:
-        """A fact about the index as it stands."""
+        """Returns a fact about the index in its present state."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
     # --- changes ---
 
     def put_meta(self, facts: Mapping[str, str]) -> None:
-        """Facts about the index."""
+        """Writes facts about the index."""
         with self._told():
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
     def add(self, files: Iterable[packed.Rows]) -> None:
-        """Rows of files whose paths have none, under ids from `next_file` on: none is given twice."""
+        """Inserts the rows of files that have none yet. Their ids start at `next_file`, and no id is used twice."""
         with self._told():
             for rows in files:
                 self._next = max(self._next, rows.file[0] + 1)
@@ -108,7 +113,10 @@ class IndexWriter(DatabaseWriter):
                 self._put_words(_WORDS)
 
     def _put_words(self, count: int) -> None:
-        """Put in the words of the `count` waiting files with the lowest ids: now, while others read, not at the end."""
+        """Inserts the words of the `count` waiting files with the lowest ids.
+
+        This happens while other processes read files, rather than at the end.
+        """
         self._words.sort()
         now, self._words = self._words[:count], self._words[count:]
         self._db.executemany("INSERT INTO words (rowid, body) VALUES (?, ?)", now)
@@ -121,7 +129,7 @@ class IndexWriter(DatabaseWriter):
         self._db.executemany("INSERT OR IGNORE INTO text VALUES (?, ?)", new)
 
     def remove(self, paths: Iterable[str]) -> None:
-        """Everything of these files."""
+        """Deletes all rows of these files."""
         with self._told():
             for path in paths:
                 number = self._file(path)
@@ -131,12 +139,15 @@ class IndexWriter(DatabaseWriter):
                         self._db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", packed.span(number))
 
     def restamp(self, stamps: Iterable[tuple[str, int]]) -> None:
-        """(path, mtime_ns) of files that are as they were but for their time."""
+        """Updates the time of change of files whose content is the same: pairs of (path, mtime_ns)."""
         with self._told():
             self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
 
     def replace_refs(self, path: str, refs: RefLines, extractor: Extractor) -> None:
-        """Other references in place of a file's own, by a better `extractor`; a file unknown here is passed over."""
+        """Replaces the references of a file with references from a better `extractor`.
+
+        A file without rows is ignored.
+        """
         number = self._file(path)
         if number is None:
             return
@@ -156,7 +167,7 @@ class IndexWriter(DatabaseWriter):
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
-        """What SQLite says about the disk becomes the OSError it stands for; of the file's content, StaleIndex."""
+        """Converts an error of SQLite about the disk to an OSError, and one about the file's content to StaleIndex."""
         try:
             with disk_told(self.path):
                 yield
