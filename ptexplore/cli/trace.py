@@ -225,7 +225,7 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
 
 
 def _file_of(load: str | None, last: str | None) -> str | None:
-    """Returns the file of the requested saved or kept trace; None if none was requested. Raises PtexploreError (usage)."""
+    """Returns the file of the requested saved or kept trace, if any. Raises PtexploreError (usage, missing)."""
     if last is None:
         return load
     from ptexplore.workspace.kept_traces import last as last_trace

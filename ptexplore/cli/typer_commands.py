@@ -26,7 +26,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, list(_spread(self.params, args)))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Returns the text behind the command's name in its usage line. A metavar says how often an argument may occur."""
+        """Returns the text behind the command's name in its usage line. A metavar says how often a value may occur."""
         arguments = [metavar_of(p) for p in self.get_params(ctx) if not isinstance(p, TyperOption)]
         return ["[OPTIONS]", *arguments]
 
