@@ -18,7 +18,7 @@ PACKAGE = f"{REPOSITORY / 'ptexplore'}/"
 def test_every_function_of_the_walk_is_called_in_that_order(command: InProcess) -> None:
     text = (REPOSITORY / "docs/architecture.md").read_text(encoding="utf-8")
     walk = text.partition("## One trace")[2].partition("\n## ")[0]
-    steps = re.findall(r"^\d\. .*?(?=^\d\. |^   - |\Z)", walk, re.M | re.S)  # what a probe does, it does elsewhere
+    steps = re.findall(r"^\d+\. .*?(?=^\d+\. |^   - |\Z)", walk, re.M | re.S)  # what a probe does, it does elsewhere
     named = [name for step in steps for name in re.findall(r"`([\w/]+\.py)::(?:\w+\.)?([a-z_]+)`", step)]
     called: dict[tuple[str, str], None] = {}
 

@@ -468,11 +468,12 @@ def test_a_template_is_never_an_answer(sourced: Cli, sourced_command: InProcess)
 
 def test_advice_repeats_whose_torch_is_meant(command: InProcess) -> None:
     python = TARGET or sys.executable
-    asked = ("trace", "torch.add(a, b)", "--no-native", "--python", python)
+    asked = ("trace", "torch.add(a, b)", "--no-native", "--view", "tree", "--python", python)
     shown = command(*asked, target=None, env={"COLUMNS": "400"})
     advice = shown.out.partition("\nnext: ")[2].splitlines()
-    assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"]
-    assert all(f"--python {python}" in line for line in advice[:3])
+    assert [line.split()[1] for line in advice[:3]] == ["op", "trace", "trace"], shown.out
+    assert f"--python {python}" in advice[0]
+    assert all("trace --last " in line for line in advice[1:3]), "it is shown again, and no torch is asked"
 
 
 @pytest.mark.parametrize(

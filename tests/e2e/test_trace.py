@@ -16,6 +16,7 @@ from ptexplore.model.details import Records, RecordsNode, RecordsNothing, Record
 from ptexplore.model.reasons import DoesNotEnd
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
+from ptexplore.workspace import kept_traces
 from tests.harness import KNOWN, PRECISIONS, STATUSES, Cli, InProcess, Result, result_once, torch_folder, torch_version
 
 pytestmark = pytest.mark.e2e
@@ -460,3 +461,24 @@ def test_a_trace_as_json_names_no_folder_of_this_machine(command: InProcess, tmp
     site = str(torch_folder().parent)
     assert site not in out
     assert site not in kept.read_text("utf-8")
+
+
+def test_the_last_trace_is_shown_again_without_running_it(
+    command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other tests trace at the same time: the traces of this one have a folder of their own.
+    monkeypatch.setattr(kept_traces, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(kept_traces, "kept_traces_dir", lambda: tmp_path / "traces")
+    counter = tmp_path / "runs"
+    first = command("trace", "torch.add(a, b)", "--no-native", "--setup", f"open({str(counter)!r}, 'a').write('x')")
+    runs = counter.read_text()
+    again = command("trace", "--last")
+    assert (first.code, again.code) == (0, 0)
+    assert again.out == first.out
+    assert "aten::add.Tensor" in command("trace", "--last", "--open", "add.Tensor").out
+    assert counter.read_text() == runs, "nothing ran"
+    assert command("trace", "torch.mul(a, b)", "--no-native").code == 0
+    assert command("trace", "--last", "2").out.replace("--last 2", "--last") == first.out
+    for wrong in (("--last", "0"), ("--last", "x"), ("--last", "--grad"), ("--last", "1", "--load", "f")):
+        command("trace", *wrong).three_parts(2)
+    command("trace", "--last", "999").three_parts(3)

@@ -117,7 +117,8 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
     operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
-            steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *_same_torch(options.command)])))
+            same_torch = _same_torch(options.runs or options.command)
+            steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *same_torch])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps += [typed(options, None, "--explain", str(key.id))] if options.command else []
     if not options.full:
