@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  ptexplore browse                      the home screen: tours, concepts, recent places
+  ptexplore browse                      the map: the folders on the way from Python to the machine
   ptexplore browse aten                 the folder aten/src/ATen; also c10, csrc and torch
   ptexplore browse BinaryOps.cpp:120    a file, at a line
   ptexplore browse at::native::add_kernel
@@ -61,14 +61,14 @@ def browse(
 ) -> int:
     """Read source, notes and tours in the terminal.
 
-    TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour. Without it the home screen opens.
+    TARGET: aten, c10, csrc, torch, FILE, FILE:LINE, a symbol, an operator, a tour. Without it the map of folders opens.
     """
     _check(target, load)
     library, missing = _library(open_workspace(python, tree, notes))
     start = None if missing else _start(target, load, library)
     from ptexplore.tui.app import Browser
 
-    app = Browser(library, lambda opened: start or _start(target, load, opened), missing)
+    app = Browser(library, lambda opened: start or _start(target, load, opened), missing, target)
     app.settled = gc.freeze  # a garbage collection over all of that would delay a key by 80 ms
     app.run()
     if app.crash is not None:

@@ -79,6 +79,9 @@ class _Gate(LineFilter):
 _GATE = _Gate()
 
 
+WHILE_BUILDING = frozenset({"quit", "theme"})  # keys that work while the index is built
+
+
 @dataclass(frozen=True)
 class Start:
     """The thing to open first: a candidate, a folder, a tour, a trace. The reader chooses among several candidates.
@@ -126,9 +129,20 @@ class Browser(App[None]):
         Binding("q,ctrl+q,ctrl+c", "quit", "Quit", key_display="q"),
     ]
 
-    def __init__(self, library: Library, begin: Callable[[Library], Start], missing: Sequence[str] = ()) -> None:
-        """`begin` returns the thing to open once there are indexes. `missing` names the trees without an index."""
+    def __init__(
+        self,
+        library: Library,
+        begin: Callable[[Library], Start],
+        missing: Sequence[str] = (),
+        target: str | None = None,
+    ) -> None:
+        """`begin` returns the thing to open once there are indexes. `missing` names the trees without an index.
+
+        `target` is the text that the user asked for: until there are indexes, its shipped page is shown.
+        """
         super().__init__()
+        self._target = target
+        self._is_building = False  # the other screens need an index
         self._begin = begin
         self._missing = missing
         self._searcher: Searcher | None = None
@@ -163,12 +177,14 @@ class Browser(App[None]):
         if self._missing:
             from ptexplore.tui.screens.building import Building
 
-            self.push_screen(Building(self.library, self._missing), self._built)
+            self._is_building = True
+            self.push_screen(Building(self.library, self._missing, self._target), self._built)
         else:
             self._show_reader()
         self.set_timer(0.7, lambda: self.run_worker(self._settle, thread=True, exit_on_error=False))
 
     def _built(self, trees: Sequence[IndexedTree] | None) -> None:
+        self._is_building = False
         self._close()
         self._read(self.library if trees is None else replace(self.library, trees=trees))
         if self.library.trees:
@@ -316,6 +332,8 @@ class Browser(App[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Whether a key has something to do: tour keys need a tour, trace keys a trace."""
+        if self._is_building and action not in WHILE_BUILDING:
+            return False
         if action == "tour":
             return self.touring.walk is not None and self.screen is self.reader
         if action == "scroll_notes":

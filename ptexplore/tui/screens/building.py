@@ -1,90 +1,94 @@
-"""The screen before there is an index: offers to build it, shows the progress, and lets the reader stop it."""
+"""The screen while the index is built: the shipped page of the target to read, and one line of progress."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from ptexplore.safe_text import clean
+from ptexplore.errors import PtexploreError
+from ptexplore.safe_text import clean, clean_document
 from ptexplore.tui.jobs import Job, hand_over
+from ptexplore.view.notes.folder import shipped_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from textual.app import ComposeResult
 
-    from ptexplore.errors import PtexploreError
     from ptexplore.tui.library import Library
+    from ptexplore.view.notes.folder import ShippedPage
 
-_KEPT = 8  # steps that stay on the screen
-WHY = "Names, uses, notes and files are found through an index of the source; it is built once: about a minute."
+ADDS = "it adds files, names, uses and search; it is built once, in about a minute"
+_CODE = re.compile(r"`([^`]+)`")
 
 
 class Building(Screen[Any]):
-    """The offer to build the index. The screen returns the trees, or None if the reader goes on without an index."""
+    """Builds the missing indexes at once, and shows what can be read without them.
+
+    `target` is the text that the user asked for, or None. The screen returns the trees, or None if the reader goes on
+    without an index.
+    """
 
     DEFAULT_CSS = """
-    Building { align: center middle; }
-    Building Vertical { width: 90%; max-width: 90; height: auto; border: round $accent; padding: 0 1; }
-    Building .title { text-style: bold; }
+    Building .title { text-style: bold; padding: 0 2; background: $panel; }
+    Building VerticalScroll { height: 1fr; padding: 1 2 0 2; }
+    Building VerticalScroll Static { max-width: 90; }
+    Building #progress { padding: 0 2; background: $panel; color: $text-accent; height: auto; max-height: 4; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "build", "Build it"),
-        Binding("escape", "leave", "Stop, or go on without"),
+        Binding("escape", "leave", "Stop indexing"),
+        Binding("enter", "build", "Index", show=False),
     ]
 
-    def __init__(self, library: Library, missing: Sequence[str]) -> None:
+    def __init__(self, library: Library, missing: Sequence[str], target: str | None = None) -> None:
         super().__init__()
         self._library = library
         self._missing = missing
-        self._steps: list[str] = []
+        self._page = _page_of(library, target)
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
-        """The missing indexes, and the steps of the build."""
-        names = ("the installed torch's own text" if name == "runtime" else name for name in self._missing)
-        with Vertical():
-            yield Static(Content(clean(f"There is no index of {' and of '.join(names)}.")), classes="title")
-            yield Static(Content(WHY))
-            if self._library.trees:
-                yield Static(Content(clean(self._without())))
-            yield Static(id="steps")
+        """The page, and the line of progress below it."""
+        yield Static(Content(clean(self._page.title)), classes="title")
+        with VerticalScroll():
+            for part in self._page.parts:
+                yield Static(_drawn(part.heading, part.text))
+        yield Static(id="progress")
         yield Footer(show_command_palette=False)
 
-    def _without(self) -> str:
-        """Returns a line on the trees that can be read at once, and on what they do not include."""
-        trees = " and ".join(indexed.tree.info.label for indexed in self._library.trees)
-        installed = " (generated C++, the wheel's headers and Python)" if "runtime" in self._missing else ""
-        return f"Esc reads {trees} at once, without it{installed}."
+    def on_mount(self) -> None:
+        """Begin at once: nobody opens a reader to be asked whether it may find names."""
+        self.query_one(VerticalScroll).focus()
+        self.action_build()
 
     def action_build(self) -> None:
         """Build the index in another process."""
         if self._job is None:
-            self._show(["starting …"])
+            names = ("the installed torch" if name == "runtime" else name for name in self._missing)
+            self._show(f"indexing {' and '.join(names)}: {ADDS}")
             self._job = Job("indexing", lambda name: self.app.call_from_thread(self._step, name))
             build = partial(self._library.build_indexes, self._job)
             self.run_worker(partial(hand_over, self.app, build, self.dismiss, self._failed), thread=True)
 
     def _step(self, name: str) -> None:
-        share = name.endswith("%")
-        goes_on = share and self._steps[-1].startswith(name.rpartition(":")[0])
-        steps = self._steps[:-1] if goes_on else self._steps
-        self._show([*steps[-_KEPT:], name if share else f"{name} …"])
+        self._show(f"indexing: {name} · {ADDS}")
 
-    def _show(self, steps: list[str]) -> None:
-        self._steps = steps
-        self.query_one("#steps", Static).update(Content("\n".join(map(clean, steps))))
+    def _show(self, text: str) -> None:
+        if self.is_mounted:  # a step may come when the screen is gone
+            self.query_one("#progress", Static).update(Content("\n".join(map(clean, text.split("\n")))))
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
-        parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")  # `_show` makes each one line
-        self._show([*self._steps, *filter(None, parts)])
+        parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
+        further = "Enter: index again, Esc: " + ("read without the index" if self._library.trees else "leave")
+        self._show("\n".join([*filter(None, parts), further]))
 
     def action_leave(self) -> None:
         """Stop the build; if nothing runs, go on without an index."""
@@ -97,3 +101,24 @@ class Building(Screen[Any]):
         """Stop the build when the screen is gone."""
         if self._job is not None:
             self._job.stop()
+
+
+def _page_of(library: Library, target: str | None) -> ShippedPage:
+    """Returns the shipped page for a target; without pages of notes, a page that says so."""
+    try:
+        return shipped_page(target, library.folder_pages, library.notes)
+    except PtexploreError as error:
+        return shipped_page(None, None, None, problem=error.one_line)
+
+
+def _drawn(heading: str, text: str) -> Content:
+    """Returns a part of a page: its heading, and its text with code in another colour."""
+    pieces: list[tuple[str, str]] = [(f"{clean(heading)}\n", "bold $text-primary")] if heading else []
+    pieces += list(_pieces(text))
+    return Content.assemble(*pieces, "\n")
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yields a text with its style: `code` loses its backticks."""
+    for number, piece in enumerate(_CODE.split(text)):
+        yield clean_document(piece), "$text-accent" if number % 2 else ""

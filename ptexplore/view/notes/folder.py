@@ -305,3 +305,66 @@ def _facts(indexed: IndexedTree, page: FolderPage) -> Iterator[_Fact]:
     for subfolder in page.subfolders:
         inside = subfolder.path in known or has(subfolder.path)
         yield _Fact(subfolder.where, f"there is no folder {subfolder.path}", inside)
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """A part of a shipped page: a heading, or "", and a text."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedPage:
+    """What can be read about a target without any index: prose that comes with ptexplore."""
+
+    title: str
+    parts: tuple[PagePart, ...]
+
+
+def shipped_page(
+    target: str | None, pages: FolderPages | None, library: NoteLibrary | None, problem: str = ""
+) -> ShippedPage:
+    """Returns the shipped page of a folder, or the beginning of a tour; for anything else, the map of folders.
+
+    `target` is the text that the user asked for. `problem` says why there are no pages.
+    """
+    if pages is None or library is None:
+        return ShippedPage("ptexplore", (PagePart("", problem),))
+    asked = (target or "").strip()
+    folder = SHORT_NAMES.get(asked, asked.rstrip("/"))
+    page = pages.pages.get(folder) if folder else None
+    if page is not None:
+        return ShippedPage(f"{folder}  ›  {page.title}", tuple(_parts_of(page)))
+    tour = library.tours.get(asked.partition("#")[0])
+    if tour is not None:
+        stops = "\n".join(f"{number:2}  {stop.title}" for number, stop in enumerate(tour.stops, 1))
+        return ShippedPage(tour.title, (PagePart("", tour.summary), PagePart("Stops", stops)))
+    return ShippedPage("PyTorch, from Python to the machine", tuple(_map_parts(pages, library)))
+
+
+def _parts_of(page: FolderPage) -> Iterator[PagePart]:
+    yield PagePart("", _unwrapped(page.intro))
+    if page.start:
+        read = "\n".join(
+            f"{number}  `{entry.path}`{f' at `{entry.symbol}`' if entry.symbol else ''}: {entry.why}"
+            for number, entry in enumerate(page.start, 1)
+        )
+        yield PagePart("Start here", read)
+    if page.subfolders:
+        yield PagePart("Folders", "\n".join(f"`{inner.path}`: {inner.text}" for inner in page.subfolders))
+    if page.build:
+        yield PagePart("In a build", _unwrapped(page.build))
+
+
+def _map_parts(pages: FolderPages, library: NoteLibrary) -> Iterator[PagePart]:
+    rows = (row for row in map_rows(pages) if row.text)
+    yield PagePart(MAP_IN_WORDS, "\n\n".join(f"`{row.folder}` ({row.name}): {row.text}" for row in rows))
+    tours = (tour for tour in library.tours.values() if tour.kind == "tour")
+    yield PagePart("Tours", "\n".join(f"`{tour.id}`: {tour.summary}" for tour in tours))
+
+
+def _unwrapped(text: str) -> str:
+    """Returns Markdown paragraphs with one line each, so that a screen wraps them at its own width."""
+    return "\n\n".join(" ".join(part.split("\n")) for part in text.strip().split("\n\n"))
