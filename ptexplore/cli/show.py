@@ -12,7 +12,7 @@ from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.render.terminal.search import LocateIn
-    from ptexplore.view.notes.folder import FolderView
+    from ptexplore.view.notes.folder import FolderView, ShippedPage
     from ptexplore.view.search.show import ShowView
 
 
@@ -49,6 +49,10 @@ def show(
         if in_editor:
             _open(workspace.show(name, kind=kind, everything=every, kernels=False, notes=False))
             return 0
+        unindexed = workspace.unindexed_page(name) if kind is None and not (every or as_json) else None
+        if unindexed is not None:
+            _print_shipped(unindexed)
+            return 0
         folder = workspace.folder(name) if kind is None else None
         if folder is not None:
             _print_folder(folder, every=every, as_json=as_json, paged=not no_pager)
@@ -74,6 +78,12 @@ def _print_folder(view: FolderView, *, every: bool, as_json: bool, paged: bool) 
     from ptexplore.render.terminal.pager import page
 
     page(captured(print_folder, open_console(), view, everything=every), wanted=paged)
+
+
+def _print_shipped(page: ShippedPage) -> None:
+    from ptexplore.render.terminal.folder import print_shipped
+
+    print_shipped(open_console(), page)
 
 
 def _print(view: ShowView, locate: LocateIn, limit: int, *, paged: bool) -> None:

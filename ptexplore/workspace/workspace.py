@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from ptexplore.view.new_note import NewNote
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
-    from ptexplore.view.notes.folder import FolderView
+    from ptexplore.view.notes.folder import FolderView, ShippedPage
     from ptexplore.view.notes.labs import LabResult
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.show import ShowView
@@ -434,6 +434,16 @@ class Workspace:
         from ptexplore.annotations.folders import load_folders
 
         return load_folders(self._note_folders())
+
+    def unindexed_page(self, target: str) -> ShippedPage | None:
+        """Returns the shipped page of a folder while no tree has an index; None if there is one, or no such page.
+
+        Raises the errors of `trees`, and PtexploreError if a folder of notes cannot be read.
+        """
+        from ptexplore.view.notes.folder import page_of_folder
+
+        trees, _missing = self.trees_at_hand()
+        return page_of_folder(target, self.folder_pages) if not trees else None
 
     def folder(self, target: str) -> FolderView | None:
         """Returns the page of a folder: one of the short names (aten, c10, csrc, torch), a path, or "." for the root.

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ptexplore.render.terminal.console import folded, styled
+from ptexplore.render.terminal.console import folded, print_next, styled
 from ptexplore.render.terminal.tour import print_prose
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.folder import ROOT, plain_sentence
@@ -17,7 +17,7 @@ from ptexplore.view.notes.folder import ROOT, plain_sentence
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptexplore.view.notes.folder import FolderRow, FolderView
+    from ptexplore.view.notes.folder import FolderRow, FolderView, ShippedPage
 
 _WIDEST = 34  # columns of a name
 
@@ -47,6 +47,17 @@ def print_folder(console: Console, view: FolderView, *, everything: bool) -> Non
         print_prose(console, view.newer)
     _tours(console, view)
     _next(console, view)
+
+
+def print_shipped(console: Console, page: ShippedPage) -> None:
+    """Print the page of a folder without an index: prose only, and the command that adds the rest."""
+    console.print(styled((page.title, "bold cyan")))
+    for part in page.parts:
+        console.print(Text(f"\n{clean(part.heading)}" if part.heading else "", style="bold"))
+        print_prose(console, part.text)
+    told = "This source is not indexed yet. The index adds files, lines and tours, in about a minute:"
+    folded(console, Text(f"\n{told}", style="dim"))
+    print_next(console, "ptexplore index")
 
 
 def _start(console: Console, view: FolderView) -> None:

@@ -333,10 +333,9 @@ def shipped_page(
     if pages is None or library is None:
         return ShippedPage("ptexplore", (PagePart("", problem),))
     asked = (target or "").strip()
-    folder = SHORT_NAMES.get(asked, asked.rstrip("/"))
-    page = pages.pages.get(folder) if folder else None
+    page = page_of_folder(asked, pages)
     if page is not None:
-        return ShippedPage(f"{folder}  ›  {page.title}", tuple(_parts_of(page)))
+        return page
     tour = library.tours.get(asked.partition("#")[0])
     if tour is not None:
         stops = "\n".join(f"{number:2}  {stop.title}" for number, stop in enumerate(tour.stops, 1))
@@ -344,16 +343,23 @@ def shipped_page(
     return ShippedPage("PyTorch, from Python to the machine", tuple(_map_parts(pages, library)))
 
 
+def page_of_folder(target: str, pages: FolderPages) -> ShippedPage | None:
+    """Returns the shipped page of the folder that a target names: one of SHORT_NAMES or a path. Else None."""
+    folder = SHORT_NAMES.get(target, target.rstrip("/"))
+    page = pages.pages.get(folder) if folder else None
+    return ShippedPage(f"{folder}  ›  {page.title}", tuple(_parts_of(page))) if page is not None else None
+
+
 def _parts_of(page: FolderPage) -> Iterator[PagePart]:
     yield PagePart("", _unwrapped(page.intro))
     if page.start:
         read = "\n".join(
-            f"{number}  `{entry.path}`{f' at `{entry.symbol}`' if entry.symbol else ''}: {entry.why}"
+            f"{number}. `{entry.path}`{f' at `{entry.symbol}`' if entry.symbol else ''}: {entry.why}"
             for number, entry in enumerate(page.start, 1)
         )
         yield PagePart("Start here", read)
     if page.subfolders:
-        yield PagePart("Folders", "\n".join(f"`{inner.path}`: {inner.text}" for inner in page.subfolders))
+        yield PagePart("Folders", "\n".join(f"- `{inner.path}`: {inner.text}" for inner in page.subfolders))
     if page.build:
         yield PagePart("In a build", _unwrapped(page.build))
 
@@ -362,7 +368,7 @@ def _map_parts(pages: FolderPages, library: NoteLibrary) -> Iterator[PagePart]:
     rows = (row for row in map_rows(pages) if row.text)
     yield PagePart(MAP_IN_WORDS, "\n\n".join(f"`{row.folder}` ({row.name}): {row.text}" for row in rows))
     tours = (tour for tour in library.tours.values() if tour.kind == "tour")
-    yield PagePart("Tours", "\n".join(f"`{tour.id}`: {tour.summary}" for tour in tours))
+    yield PagePart("Tours", "\n".join(f"- `{tour.id}`: {tour.summary}" for tour in tours))
 
 
 def _unwrapped(text: str) -> str:

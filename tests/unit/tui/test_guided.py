@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from textual.content import Content
@@ -17,6 +19,7 @@ from ptexplore.annotations.folders import parse
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
 from ptexplore.capture.probing import TraceRequest
+from ptexplore.errors import PtexploreError
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
@@ -26,9 +29,11 @@ from ptexplore.saved.trail import trail_from_json
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links
+from ptexplore.tui.jobs import Job
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenTour, OpenTrail, Trace
 from ptexplore.tui.places import load_recent
+from ptexplore.tui.screens.building import Building
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
 from ptexplore.tui.screens.trail import TrailScreen
@@ -570,19 +575,52 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     drive("", reading)
 
 
-def test_what_is_indexed_on_the_screen_is_found_there(library: Library) -> None:
-    trees = library.trees
-    empty = replace(library, trees=[])
-    empty.build_indexes = lambda _job: trees
-    app = Browser(empty, lambda _: Start(), missing=("runtime",))
+@pytest.mark.parametrize(
+    ("target", "shown"), [(None, "PyTorch, from Python to the machine"), ("blending", "How things are blended")]
+)
+def test_a_page_is_read_while_the_index_is_built(toured: Library, target: str | None, shown: str) -> None:
+    trees, built = toured.trees, Event()
+    empty = replace(toured, trees=[])
+
+    def build(job: Job) -> Sequence[IndexedTree]:
+        job.step("runtime: reading 9 files: 45%")
+        assert built.wait(60)
+        return trees
+
+    empty.build_indexes = build
+    app = Browser(empty, lambda _: Start(), ("runtime",), target)
 
     async def reading() -> None:
         async with app.run_test(size=(100, 30)) as pilot:
-            await pilot.press("ctrl+p", *"bl_k")
-            await until(pilot, lambda: "no source is indexed" in screen(app))
-            await pilot.press("escape", "enter")
-            await until(pilot, lambda: app.screen is app.reader or isinstance(app.screen, Home))
+            await until(pilot, lambda: "reading 9 files: 45%" in screen(app))
+            assert shown in screen(app)
+            await pilot.press("ctrl+p", "H", "x", "T")  # they need an index
+            assert isinstance(app.screen, Building)
+            built.set()
+            await until(pilot, lambda: app.screen is app.reader)
             await pilot.press("ctrl+p", *"bl_k")
             await until(pilot, lambda: "blend_kernel" in screen(app))
+
+    pictures.played(reading())
+
+
+def test_indexing_that_failed_says_why_and_can_be_tried_again(library: Library) -> None:
+    trees, tried = library.trees, list[int]()
+    empty = replace(library, trees=[])
+
+    def build(_job: Job) -> Sequence[IndexedTree]:
+        tried.append(1)
+        if len(tried) == 1:
+            raise PtexploreError("the disk is full", "no room", "make room")
+        return trees
+
+    empty.build_indexes = build
+    app = Browser(empty, lambda _: Start(), ("runtime",))
+
+    async def reading() -> None:
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(pilot, lambda: "try: make room" in screen(app) and "Enter: index again" in screen(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen is app.reader)
 
     pictures.played(reading())
