@@ -105,6 +105,10 @@ def tour(
         asked = stop or stop_id
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
+        # Indexing takes a minute or two, so the introduction comes first.
+        is_begun = number is None and not as_json and not workspace.trees_at_hand()[0]
+        if is_begun:
+            _print_intro(chosen)
         guide = workspace.guide()
         if not fetch:
             _tell_what_is_missing(guide, chosen)
@@ -113,9 +117,9 @@ def tour(
 
             print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
-            _print(guide, chosen, numbers, intro=number is None)
+            _print(guide, chosen, numbers, whole=number is None, intro=number is None and not is_begun)
         else:
-            TerminalWalk(chosen, guide, workspace).walk(number)
+            TerminalWalk(chosen, guide, workspace).walk(number, intro=number is None and not is_begun)
     return 0
 
 
@@ -170,23 +174,31 @@ def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
         warn(f"what was read before is not known: {progress.trouble}")
 
 
-def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, intro: bool) -> None:
-    """Prints these stops of a tour, then the results of their labs. A whole tour also gets its introduction."""
+def _print_intro(tour: Tour) -> None:
     from ptexplore.render.terminal.console import captured
-    from ptexplore.render.terminal.tour import print_answers, print_intro, print_stop
+    from ptexplore.render.terminal.tour import print_intro
+
+    sys.stdout.write("\n".join([*captured(print_intro, open_console(), tour), "", ""]))
+    sys.stdout.flush()
+
+
+def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, whole: bool, intro: bool) -> None:
+    """Prints these stops of a tour, then the results of their labs. With `intro`, the introduction comes first."""
+    from ptexplore.render.terminal.console import captured
+    from ptexplore.render.terminal.tour import print_answers, print_stop
 
     console = open_console()
     views = []
     if intro:
-        sys.stdout.write("\n".join([*captured(print_intro, console, tour), "", ""]))
+        _print_intro(tour)
     for number in numbers:
         view = guide.stop(tour, number)
         views.append(view)
         lines = captured(print_stop, console, view, _fitting(console, guide, view))
-        sys.stdout.write("\n".join([*lines, *([""] if intro else []), ""]))
+        sys.stdout.write("\n".join([*lines, *([""] if whole else []), ""]))
     answers = captured(print_answers, console, views)
     if answers:
-        sys.stdout.write("\n".join([*([] if intro else [""]), *answers, ""]))
+        sys.stdout.write("\n".join([*([] if whole else [""]), *answers, ""]))
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
@@ -218,11 +230,11 @@ class TerminalWalk:
         self._console = open_console()
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
 
-    def walk(self, number: int | None) -> None:
-        """Reads from a stop on, by default from the stop where the reader left the tour."""
+    def walk(self, number: int | None, *, intro: bool) -> None:
+        """Reads from a stop on, by default from the stop where the reader left the tour. `intro`: show it first."""
         self._walk.number = number or self._left()
         try:
-            self._show(intro=self._walk.number == 1 and number is None)
+            self._show(intro=self._walk.number == 1 and intro)
             while self._step():
                 pass
         except (EOFError, KeyboardInterrupt):

@@ -17,6 +17,7 @@ from ptexplore.render.html.source_markup import escaped
 from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, title_of
 from ptexplore.render.html.trace_steps import StepPages, write_steps
 from ptexplore.view.site.site import Site, between
+from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
 from ptexplore.view.trace.views import view
@@ -145,7 +146,7 @@ class Traces:
                 first=first, table=table(self.site, trail, first, url),
                 tree=tree(self.site, trail, session, shown, url, steps), steps=steps,
                 ending=Markup("".join(line_of(line, self._places(trail, url)) for line in shown.ending)),
-                left=shown.left_out,
+                left=shown.left_out, meanings=whole_legend(first),
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
