@@ -16,16 +16,16 @@ from ptexplore.render.terminal.console import (
     drawn,
     folded,
     linked,
+    place_text,
     print_command,
     print_marks,
     print_next,
     styled,
 )
-from ptexplore.render.terminal.screen import place_text
 from ptexplore.safe_text import clean
 from ptexplore.view.card import HIDDEN, Card, card_lines
 from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out
-from ptexplore.view.trace.page import mark_of
+from ptexplore.view.place_marks import mark_of
 
 _WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
 _LABEL, _PLACE = 0.3, 0.4  # the widest label and place, as parts of a row

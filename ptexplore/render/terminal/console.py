@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.segment import Segment
 from rich.text import Text
@@ -140,6 +141,19 @@ def address_of(file: str, line: int, editor: str | None) -> str:
     if editor is None:
         return f"{uri}#L{line}"
     return editor.replace("{path}", uri.removeprefix("file://")).replace("{line}", str(line))
+
+
+def place_text(ref: SourceRef, room: int) -> str:
+    """Returns a place in at most that many columns, but never less than the file's name and the line."""
+    if ref.path is None or len(ref.candidates) > 1:
+        return f"{len(ref.candidates)} places possible" if ref.candidates else "not known"
+    line = f":{ref.line}" if ref.line else ""
+    parts = ref.path.split("/")
+    for first in range(len(parts)):
+        text = f"{'…/' if first else ''}{'/'.join(parts[first:])}{line}"
+        if cell_len(text) <= room:
+            return text
+    return f"{parts[-1]}{line}"
 
 
 def print_next(console: Console, command: str, before: str = "") -> None:

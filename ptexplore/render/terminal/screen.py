@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.model.places import SourceRef
-from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, print_command
+from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, place_text, print_command
 from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
 from ptexplore.view.trace.screen import MADE_INSIDE
@@ -252,19 +251,6 @@ class _Columns:
 def _file(row: ScreenRow) -> str:
     """Returns the shortest form of a row's place, with its mark."""
     return (place_text(row.place, 0) if row.place is not None else "") + (f" {row.mark}" if row.mark else "")
-
-
-def place_text(ref: SourceRef, room: int) -> str:
-    """Returns a place in at most that many columns, but never less than the file's name and the line."""
-    if ref.path is None or len(ref.candidates) > 1:
-        return f"{len(ref.candidates)} places possible" if ref.candidates else "not known"
-    line = f":{ref.line}" if ref.line else ""
-    parts = ref.path.split("/")
-    for first in range(len(parts)):
-        text = f"{'…/' if first else ''}{'/'.join(parts[first:])}{line}"
-        if cell_len(text) <= room:
-            return text
-    return f"{parts[-1]}{line}"
 
 
 def _name(row: ScreenRow) -> str:

@@ -22,11 +22,11 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Status
 from ptexplore.model.traced import TracedName
 from ptexplore.view.line import Line, Span
+from ptexplore.view.place_marks import Mark, mark_of
 from ptexplore.view.words.details import described
 
 ViewName = Literal["path", "modules", "operators", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
-Mark = Literal["", "~", "?"]  # of a place: certain; in another version's text; one of several, or not known
 WHAT_IT_IS = "what it is, or why"
 
 
@@ -216,13 +216,6 @@ class ScreenRow(ViewRow):
 def in_words(rows: Iterable[ScreenRow]) -> tuple[ScreenRow, ...]:
     """Returns the rows with their details in words."""
     return tuple(replace(row, what=described(row.details)) for row in rows)
-
-
-def mark_of(ref: SourceRef | None) -> Mark:
-    """Returns a sign for the certainty of a place; empty for a certain place, or for no place."""
-    if ref is None or ref.precision in ("registered", "located", "consistent"):
-        return ""
-    return "~" if ref.precision == "version-skew" else "?"
 
 
 def percent(share: float | None) -> str:

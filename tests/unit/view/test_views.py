@@ -42,15 +42,16 @@ from ptexplore.model.trace import (
     walk,
 )
 from ptexplore.model.trace_remarks import CallsWithoutRow
-from ptexplore.render.terminal.console import PIPE_WIDTH, address_of
-from ptexplore.render.terminal.screen import bar, place_text, print_screen
+from ptexplore.render.terminal.console import PIPE_WIDTH, address_of, place_text
+from ptexplore.render.terminal.screen import bar, print_screen
 from ptexplore.resolve.merge import NO_SOURCE
 from ptexplore.saved.trail import trail_from_json
 from ptexplore.view.opening import permalink_of_place
+from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace import native
 from ptexplore.view.trace.columns import COLUMNS, OF_COST
 from ptexplore.view.trace.legend import whole_legend
-from ptexplore.view.trace.page import Options, ScreenRow, TrailView, mark_of, percent
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.screen import everything
