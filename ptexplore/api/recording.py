@@ -356,6 +356,6 @@ def instructions(given: object) -> int:
 
     wanted = native_budget(given)
     if wanted is None:
-        message = f"native_budget={given!r:.60} cannot be stepped"
-        raise PtexploreError(message, f"it takes {BUDGET}", 'record(native_budget="3M")', USAGE)
+        message = f"native_budget cannot be {given!r:.60}"
+        raise PtexploreError(message, f"it must be {BUDGET}", 'record(native_budget="3M")', USAGE)
     return wanted
