@@ -68,7 +68,7 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
     if not (start / OWN).is_dir():
         return tuple(own)
     if not is_inside(start / OWN, start):
-        why = "it is a link that leads out of this folder, and neither --notes nor ptexplore.toml names it"
+        why = "it is a link that leads out of this folder, and neither --notes nor a project file names it"
         raise PtexploreError(f"the folder {OWN} is not read", why, f"--notes {OWN} allows it", USAGE)
     return (*own, Layer(start / OWN, OWN, quiet=True))
 

@@ -138,7 +138,7 @@ def _own_folder() -> Path:
     if project is not None and project.notes:
         return project.notes[0]
     if not is_inside(Path(OWN), Path.cwd()):
-        why = "it is a link that leads out of this folder, and neither --notes nor ptexplore.toml names it"
+        why = "it is a link that leads out of this folder, and neither --notes nor a project file names it"
         raise PtexploreError(f"nothing is written into {OWN}", why, f"--notes {OWN} allows it", USAGE)
     return Path(OWN)
 

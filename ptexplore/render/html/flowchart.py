@@ -48,7 +48,7 @@ def figure(picture: str) -> str | None:
         drawn += f'<p class="{shown}">wider than the page: scroll sideways</p>'
     return (
         f'<figure class="flow">{drawn}'
-        f"<details><summary>the same in words</summary><pre>{words}</pre></details></figure>\n"
+        f"<details><summary>as text</summary><pre>{words}</pre></details></figure>\n"
     )
 
 
