@@ -92,8 +92,8 @@ def evil_archives() -> dict[str, tuple[str, Callable[[], bytes], str]]:
         "no-tar": ("x.tar.gz", lambda: gzip.compress(b"some text, no tar" * 100), "damaged"),
         "no-tar-xz": ("x.tar.xz", lambda: lzma.compress(b"x" * 5000), "damaged"),
         "empty": ("x.tar.gz", lambda: b"", "empty"),
-        "text": ("x.tar.gz", lambda: b"hello\n", "no archive"),
-        "no-pytorch": ("x.tar.gz", lambda: gzip.compress(lzma.decompress(NO_PYTORCH)), "no source of PyTorch"),
+        "text": ("x.tar.gz", lambda: b"hello\n", "not an archive"),
+        "no-pytorch": ("x.tar.gz", lambda: gzip.compress(lzma.decompress(NO_PYTORCH)), "not PyTorch's source"),
     }
 
 

@@ -99,7 +99,7 @@ def test_what_nobody_uses_is_said_to_be_unused(reader: Reader) -> None:
         told.add(page.inner_text("#uses .told"))
         if number > 40:
             break
-    assert "no use of that name is indexed" in told
+    assert "no use of this name is indexed" in told
     assert not reader.trouble
 
 
@@ -260,7 +260,7 @@ def test_a_click_on_a_name_that_is_no_link_tells_what_is_called_so(file_reader: 
     page.wait_for_timeout(400)
     assert page.is_hidden("#card"), "a word of the language"
     click(12, "a")
-    page.wait_for_selector("#card:has-text('nothing of this file is known as a')")
+    page.wait_for_selector("#card:has-text('nothing in this file is known as a')")
     page.click("#card button")
     assert page.input_value("#q") == "a"
     page.keyboard.press("Escape")

@@ -90,7 +90,7 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
         await pilot.press("L", "enter", *"key Nothing", "enter")
         await until(pilot, lambda: "you predicted key Nothing" in notes(app), 60)
         assert "it gave op aten::add.Tensor" in notes(app), notes(app)
-        await until(pilot, lambda: "lab adds: passed; T walks what ran" in said(), 60)
+        await until(pilot, lambda: "lab adds: passed; T shows the trace" in said(), 60)
         await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "aten::add.Tensor" in said())
         await pilot.press("escape", "L", "j", "enter", "enter")

@@ -242,7 +242,7 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     assert page.inner_text("p.lead").startswith("Adds"), "what Python's documentation says comes first"
     assert "ptexplore trace 'torch.add(a, b)'" in page.inner_text("main")
     headings = page.locator("h1, p.lead, h2").all_inner_texts()
-    assert headings.index("A trace to look at") < headings.index("What each dispatch key runs")
+    assert headings.index("Traces") < headings.index("The kernel of each dispatch key")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert barriers(page) == []
@@ -321,7 +321,7 @@ def test_every_link_of_a_bare_installs_site_leads_somewhere_and_what_is_missing_
     stops = len(list((cli.cwd / "out/tours").glob("*/*.html")))
     assert lost > 5
     assert (
-        f"! {lost} of {stops} stops are about hand-written C++, and no checkout is here: ptexplore html out --fetch"
+        f"! {lost} of {stops} stops are about hand-written C++, which is not here: ptexplore html out --fetch"
         in made.out
     )
     home = (cli.cwd / "out/index.html").read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ def test_a_value_is_a_python_literal_as_it_is_written(value: str, kept: str | No
 WRONG_FRONT = {
     "id: sample": ("id: Not an id", "id"),
     "title: A sample\n": ("", "'title' is missing"),
-    "level: core": ("level: wizard", "no level 'wizard'"),
+    "level: core": ("level: wizard", "'wizard' is not a level"),
     "baseline: v2.6.0": ("baseline: yesterday", "baseline"),
     "summary: one sentence": ("summary: {a: b}", "a text"),
     "concepts: [dispatch-key]": ("concepts: &a [dispatch-key]", "aliases"),
@@ -152,7 +152,7 @@ WRONG_STOP = {
     "alias": ("symbol: add.Tensor", "symbol: *x", "aliases"),
     "tag": ("symbol: add.Tensor", "symbol: !!python/name:os.system x", "tags"),
     "token": ("token: CPU#2", "token: two words", "one identifier"),
-    "both": ("token: CPU#2", "token: CPU\nlines: [0, 2]", "not both"),
+    "both": ("token: CPU#2", "token: CPU\nlines: [0, 2]", "either `token` or `lines`"),
     "lines": ("token: CPU#2", "lines: [3, 1]", "[first, last]"),
     "signature": ("token: CPU#2", "signature: int", "brackets"),
     "see": ('"op:add.Tensor"', '"somewhere"', "`see` holds"),

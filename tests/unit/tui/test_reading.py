@@ -133,7 +133,7 @@ def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, lib
             await until(pilot, lambda: "the notes are being read …" in screen(app))
             assert "blend_kernel" in screen(app)
             await pilot.press("n")
-            await until(pilot, lambda: "the notes were not read yet" in screen(app))
+            await until(pilot, lambda: "the notes are still being read" in screen(app))
             assert "No note on this line" not in screen(app)
             assert "●" not in screen(app)
         finally:
@@ -359,11 +359,11 @@ def test_a_file_that_vanished_and_one_that_changed(drive, library, tmp_path):
         place = type(app.reader.place)
         app.reader.go(place("mini", "torch/csrc/comment.cpp", 3))
         await pilot.pause()
-        await until(pilot, lambda: "its text is not there (any more)" in screen(app))
+        await until(pilot, lambda: "but its text is not there" in screen(app))
         await pilot.press("j", "enter", "n", "o", "y")  # nothing to do, and nothing breaks
         app.reader.go(place("mini", "torch/csrc/long.cpp", 3))
         await pilot.pause()
-        await until(pilot, lambda: "this file was changed after it was indexed" in screen(app))
+        await until(pilot, lambda: "this file changed after it was indexed" in screen(app))
         await pilot.press("y")
         await pilot.pause()
         await until(pilot, lambda: app.clipboard.endswith("/blob/v2.99.0/torch/csrc/long.cpp#L3"))

@@ -55,7 +55,7 @@ def test_all_code_of_a_saved_trace_is_shown_before_it_may_run(tmp_path: Path) ->
         assert code in shown
     assert "print('of the script')" in "\n".join(loaded(script=str(script)).lines())
     assert not found.is_allowed
-    with pytest.raises(PtexploreError, match="does not run") as caught:
+    with pytest.raises(PtexploreError, match="was not run") as caught:
         found.allowed()
     assert (caught.value.exit_code, found.content in caught.value.why) == (2, True)
     assert "--load add.json --rerun" in caught.value.hint
@@ -225,7 +225,7 @@ def test_a_page_of_a_folder_of_somebody_else_runs_after_a_yes_only() -> None:
     assert page is not None
     found = of_page(page, ASKED)
     assert list(found.lines()) == ["the expression:", "   1 | torch.add(a, b)"]
-    with pytest.raises(PtexploreError, match="does not run"):
+    with pytest.raises(PtexploreError, match="was not run"):
         found.allowed()
     assert found.allow().request.expression == "torch.add(a, b)"
     changed, _ = parse(planted + b"\n", "notes/folders/map.md")
