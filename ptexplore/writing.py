@@ -86,7 +86,9 @@ def _regular(file: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(state.st_mode):
-        what = "it is a link, which may lead to any place" if stat.S_ISLNK(state.st_mode) else "it is not a regular file"
+        what = (
+            "it is a link, which may lead to any place" if stat.S_ISLNK(state.st_mode) else "it is not a regular file"
+        )
         raise OSError(errno.EINVAL, what, str(file))
     return state
 

@@ -254,7 +254,9 @@ def _see(field: Field, file: str) -> See:
     path, _, symbol = text.removeprefix("src:").partition("::")
     if text.startswith("src:") and symbol and is_plain(path):
         return See(where, "src", text, path, symbol)
-    raise Unreadable(field.line, f"an entry of `see` is tour#stop, op:add.Tensor or src:path::symbol, not {text[:60]!r}")
+    raise Unreadable(
+        field.line, f"an entry of `see` is tour#stop, op:add.Tensor or src:path::symbol, not {text[:60]!r}"
+    )
 
 
 def lab(source: str, first: int, file: str) -> Lab:
@@ -305,7 +307,9 @@ def _trail(field: Field) -> tuple[tuple[str, str], ...]:
         kind, _, name = item.text().partition(" ")
         if kind not in _KINDS or not name.strip():
             kinds = ", ".join(_KINDS)
-            raise Unreadable(item.line, f"a hop is a kind and a name, for example `op aten::add.Tensor`; the kinds are {kinds}")
+            raise Unreadable(
+                item.line, f"a hop is a kind and a name, for example `op aten::add.Tensor`; the kinds are {kinds}"
+            )
         hops.append((kind, name.strip()))
     if not hops:
         raise Unreadable(field.line, "a trail needs at least one hop")

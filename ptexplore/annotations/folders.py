@@ -214,9 +214,7 @@ class _Page:
             self.problem(given.line, "try: it must be one Python expression")
             return ""
         if len(code) > _LONGEST_TRY or not _AT_A_GLANCE.fullmatch(code):
-            self.problem(
-                given.line, f"try: at most {_LONGEST_TRY} ASCII characters in one line, with single blanks"
-            )
+            self.problem(given.line, f"try: at most {_LONGEST_TRY} ASCII characters in one line, with single blanks")
             return ""
         return code
 

@@ -174,7 +174,9 @@ def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[st
         raise Unreadable(1, "the file must begin with front matter: ---, keys, ---")
     fields = read_fields("\n".join(lines[1 : end - 1]), 2, known, needed, block=1)
     if not _BASELINE.fullmatch(fields["baseline"].text()):
-        raise Unreadable(fields["baseline"].line, "the baseline must be the release that the text was written on, for example v2.6.0")
+        raise Unreadable(
+            fields["baseline"].line, "the baseline must be the release that the text was written on, for example v2.6.0"
+        )
     return end, fields
 
 
@@ -223,7 +225,9 @@ def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
         if stop is None or any(section.first <= line <= section.last for line in bad):
             continue
         if stop.id in stops:
-            reading.problem(stop.where.line, f"the stop in line {stops[stop.id].where.line} already has the id {stop.id!r}")
+            reading.problem(
+                stop.where.line, f"the stop in line {stops[stop.id].where.line} already has the id {stop.id!r}"
+            )
         else:
             stops[stop.id] = stop
     if len(parts) > _MOST_STOPS:
@@ -247,7 +251,9 @@ def _tokens(reading: _Reading, end: int) -> list[Token]:
 
 def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
     if not blocks.ID.fullmatch(section.id):
-        reading.problem(section.first, "the heading of a stop must end with an id in lower-case letters: ## Title {#an-id}")
+        reading.problem(
+            section.first, "the heading of a stop must end with an id in lower-case letters: ## Title {#an-id}"
+        )
         return None
     anchor: Anchor | None = None
     held: list[tuple[int, int, Lab | None]] = []

@@ -75,5 +75,7 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
 
 def _asked(path: Path, shown: str, why: str) -> Layer:
     if not path.is_dir():
-        raise PtexploreError(f"the folder of notes {shown} does not exist", why, "ptexplore notes check --notes DIR", MISSING)
+        raise PtexploreError(
+            f"the folder of notes {shown} does not exist", why, "ptexplore notes check --notes DIR", MISSING
+        )
     return Layer(path, shown.rstrip("/") or "/")

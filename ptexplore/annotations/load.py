@@ -80,7 +80,9 @@ def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
     )  # fmt: skip
     files = [(kind, folder / name) for kind, folder in folders for name in _names(library, layer, folder)]
     if len(files) > _MOST:
-        library.problems.append(Problem(Where(layer.shown, 1), f"more than {_MOST} files: the other files are left out"))
+        library.problems.append(
+            Problem(Where(layer.shown, 1), f"more than {_MOST} files: the other files are left out")
+        )
     return files[:_MOST]
 
 

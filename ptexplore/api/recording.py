@@ -136,7 +136,9 @@ class PublicRecording:  # `ptexplore.Recording`
             if is_kind(function):
                 why = "a call of it only makes an object; its body runs later"
                 name = getattr(function, "__qualname__", "it")
-                raise PtexploreError(f"{name} cannot be recorded by a decorator", why, "use record() inside the function", USAGE)
+                raise PtexploreError(
+                    f"{name} cannot be recorded by a decorator", why, "use record() inside the function", USAGE
+                )
 
         @functools.wraps(function)
         def recorded(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -166,7 +166,9 @@ def _told(error: Exception) -> PtexploreError:
         return _without_folder() or _from_os(error)
     # Python says only that it cannot allocate a lock if there is no memory for one.
     if isinstance(error, MemoryError) or _comes_of(error, "can't allocate"):
-        return PtexploreError(NO_MEMORY, str(error) or "the system refused it", "free memory, or raise the limit: ulimit -v")
+        return PtexploreError(
+            NO_MEMORY, str(error) or "the system refused it", "free memory, or raise the limit: ulimit -v"
+        )
     if _comes_of(error, "start new thread"):
         why = "the limit on processes is reached"
         return PtexploreError("no thread can be started", why, "raise the limit: ulimit -u")

@@ -75,7 +75,9 @@ def browse(
         if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
-        raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows the traceback", FAILED)
+        raise PtexploreError(
+            "the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows the traceback", FAILED
+        )
     return app.return_code or 0  # 128 and more: a signal ended it
 
 

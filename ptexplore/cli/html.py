@@ -69,7 +69,9 @@ def html(
         raise PtexploreError("--jobs must be 1 or more", f"{jobs} processes write nothing", "--jobs 2", USAGE)
     for name, url in (("--base-url", base_url), ("--repo-url", repo_url)):
         if url is not None and not url.startswith(("https://", "http://")):
-            raise PtexploreError(f"{name} {url} is not a URL", "it must begin with https://", f"{name} https://…", USAGE)
+            raise PtexploreError(
+                f"{name} {url} is not a URL", "it must begin with https://", f"{name} https://…", USAGE
+            )
     port = _port(serve) if serve is not None else None
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
     with open_workspace(python, tree, notes) as workspace:
@@ -95,7 +97,9 @@ def html(
 
 def _port(text: str) -> int:
     if text and (not text.isdecimal() or len(text) > 5 or int(text) > 65535):
-        raise PtexploreError(f"--serve {text} is not a port", "a port is a number from 0 to 65535", f"--serve {PORT}", USAGE)
+        raise PtexploreError(
+            f"--serve {text} is not a port", "a port is a number from 0 to 65535", f"--serve {PORT}", USAGE
+        )
     return int(text or PORT)
 
 

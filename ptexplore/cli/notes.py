@@ -115,7 +115,9 @@ def new_notes(
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new_file(file, note.text)
     except FileExistsError:
-        raise PtexploreError(f"{file} exists already", "an existing note is never overwritten", "--id NAME", USAGE) from None
+        raise PtexploreError(
+            f"{file} exists already", "an existing note is never overwritten", "--id NAME", USAGE
+        ) from None
     except OSError as error:
         raise PtexploreError(f"{file} cannot be written", error.strerror or "", "--notes DIR", FAILED) from error
     print(file)
@@ -284,7 +286,9 @@ def export_notes(
             write_where_named(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         why = f"{error.filename or folder}: {error.strerror or error}"
-        raise PtexploreError(f"{folder} cannot be written", why, "choose another folder: --codetour DIR", FAILED) from error
+        raise PtexploreError(
+            f"{folder} cannot be written", why, "choose another folder: --codetour DIR", FAILED
+        ) from error
     for file in files:
         print(clean(f"{folder / file.name}: {len(file.document['steps'])} steps"))
         for stop, why in file.placeless:

@@ -55,10 +55,14 @@ def refs(
     if not name:
         raise PtexploreError("nothing to look up", "the name is empty", "ptexplore refs add_kernel", USAGE)
     if depth is not None and not callers:
-        raise PtexploreError("--depth needs --callers", "only --callers shows levels", "ptexplore refs NAME --callers", USAGE)
+        raise PtexploreError(
+            "--depth needs --callers", "only --callers shows levels", "ptexplore refs NAME --callers", USAGE
+        )
     if callers and kind is not None:
         why = "--callers shows only calls"
-        raise PtexploreError("--callers and --kind cannot be combined", why, f"ptexplore refs {shlex.quote(name)} --callers", USAGE)
+        raise PtexploreError(
+            "--callers and --kind cannot be combined", why, f"ptexplore refs {shlex.quote(name)} --callers", USAGE
+        )
     with open_workspace(python, tree) as workspace:
         if callers:
             _callers(workspace, name, depth or DEPTH, limit, as_json=as_json)

@@ -85,7 +85,9 @@ def survey(
         raise PtexploreError("--json and --markdown cannot be combined", "one report is printed", "--markdown", USAGE)
     if sum((report_only, resolve, again)) > 1:
         why = "--report runs nothing, --resolve reads the saved traces, --again replaces them"
-        raise PtexploreError("--report, --resolve and --again cannot be combined", why, "ptexplore survey --report", USAGE)
+        raise PtexploreError(
+            "--report, --resolve and --again cannot be combined", why, "ptexplore survey --report", USAGE
+        )
     request = SurveyRequest(
         backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve, alone
     )

@@ -389,7 +389,9 @@ def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, 
 
     if asked != ERROR and not (asked.isascii() and asked.isdigit() and len(asked) < DIGITS):
         why = "--explain takes the number of a hop, or the word error or legend"
-        raise PtexploreError(f"--explain {asked} is not the number of a hop", why, "--full shows the number of every hop", USAGE)
+        raise PtexploreError(
+            f"--explain {asked} is not the number of a hop", why, "--full shows the number of every hop", USAGE
+        )
     explanation = explain_error(trail, session) if asked == ERROR else explain(trail, session, int(asked))
     if as_json:
         print(explanation_to_json(explanation))

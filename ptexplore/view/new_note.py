@@ -83,7 +83,9 @@ def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
         if resolved.placed and (resolved.path, resolved.symbol) == (symbol.path, symbol.line):
             return anchor
     message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be distinguished from others with this name"
-    raise PtexploreError(message, "its parameters and the code around it are the same as theirs", "choose a place inside it", FAILED)
+    raise PtexploreError(
+        message, "its parameters and the code around it are the same as theirs", "choose a place inside it", FAILED
+    )
 
 
 def _tries(symbol: Symbol) -> Iterator[Anchor]:

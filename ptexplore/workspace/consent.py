@@ -91,7 +91,9 @@ class NotYours:
 def cannot_keep(error: OSError) -> PtexploreError:
     """Returns the error for a permission that cannot be stored."""
     why = f"{error.strerror or error}: {error.filename}" if error.filename else f"{error.strerror or error}"
-    return PtexploreError("your permission cannot be saved", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING)
+    return PtexploreError(
+        "your permission cannot be saved", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING
+    )
 
 
 def _trusted() -> dict[str, str]:
@@ -179,7 +181,9 @@ def _script(script: str, file: str) -> tuple[str, bytes]:
         )  # Python ends lines like this when it searches for an encoding
         encoding = codecs.lookup(tokenize.detect_encoding(io.BytesIO(lines).readline)[0]).name
         if encoding not in _AS_SHOWN:
-            raise ValueError(f"it declares the encoding {encoding}, and ptexplore runs only scripts in UTF-8, which it can show to you as they run")
+            raise ValueError(
+                f"it declares the encoding {encoding}; only a script in UTF-8 can be shown to you as it would run"
+            )
         data.decode("utf-8-sig")
         return path, data
     except (OSError, ValueError, SyntaxError) as error:

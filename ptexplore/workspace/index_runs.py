@@ -85,7 +85,9 @@ def _refine(
     note = ""
     if checkout.project == "pytorch" and known(checkout, runtime) != "matches":
         version = checkout.release or checkout.version or "an unknown version"
-        note = f"the headers are from torch {runtime.version}, the checkout is {version}: expect errors where they differ"
+        note = (
+            f"the headers are from torch {runtime.version}, the checkout is {version}: expect errors where they differ"
+        )
     folder = generated.ensure(runtime, progress)
     places = headers(checkout.root, str(folder), runtime.torch_dir, runtime.python)
     return refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress), note

@@ -76,4 +76,6 @@ def write_file(path: Path, text: str | bytes) -> None:
         write_users_file(path, text)
     except OSError as error:
         why = error.strerror or "the system refused it"
-        raise PtexploreError(f"{path} cannot be written", why, "choose a file in a folder that you can write to") from error
+        raise PtexploreError(
+            f"{path} cannot be written", why, "choose a file in a folder that you can write to"
+        ) from error

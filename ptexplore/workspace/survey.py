@@ -155,9 +155,7 @@ def survey_report(request: SurveyRequest, folder: Folder) -> Report:
 
 
 def _nothing_saved(folder: Folder) -> PtexploreError:
-    return PtexploreError(
-        "there is no saved survey", f"{folder.root} has none", "ptexplore survey --limit 40", MISSING
-    )
+    return PtexploreError("there is no saved survey", f"{folder.root} has none", "ptexplore survey --limit 40", MISSING)
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def test_files_that_are_there_are_not_written_over(exporting: Exporting) -> None
     assert exporting("blending").code == 0
     file = exporting.folder / "out/blending.tour"
     file.write_text("mine")
-    assert "are there already" in exporting("blending").three_parts(2).err
+    assert "exist already" in exporting("blending").three_parts(2).err
     assert file.read_text() == "mine"
     assert exporting("blending", "--force").code == 0
     assert exporting.tour("blending.tour")["steps"]

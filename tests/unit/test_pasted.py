@@ -139,7 +139,7 @@ def test_a_folder_inside_that_is_fetched_is_one_word(name: str, tmp_path: Path) 
 @pytest.mark.parametrize("name", ["aten::add; touch x", "add$(id)", "add`id`", "add x", "add'", ""])
 def test_what_a_tour_says_to_see_is_the_name_of_an_operator(name: str) -> None:
     source = f"path: a.h\nsymbol: a\nsee:\n  - {json.dumps('op:' + name)}\n"
-    with pytest.raises(Unreadable, match="`see` holds"):
+    with pytest.raises(Unreadable, match="an entry of `see` is"):
         anchor(source, 1, "a.md")
     assert shlex.split(_command(See(Where("a.md", 1), "op", f"op:{name}"))) == ["ptexplore", "op", name]
 

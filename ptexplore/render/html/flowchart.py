@@ -46,10 +46,7 @@ def figure(picture: str) -> str | None:
     if wide > _PHONE:  # a drawing that is cut off at an edge must not look complete
         shown = "facts" if wide > _COLUMN else "facts only-narrow"
         drawn += f'<p class="{shown}">wider than the page: scroll sideways</p>'
-    return (
-        f'<figure class="flow">{drawn}'
-        f"<details><summary>as text</summary><pre>{words}</pre></details></figure>\n"
-    )
+    return f'<figure class="flow">{drawn}<details><summary>as text</summary><pre>{words}</pre></details></figure>\n'
 
 
 def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:

@@ -302,18 +302,22 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
     real = os.path.realpath(root)
     for source in map(os.path.realpath, sources):
         if real == source or real.startswith(source.rstrip("/") + os.sep):
-            why = f"ptexplore reads the source from {source} and writes nothing there"
+            why = f"the source is read from {source}, so nothing is written there"
             raise PtexploreError(f"the site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
     with _told(root):
         if root.is_symlink() and not root.exists():
             why = f"{os.readlink(root)} does not exist"
-            raise PtexploreError(f"{root} is a link to nothing", why, "make that folder first, or choose another", USAGE)
+            raise PtexploreError(
+                f"{root} is a link to nothing", why, "make that folder first, or choose another", USAGE
+            )
         if root.exists() and not root.is_dir():
             raise PtexploreError(f"{root} is not a folder", "a site is many files", "ptexplore html OUT", USAGE)
         holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
     if holds and MANIFEST not in holds and not force:
         why = f"it holds {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
-        raise PtexploreError(f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE)
+        raise PtexploreError(
+            f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE
+        )
     with _told(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -339,7 +343,11 @@ def _told(root: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        hint = "free space, then run it again: the pages written so far are kept" if error.errno in _FULL else "choose another folder"
+        hint = (
+            "free space, then run it again: the pages written so far are kept"
+            if error.errno in _FULL
+            else "choose another folder"
+        )
         why = f"{error.strerror or error}{where}"
         raise PtexploreError(f"the site cannot be written to {root}", why, hint, FAILED) from error
 
@@ -418,7 +426,10 @@ def _hold(root: str, folder: int) -> None:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= end:
-                why, hint = "another ptexplore html is writing there", "wait until it has ended, or choose another folder"
+                why, hint = (
+                    "another ptexplore html is writing there",
+                    "wait until it has ended, or choose another folder",
+                )
                 raise PtexploreError(f"{root} is in use", why, hint, FAILED) from None
             time.sleep(0.05)
         except OSError:

@@ -63,5 +63,7 @@ def _checkout(console: Console, checkout: CheckoutHealth) -> None:
     relation = checkout.relation
     style = "green" if relation.word == "matches" else "yellow"
     console.print(styled(("  ", ""), (relation.word, style), (f": {place_sentence(relation.why)}", "")))
-    files = f"{relation.same:,} of {relation.same + len(relation.different):,} files that are also in the wheel are equal"
+    files = (
+        f"{relation.same:,} of {relation.same + len(relation.different):,} files that are also in the wheel are equal"
+    )
     console.print(Text(f"  {files}", style="dim"))

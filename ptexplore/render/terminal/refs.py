@@ -54,7 +54,9 @@ def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *,
         _use(console, use, locate, several=several)
     left = group.total - len(group.uses)
     if left:
-        console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} shows only this group", style="dim"))
+        console.print(
+            Text(f"  {left} more: --limit 0 shows all, --kind {group.name} shows only this group", style="dim")
+        )
 
 
 def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:

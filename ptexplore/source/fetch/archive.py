@@ -314,7 +314,9 @@ def _check_link(member: Member, within: int = 0) -> None:
     # Only ".." at the beginning is allowed: behind a name that is itself a link, ".." would lead somewhere else.
     late = ".." in [part for part in target if part not in ("", ".")][ups:]
     if member.target.startswith(("/", "\\")) or ups > depth or late or not member.target or "\0" in member.target:
-        raise RefusedArchive(f"its member {_shown(member.name)} is a link that leads out of the folder, to {_shown(member.target)}")
+        raise RefusedArchive(
+            f"its member {_shown(member.name)} is a link that leads out of the folder, to {_shown(member.target)}"
+        )
 
 
 def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> list[Member]:

@@ -210,7 +210,9 @@ def executable() -> str:
     path = shutil.which("git")
     hint = "install git, or give an unpacked folder or an archive: ptexplore fetch --from FILE"
     if path is None:
-        raise PtexploreError("git is not installed", "ptexplore fetch runs git, and no folder of PATH has it", hint, MISSING)
+        raise PtexploreError(
+            "git is not installed", "ptexplore fetch runs git, and no folder of PATH has it", hint, MISSING
+        )
     run = subprocess.run([path, "--version"], env=_environment(()), capture_output=True, check=False)
     version = run.stdout.decode("utf-8", errors="replace").strip()
     match = re.search(r"(\d+)\.(\d+)", version)

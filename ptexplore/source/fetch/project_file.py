@@ -117,7 +117,9 @@ def _project(file: Path, value: object, where: str) -> Project:
     editor = _optional(file, _key(where, "editor"), table.get("editor"))
     if editor is not None and editor not in EDITORS:
         known = ", ".join(EDITORS[:1] + EDITORS[len(_OF_VSCODE) : len(_OF_VSCODE) + 1])
-        raise _wrong(file, _key(where, "editor"), f"{editor[:80]!r} is not the address of a known editor, for example {known}")
+        raise _wrong(
+            file, _key(where, "editor"), f"{editor[:80]!r} is not the address of a known editor, for example {known}"
+        )
     return Project(
         file=file,
         ref=ref,

@@ -182,7 +182,7 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
     if error.status is None:
         return unreachable(remote, f"git received nothing for {STALL:.0f} seconds")
     if has_no_room:
-        hint = "free space there, or set PTEXPLORE_CACHE to a folder on a disk with more space; the data received so far is kept"
+        hint = "free space there, or set PTEXPLORE_CACHE to a folder with more space (the data received so far is kept)"
         return PtexploreError(f"no space for the source in {folder}", words or "a file grew too large", hint, FAILED)
     if _NO_REF.search(words):
         hint = "ptexplore fetch --ref v2.6.0 (PyTorch's tags begin with a v; a commit is given with all 40 digits)"
@@ -288,7 +288,9 @@ def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watche
     commit = git.line("rev-parse", "--verify", f"{ref if is_sha else 'FETCH_HEAD'}^{{commit}}")
     if is_sha and commit != ref:
         hint = "give the id of a commit, not of a tag object"
-        raise PtexploreError(f"{remote.shown} gave another commit", f"ptexplore asked for {ref} and got {commit}", hint, FAILED)
+        raise PtexploreError(
+            f"{remote.shown} gave another commit", f"the request was for {ref}, the answer is {commit}", hint, FAILED
+        )
     head = "" if is_sha else (git.folder / ".git/FETCH_HEAD").read_text(encoding="utf-8", errors="replace")
     return Fetched(commit, "commit" if is_sha else "tag" if "\ttag '" in head else "branch")
 

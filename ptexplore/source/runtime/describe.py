@@ -236,7 +236,9 @@ def _no_torch(message: str, why: str, python: str) -> PtexploreError:
 
 
 def _no_python(python: str, why: str, hint: str = "") -> PtexploreError:
-    return PtexploreError(f"{python} is not a Python interpreter", why, hint or "--python /path/to/env/bin/python", USAGE)
+    return PtexploreError(
+        f"{python} is not a Python interpreter", why, hint or "--python /path/to/env/bin/python", USAGE
+    )
 
 
 def _words(error: BaseException) -> str:

@@ -433,9 +433,7 @@ class TrailScreen(Screen[None]):
             self._tell(f"the command of this trace is not known: ptexplore trace … --native-op {shlex.quote(name)}")
         elif self.ran is None:  # code from a file never runs by a key
             step = f"--rerun --native-op {shlex.quote(name)}"
-            self._tell(
-                f"this trace was not made here: ptexplore trace --load FILE {step} shows the code and asks"
-            )
+            self._tell(f"this trace was not made here: ptexplore trace --load FILE {step} shows the code and asks")
         else:
             self.post_message(StepCall(self.ran, name))
 

@@ -219,9 +219,7 @@ class FolderPane(Links):
         if self._view is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
             folders, files = len(self._view.folders), len(self._view.files)
-            counted = (
-                f"all folders ({folders:,}) and files ({files:,}) are listed below; a hides those rarely needed"
-            )
+            counted = f"all folders ({folders:,}) and files ({files:,}) are listed below; a hides those rarely needed"
             self.post_message(Tell(counted if self._everything else "files and rarely needed folders are hidden"))
 
 

@@ -114,7 +114,9 @@ class SourceView(ScrollView, can_focus=True):
         self._keep_in_view()
         self.refresh()
         told = (
-            "long lines are folded: w cuts them at the edge" if self._wraps else "long lines are cut at the edge: w folds them"
+            "long lines are folded: w cuts them at the edge"
+            if self._wraps
+            else "long lines are cut at the edge: w folds them"
         )
         self.post_message(Tell(told))
 

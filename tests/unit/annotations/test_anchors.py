@@ -245,4 +245,4 @@ def test_what_a_tree_cannot_hold_is_not_lost(base: Resolver, make_tree: MakeTree
 def test_a_path_that_was_wrong_from_the_start_is_told(base: Resolver) -> None:
     found = base.resolve("x#y", anchor("aten/src/ATen/native/Wrong.cpp", "at::native::use"))
     assert (found.outcome, found.path) == ("unpinned", MIX)
-    assert found.why == "it is not in aten/src/ATen/native/Wrong.cpp"
+    assert found.why == "the definition is not in aten/src/ATen/native/Wrong.cpp"

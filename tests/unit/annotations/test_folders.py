@@ -102,7 +102,7 @@ def test_a_later_layer_replaces_a_page_and_one_layer_has_one_a_folder(tmp_path: 
     pages = load_folders(layers(["a", "b"], tmp_path, shipped=False))
     assert pages.pages["aten/src/ATen"].title == "Later"
     assert [problem.text for problem in pages.problems] == [
-        "the folder 'aten/src/ATen' has the page a/folders/x.md already",
+        "the folder 'aten/src/ATen' already has the page a/folders/x.md",
         "it cannot be read: Too many levels of symbolic links",
     ]
 

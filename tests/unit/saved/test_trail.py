@@ -835,7 +835,7 @@ def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeyp
             patch.setattr(codec, "from_json", None)  # it is not read: that would raise another error
             trail_from_json(text, "x.json")
         assert raised.value.exit_code == USAGE
-        assert "at most 2,000 are read" in raised.value.why
+        assert "the limit is 2,000" in raised.value.why
         assert told in raised.value.why
     with pytest.raises(PtexploreError) as raised:  # Python takes seconds to make a number of that
         trail_from_json(json.dumps(document())[:-1].encode() + b', "more": ' + b"1" * 4_001 + b"}", "x.json")
@@ -843,7 +843,7 @@ def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeyp
     monkeypatch.setattr(saved, "MAX_HOPS", 1)
     with pytest.raises(PtexploreError, match="is not a saved trace") as raised:
         trail_from_json(json.dumps(document()).encode(), "x.json")
-    assert "at most 1 are read" in raised.value.why
+    assert "the limit is 1" in raised.value.why
 
 
 def test_kinds_that_hold_one_another_without_end_are_refused() -> None:

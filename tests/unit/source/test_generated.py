@@ -295,7 +295,9 @@ def test_why_it_is_made_is_said(generators: Generators, cache: Path) -> None:
     folder = generated.ensure(RUNTIME)
     assert why_built(RUNTIME, catalogue) == "first run with this torch: reading its dispatcher"
     catalogue.write_bytes(b"")
-    assert why_built(RUNTIME, catalogue).startswith("the catalogue of this torch is damaged, or another ptexplore made it")
+    assert why_built(RUNTIME, catalogue).startswith(
+        "the catalogue of this torch is damaged, or another ptexplore made it"
+    )
     (folder / FILE).unlink()
     assert "is damaged" in why_built(RUNTIME, catalogue)
     assert "first run" not in why_built(RUNTIME, catalogue)

@@ -558,11 +558,11 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.tui.screens.card import CardScreen
 
     def card(name: str, job: object) -> None:
-        raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
+        raise PtexploreError(f"no operator is called {name}", "the closest names are aten::mix")
 
     async def reading(app, pilot):
         app.post_message(OpenOperator("aten::blend"))
-        await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
+        await until(pilot, lambda: "no operator is called aten::blend: the closest names are aten::mix" in screen(app))
         # A place that a card led to: going back leads to the card, then to where the reader was before.
         app.post_message(OpenPlace(Place("mini", KERNEL, 4), Place("", "aten::blend", CARD)))
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)

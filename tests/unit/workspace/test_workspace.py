@@ -69,7 +69,7 @@ def test_an_index_is_built_once_and_progress_says_so(source: Path, open_one: Ope
 def test_a_tree_that_is_not_in_use_is_refused_before_anything_is_built(
     source: Path, open_one: Open, told: Told
 ) -> None:
-    with pytest.raises(PtexploreError, match="there is no tree v9 in use") as refused:
+    with pytest.raises(PtexploreError, match="no tree in use is called v9") as refused:
         _ = open_one(None, "v9").trees
     assert (refused.value.exit_code, refused.value.why, told.titles) == (USAGE, "the trees in use are mini", [])
 
