@@ -57,14 +57,14 @@ _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "
           "d": "mark", "read": "mark"}  # fmt: skip
 _HELP = (
     "Enter or n  the next stop (or the rest of this one)",
-    "b           the stop before",
+    "b           the previous stop",
     "l, l 2      predict the results of this stop's labs, and run them; l 2: only the second",
     "a           answer the question of this stop",
     "d           mark this stop as read, or as not read",
     "o           open the source in $VISUAL or $EDITOR, at the line",
     "c           contents",
-    "g STOP      go to a stop: its number or id; a number alone does, too",
-    "q           quit; you go on from here next time",
+    "g STOP      go to a stop: its number or id; you may also type only the number",
+    "q           quit; next time you continue here",
 )
 ROOM = 24  # lines of source below the prose, if no terminal says how many fit
 _LEAST = 12

@@ -448,7 +448,7 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
     )
     yield (
         "Exempt from comparison",
-        ((row.op, "it returns memory as it finds it") for row in rows if row.result == "exempt"),
+        ((row.op, "it returns uninitialised memory") for row in rows if row.result == "exempt"),
     )
     yield ("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
     yield ("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))

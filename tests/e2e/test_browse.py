@@ -141,7 +141,7 @@ def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
     (tmp_path / "no.json").write_text(json.dumps({"format": 1}))
     for arguments, told in ((("nothing_is_called_so",), "nothing is named nothing_is_called_so"),
                             (("--load", str(tmp_path / "no.json")), "not a saved trace"),
-                            (("--notes", "nowhere", "blending"), "folder of notes nowhere does not exist")):  # fmt: skip
+                            (("--notes", "nowhere", "blending"), "of notes nowhere does not exist")):  # fmt: skip
         terminal = browse(mini, *arguments)
         code, text = terminal.end()
         assert code in (1, 2, 3), text

@@ -248,7 +248,7 @@ def test_a_walk_from_first_to_last(reader: Reader) -> None:
     terminal.type("dance\n")
     assert "dance is not a command" in terminal.prompt()
     terminal.type("?\n")
-    assert "quit; you go on from here next time" in terminal.prompt()
+    assert "quit; next time you continue here" in terminal.prompt()
     terminal.type("l 7\n")
     assert "this stop has 2 labs" in terminal.prompt()
     for number in (2, 3, 4):

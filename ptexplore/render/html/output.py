@@ -314,7 +314,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
             raise PtexploreError(f"{root} is not a folder", "a site is many files", "ptexplore html OUT", USAGE)
         holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
     if holds and MANIFEST not in holds and not force:
-        why = f"it holds {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
+        why = f"it has {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
         raise PtexploreError(
             f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE
         )

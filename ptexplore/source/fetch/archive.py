@@ -295,7 +295,7 @@ def check(member: Member) -> None:
     if ".." in parts:
         raise RefusedArchive(f"its member {_shown(member.name)} leads out of the folder that it is unpacked into")
     if len(parts) > DEEPEST:
-        raise RefusedArchive(f"its member {_shown(member.name)} lies {len(parts):,} folders deep")
+        raise RefusedArchive(f"its member {_shown(member.name)} is {len(parts):,} folders deep")
     if any(len(os.fsencode(part)) > LONGEST for part in parts) or len(os.fsencode(member.name)) > LONGEST_PATH:
         raise RefusedArchive(f"its member {_shown(member.name)} has a name that no file system accepts")
     if "\0" in member.name:
@@ -339,7 +339,7 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         try:
             (target if member.kind == "folder" else target.parent).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise RefusedArchive(f"its member {_shown(member.name)} lies below a file") from error
+            raise RefusedArchive(f"its member {_shown(member.name)} is below a file") from error
         if member.kind == "folder":
             continue
         if os.path.lexists(target):
