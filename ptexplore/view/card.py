@@ -52,7 +52,7 @@ class KeyRow:
     def told(self) -> str:
         """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
         is_default = self.reason == "default backend kernel"
-        return f"{self.reason}: in this torch these keys have no kernel of their own" if is_default else self.reason
+        return f"{self.reason}: in this torch these keys have none of their own" if is_default else self.reason
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
@@ -127,11 +127,11 @@ def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator,
         if defined:
             place = "; ".join(f"{d.kind} {d.name}, {d.path}:{d.line}" for d in defined)
             hint = f"ptexplore show {shlex.quote(asked)}"
-            raise PtexploreError(f"{asked} is not an operator", f"in Python it is the {place}", hint, USAGE)
+            raise PtexploreError(f"{asked} is no operator", f"in Python it is the {place}", hint, USAGE)
         close = store.suggest(asked, 5)
         hint = f"ptexplore op {shlex.quote(close[0])}" if close else "ptexplore op add"
-        why = f"the closest names are {', '.join(close)}" if close else "no operator has a similar name"
-        raise PtexploreError(f"no operator is called {asked}", why, hint, USAGE)
+        why = f"the closest are {', '.join(close)}" if close else "no operator has a name like it"
+        raise PtexploreError(f"there is no operator {asked}", why, hint, USAGE)
     chosen = exact or store.operator(_preferred(names))
     assert chosen is not None
     family = [o.name for o in store.operators_named(chosen.base) if o.namespace == chosen.namespace]
@@ -313,7 +313,7 @@ def _python_lines(card: Card) -> Iterator[Line]:
 
 
 def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
-    yield Line("heading", "the kernel of each dispatch key")
+    yield Line("heading", "what each dispatch key runs")
     shown = card.keys if full else card.common
     for row in shown:
         yield from _key_lines(row, full=full)
@@ -360,7 +360,7 @@ def _derivative_lines(card: Card) -> Iterator[Line]:
     derivative, entry = card.derivative, card.formulas
     yield Line("heading", "derivative")
     if derivative is None or entry is None:
-        yield Line("dim", "no entry in derivatives.yaml", indent=2)
+        yield Line("dim", "none of its own in derivatives.yaml", indent=2)
         return
     matched = f"(entry of {derivative.source_op}; {derivative.matched})" if derivative.matched != "exact" else ""
     yield _place_line(entry, after=matched)

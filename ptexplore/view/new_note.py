@@ -50,21 +50,21 @@ def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
         why = f"searched: {indexed.tree.info.label}"
-        raise PtexploreError(f"nothing is named {target}", why, "ptexplore find NAME", USAGE)
+        raise PtexploreError(f"there is nothing named {target}", why, "ptexplore find NAME", USAGE)
     if len(named) > 1:
         raise _several(target, named)
     (candidate,) = named
     name = candidate.name
     if candidate.kind == "file":
         if candidate.first is None:
-            raise PtexploreError(f"{name} is a whole file", "a note needs a place", f"{name}:LINE", USAGE)
+            raise PtexploreError(f"{name} is a whole file", "a note is about a place", f"{name}:LINE", USAGE)
         return _anchor_at(indexed, name, candidate.first)
     if candidate.symbol is None:
         rows = indexed.store.dialect(name, ("yaml-function",))
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
-        why = f"{len(rows)} entries in its YAML have this name"
-        raise PtexploreError(f"{name} has no single place in this source", why, "ptexplore show NAME", USAGE)
+        why = f"{len(rows)} entries of that name are in its YAML"
+        raise PtexploreError(f"{name} has no one place in this source", why, "ptexplore show NAME", USAGE)
     return _anchor_of(indexed, candidate.symbol), candidate.symbol.qualified
 
 
@@ -72,7 +72,7 @@ def _several(target: str, named: Sequence[Candidate]) -> PtexploreError:
     some = "; ".join(f"{other.name} at {other.spot.ref.path}:{other.spot.ref.line}" for other in named[:5])
     first = named[0].spot.ref
     hint = f"ptexplore notes new {shlex.quote(f'{first.path}:{first.line}')}"
-    return PtexploreError(f"{target} means {len(named)} things", some, hint, USAGE)
+    return PtexploreError(f"{target} names {len(named)} things", some, hint, USAGE)
 
 
 def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
@@ -82,10 +82,8 @@ def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
         resolved = resolver.resolve("new#note", anchor)
         if resolved.placed and (resolved.path, resolved.symbol) == (symbol.path, symbol.line):
             return anchor
-    message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be distinguished from others with this name"
-    raise PtexploreError(
-        message, "its parameters and the code around it are the same as theirs", "choose a place inside it", FAILED
-    )
+    message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be told from others of its name"
+    raise PtexploreError(message, "neither its parameters nor what is around it differ", "a place inside it", FAILED)
 
 
 def _tries(symbol: Symbol) -> Iterator[Anchor]:
@@ -116,8 +114,8 @@ def _anchor_at(indexed: IndexedTree, path: str, line: int) -> tuple[Anchor, str]
         rows = (row for row in store.dialect_in(path) if row.line <= line <= row.end_line)
         row_around = next((row for row in rows if DIALECT_KINDS[row.kind].anchor in ("entry", "block")), None)
         if row_around is None:
-            why = "a note is anchored to a name, and no definition is around this line"
-            raise PtexploreError(f"{path}:{line} has no name for an anchor", why, "ptexplore notes new SYMBOL", FAILED)
+            why = "no definition is around it, and a note is anchored to a name"
+            raise PtexploreError(f"{path}:{line} has no name to hold on to", why, "ptexplore notes new SYMBOL", FAILED)
         block = DIALECT_KINDS[row_around.kind].anchor == "block"
         anchor = Anchor(_NOWHERE, path, row_around.text) if block else _anchor_of_row(row_around)
         return _with_line(anchor, line - row_around.line), row_around.name

@@ -237,7 +237,7 @@ class Folder:
     def tell(self, about: About) -> None:
         """Writes the subject of the survey. Raises PtexploreError if it cannot be written."""
         file = self.root / "survey.json"
-        with cache_errors("the survey cannot be saved", file):
+        with cache_errors("the survey cannot be kept", file):
             keep_whole(file, json.dumps({"format": FACTS_FORMAT, **asdict(about)}).encode())
 
     def rows(self) -> dict[str, SurveyRow]:
@@ -269,7 +269,7 @@ class Folder:
         try:
             run = run_of_facts(from_document(_json(facts).get("run"), SurveyedFacts, facts.name))
         except PtexploreError as error:
-            message = f"the saved results of {op} cannot be read"
+            message = f"what was saved of {op} cannot be read"
             raise PtexploreError(message, str(facts), "ptexplore survey --again") from error
         for each in (run, *run.inside):
             file = self.trace(op, each.way)
@@ -448,7 +448,7 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
     )
     yield (
         "Exempt from comparison",
-        ((row.op, "it returns uninitialised memory") for row in rows if row.result == "exempt"),
+        ((row.op, "it returns memory as it finds it") for row in rows if row.result == "exempt"),
     )
     yield ("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
     yield ("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))

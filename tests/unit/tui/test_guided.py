@@ -481,7 +481,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
             assert part in shown, part
         assert "\x1b" not in shown
         await pilot.press("j", "enter")
-        await until(pilot, lambda: "is in gone, which is not here" in screen(app))
+        await until(pilot, lambda: "is in gone, which is not at hand" in screen(app))
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
@@ -512,7 +512,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await as_tree(app, pilot)
         await pilot.press("j", "j", "enter")
-        await until(pilot, lambda: "its line 4 is a different one" in screen(app))
+        await until(pilot, lambda: "line 4 is another one there" in screen(app))
 
     drive("", reading)
 
@@ -558,11 +558,11 @@ def test_without_a_catalogue_a_card_says_so(library, drive, monkeypatch, data):
     from ptexplore.tui.screens.card import CardScreen
 
     def card(name: str, job: object) -> None:
-        raise PtexploreError(f"no operator is called {name}", "the closest names are aten::mix")
+        raise PtexploreError(f"there is no operator {name}", "the closest are aten::mix")
 
     async def reading(app, pilot):
         app.post_message(OpenOperator("aten::blend"))
-        await until(pilot, lambda: "no operator is called aten::blend: the closest names are aten::mix" in screen(app))
+        await until(pilot, lambda: "there is no operator aten::blend: the closest are aten::mix" in screen(app))
         # A place that a card led to: going back leads to the card, then to where the reader was before.
         app.post_message(OpenPlace(Place("mini", KERNEL, 4), Place("", "aten::blend", CARD)))
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)

@@ -73,7 +73,7 @@ def test_of_one_place_the_last_look_is_kept():
 
 def test_the_key_back_leaves_a_card_and_a_choice(drive, library, monkeypatch):
     def card(name: str, job: object) -> None:
-        raise PtexploreError(f"no operator is called {name}", "")
+        raise PtexploreError(f"there is no operator {name}", "")
 
     monkeypatch.setattr(library, "card", card)
 
