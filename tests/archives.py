@@ -76,7 +76,7 @@ def evil_archives() -> dict[str, tuple[str, Callable[[], bytes], str]]:
         "below-a-file": ("x.tar.gz", lambda: tar_of("gz", member("small/version.txt/x")), "below a file"),
         "deep": ("x.tar.gz", lambda: tar_of("gz", member(f"small/{'d/' * 2000}x.h")), "2,002 folders deep"),
         "control": ("x.tar.gz", lambda: tar_of("gz", member("small/\x1b[31m/../../x")), "leads out"),
-        "hole": ("x.tar.gz", sparse_tar, "neither a file"),
+        "hole": ("x.tar.gz", sparse_tar, "a sparse file"),
         "bomb-gz": ("x.tar.gz", lambda: tar_of("gz", member("small/b"), content=bytes(160 << 20)), "bomb"),
         "zip-dots": ("x.zip", lambda: zip_of("../outside/precious"), "leads out"),
         "zip-backslash": ("x.zip", lambda: zip_of("..\\outside\\precious"), "leads out"),

@@ -141,7 +141,7 @@ class Output:
         if self.force or stat.S_ISDIR(status.st_mode) or (url in self.before and stat.S_ISREG(status.st_mode)):
             return
         why, hint = "ptexplore did not write it", "choose another folder, or --force to overwrite it"
-        raise PtexploreError(f"{self.root / url} has the name of a page", why, hint, USAGE)
+        raise PtexploreError(f"{self.root / url} is in the way of a page", why, hint, USAGE)
 
     def _is_as_written(self, url: str, sha: str) -> bool:
         """Whether a regular file is there whose bytes have the recorded hash."""

@@ -55,7 +55,7 @@ def asked(code: str, ahead: str = "", answers: tuple[str, ...] = (), *, keeps_on
                 said += os.read(master, 65536).decode()
             except OSError:
                 break
-            if said.endswith(("is no ", "[y/N] ")):
+            if said.endswith(("means no ", "[y/N] ")):
                 if not waiting and not ahead:
                     break
                 os.write(master, waiting.pop(0).encode() if waiting else b"\n")

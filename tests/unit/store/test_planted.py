@@ -110,7 +110,7 @@ def test_nothing_is_read_or_written_through_a_link_beside_it(kind: str, ending: 
     write(path)
     victim.write_text("precious")
     path.with_name(f"d.sqlite{ending}").symlink_to(victim)
-    assert "is no regular file" in why_not(kind, path)
+    assert "is not a regular file" in why_not(kind, path)
     assert victim.read_text() == "precious"
 
 

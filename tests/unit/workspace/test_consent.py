@@ -256,10 +256,10 @@ def test_what_others_may_write_is_no_yes(own: Path, mode: int) -> None:
     trust_file().chmod(mode)
     if os.geteuid() == 0 and mode == 0o622:
         os.chown(trust_file(), 0, 12345)
-    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+    with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
     assert "others may write" in caught.value.why
-    with pytest.raises(PtexploreError, match="cannot be kept"):
+    with pytest.raises(PtexploreError, match="permission cannot be saved"):
         allowed_labs()
     trust_file().chmod(0o600)
     own.chmod(0o777)
@@ -273,7 +273,7 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
 ) -> None:
     loaded().allow()
     os.chown(trust_file(), 12345, 12345)
-    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+    with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
     assert "belongs to somebody else" in caught.value.why
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "planted"))
