@@ -143,7 +143,7 @@ def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> No
     page.wait_for_selector("#uses svg")
     assert "other::through" in page.locator("#uses svg").text_content()
     assert page.locator("#uses svg a[href*='Mix.cpp.html#L33']").count() == 1
-    page.click("#uses summary:has-text('in words')")
+    page.click("#uses summary:has-text('as text')")
     assert "other::mix" in page.inner_text("#uses details")
     assert "and others: " in page.inner_text("#uses details"), "hundreds of functions call it"
     assert "more functions call it than are drawn" in page.inner_text("#uses figcaption")
@@ -447,7 +447,7 @@ def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> No
         assert set(marked) == stops, "going on from a stop visits it, and does not read it"
     page = reader.open("index.html")
     assert "1 of 4 read, 3 visited" in page.inner_text("main")
-    assert page.inner_text("#begin") == "Go on: How things are blended, stop 3"
+    assert page.inner_text("#begin") == "Continue: How things are blended, stop 3"
     assert str(page.get_attribute("#begin", "href")).endswith("tours/blending/gone.html")
     with page.expect_download() as download:
         page.click("#export")

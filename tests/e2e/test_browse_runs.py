@@ -89,7 +89,7 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
         trust(running.notes.tours.values())
         await pilot.press("L", "enter", *"key Nothing", "enter")
         await until(pilot, lambda: "you predicted key Nothing" in notes(app), 60)
-        assert "it gave op aten::add.Tensor" in notes(app), notes(app)
+        assert "result op aten::add.Tensor" in notes(app), notes(app)
         await until(pilot, lambda: "lab adds: passed; T shows the trace" in said(), 60)
         await pilot.press("T")
         await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "aten::add.Tensor" in said())

@@ -35,7 +35,6 @@ _ID = "an id of a tour or a stop: small letters, digits and hyphens (annotations
 _NAME = "a checkout's name: letters, digits and ._+- (source/fetch/checkouts.py: is_name)"
 _TYPED = "no command: it repeats an option that you typed"
 _OURS = "a text or a number of ours"
-_FLAG = "an option's own name (model/options.py)"
 PLAIN = {
     ("annotations/layers.py", "OWN"): _OURS,
     ("cli/browse.py", "load"): _TYPED,
@@ -46,8 +45,6 @@ PLAIN = {
     ("cli/tour.py", "file"): "quoted a line before",
     ("cli/tour.py", "left.id"): _ID,
     ("cli/tour.py", "tour.id"): _ID,
-    ("cli/trace.py", "other"): _FLAG,
-    ("render/html/output.py", "MANIFEST"): _OURS,
     ("render/terminal/folder.py", "row.first"): _OURS,
     ("render/terminal/folder.py", "row.tour.id"): _ID,
     ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",

@@ -87,7 +87,7 @@ class ReadingScreen(Screen[None]):
         Binding("f,alt+right,ctrl+i", "forward", show=False),
         Binding("e", "files", "Files"),
         Binding("i", "notes", "Callers, notes"),
-        Binding("tab", "list", "Next pane", key_display="tab"),
+        Binding("tab", "list", "The list", key_display="tab"),
         Binding("colon", "line", show=False),
         Binding("o", "edit", show=False),
         Binding("y", "permalink", show=False),

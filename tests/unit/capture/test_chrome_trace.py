@@ -111,7 +111,7 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(chrome_trace, "MOST", 3)
     with pytest.raises(PtexploreError) as caught:
         read_chrome_trace(write(tmp_path, WHOLE))
-    assert "over 3 operators" in caught.value.why
+    assert "more than 3 operators" in caught.value.why
     monkeypatch.setattr(chrome_trace, "LONGEST", 100)
     monkeypatch.setattr(chrome_trace, "PIECE", 50)
     for data in (b'{"a": "' + b"x" * 500 + b'", "traceEvents": []}', b'[{"a": "' + b"x" * 500 + b'"}]'):
@@ -120,7 +120,7 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         assert "longer than" in caught.value.why or "no list" in caught.value.why
 
 
-@pytest.mark.parametrize("packed, says", [(True, "250 times its size"), (False, "over 1,000 events")])
+@pytest.mark.parametrize("packed, says", [(True, "250 times its size"), (False, "more than 1,000 events")])
 def test_events_that_cost_nothing_to_write_are_refused(
     packed: bool, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

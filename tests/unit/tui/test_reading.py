@@ -83,7 +83,7 @@ def test_what_bears_one_name_is_chosen_by_the_reader(drive):
     async def reading(app, pilot):
         assert isinstance(app.screen, ChoiceScreen)
         shown = screen(app)
-        assert "mix names" in shown
+        assert "mix means" in shown
         assert f"{MIX}:" in shown
         assert "other::mix" in shown
         await pilot.press("escape")
@@ -543,7 +543,7 @@ def test_what_is_typed_at_the_foot_can_be_read_and_the_position_follows_the_curs
     async def reading(app, pilot):
         await pilot.press("colon", *"4")
         await until(
-            pilot, lambda: [line.strip() for line in screen(app).split("\n")[-2:]] == ["4", "⏎ Go on esc Close"]
+            pilot, lambda: [line.strip() for line in screen(app).split("\n")[-2:]] == ["4", "⏎ Continue esc Close"]
         )
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.line == 4)

@@ -258,12 +258,12 @@ def test_what_others_may_write_is_no_yes(own: Path, mode: int) -> None:
         os.chown(trust_file(), 0, 12345)
     with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
-    assert "others may write" in caught.value.why
+    assert "other users may write" in caught.value.why
     with pytest.raises(PtexploreError, match="permission cannot be saved"):
         allowed_labs()
     trust_file().chmod(0o600)
     own.chmod(0o777)
-    with pytest.raises(OSError, match="others may write"):
+    with pytest.raises(OSError, match="other users may write"):
         trust.trusted()
 
 
@@ -275,7 +275,7 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
     os.chown(trust_file(), 12345, 12345)
     with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
-    assert "belongs to somebody else" in caught.value.why
+    assert "belongs to another user" in caught.value.why
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "planted"))
     check_cache()  # it is not there yet
     (tmp_path / "planted").mkdir()
