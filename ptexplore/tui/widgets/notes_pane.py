@@ -277,7 +277,7 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
         parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
     if gave:
         lines = gave.split("\n")
-        apart = "\n  " if len(lines) > 1 else "        "
+        apart = "\n  " if len(lines) > 1 else "         "
         verdict, tone = FORETOLD[foretold(prediction, gave)]
         shown = "\n  ".join(map(clean, lines))
         parts += [(f"\nresult{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
