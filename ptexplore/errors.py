@@ -58,5 +58,5 @@ def cache_errors(message: str, file: Path) -> Iterator[None]:
         if error.errno in LIMITS:
             raise
         why = f"{os.fsdecode(error.filename or file)}: {error.strerror or error}"
-        hint = "make room there, or set PTEXPLORE_CACHE to a folder you can write"
+        hint = "free space there, or set PTEXPLORE_CACHE to a folder that you can write to"
         raise PtexploreError(message, why, hint, MISSING) from error

@@ -44,7 +44,7 @@ def open_below(root: str | Path, path: str) -> IO[bytes]:
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return os.fdopen(handle, "rb")
     os.close(handle)
-    raise OSError(errno.EINVAL, "it is no regular file", path)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def write_users_file(file: Path, content: str | bytes) -> None:
@@ -86,7 +86,9 @@ def _regular(file: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(state.st_mode):
-        what = "it is a link, which may lead anywhere" if stat.S_ISLNK(state.st_mode) else "it is no regular file"
+        what = (
+            "it is a link, which may lead to any place" if stat.S_ISLNK(state.st_mode) else "it is not a regular file"
+        )
         raise OSError(errno.EINVAL, what, str(file))
     return state
 
@@ -135,7 +137,7 @@ def _open_aside(folder: int | None, mode: int, where: str = "") -> tuple[str, in
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with contextlib.suppress(FileExistsError):
             return name, os.open(name, flags, mode, dir_fd=folder)
-    raise FileExistsError(errno.EEXIST, "no name is free for a file aside", where)
+    raise FileExistsError(errno.EEXIST, "no name is free for a temporary file", where)
 
 
 def _keep_owner(handle: int, state: os.stat_result) -> None:
@@ -264,7 +266,7 @@ def changing(file: Path) -> Iterator[None]:
 
     Read the file inside the block, and write it with `keep_whole`. Raises OSError.
     """
-    refusal = TimeoutError(errno.ETIMEDOUT, "another ptexplore is changing it, and does not end", str(file))
+    refusal = TimeoutError(errno.ETIMEDOUT, "another ptexplore is still changing it", str(file))
     with locked(file.with_name(f"{file.name}.lock"), _PATIENCE, lambda: None, refusal):
         yield
 

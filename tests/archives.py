@@ -76,7 +76,7 @@ def evil_archives() -> dict[str, tuple[str, Callable[[], bytes], str]]:
         "below-a-file": ("x.tar.gz", lambda: tar_of("gz", member("small/version.txt/x")), "below a file"),
         "deep": ("x.tar.gz", lambda: tar_of("gz", member(f"small/{'d/' * 2000}x.h")), "2,002 folders deep"),
         "control": ("x.tar.gz", lambda: tar_of("gz", member("small/\x1b[31m/../../x")), "leads out"),
-        "hole": ("x.tar.gz", sparse_tar, "neither a file"),
+        "hole": ("x.tar.gz", sparse_tar, "a sparse file"),
         "bomb-gz": ("x.tar.gz", lambda: tar_of("gz", member("small/b"), content=bytes(160 << 20)), "bomb"),
         "zip-dots": ("x.zip", lambda: zip_of("../outside/precious"), "leads out"),
         "zip-backslash": ("x.zip", lambda: zip_of("..\\outside\\precious"), "leads out"),
@@ -92,8 +92,8 @@ def evil_archives() -> dict[str, tuple[str, Callable[[], bytes], str]]:
         "no-tar": ("x.tar.gz", lambda: gzip.compress(b"some text, no tar" * 100), "damaged"),
         "no-tar-xz": ("x.tar.xz", lambda: lzma.compress(b"x" * 5000), "damaged"),
         "empty": ("x.tar.gz", lambda: b"", "empty"),
-        "text": ("x.tar.gz", lambda: b"hello\n", "no archive"),
-        "no-pytorch": ("x.tar.gz", lambda: gzip.compress(lzma.decompress(NO_PYTORCH)), "no source of PyTorch"),
+        "text": ("x.tar.gz", lambda: b"hello\n", "not an archive"),
+        "no-pytorch": ("x.tar.gz", lambda: gzip.compress(lzma.decompress(NO_PYTORCH)), "not PyTorch's source"),
     }
 
 

@@ -252,14 +252,14 @@ def _target(
         return NarrowTarget(*matches[0])
     lines = _occurrences(tokens, anchor.token)
     if anchor.token is None:
-        why = "the lines meant are not there as they were"
+        why = "these lines have changed"
     elif entry.count == len(lines) == 1:
         return NarrowTarget(lines[0], lines[0])
     elif lines:
-        why = f"{anchor.token} stands there {len(lines)} times, and which is meant cannot be told"
+        why = f"{anchor.token} is there {len(lines)} times, and it is unknown which one the note means"
     else:
-        why = f"{anchor.token} is not there any more"
-    return NarrowTarget(candidate.line, candidate.end, f"{why}: this is the whole symbol")
+        why = f"{anchor.token} is no longer there"
+    return NarrowTarget(candidate.line, candidate.end, f"{why}: the whole symbol is shown")
 
 
 def _as_written(anchor: Anchor, candidate: AnchorCandidate, tokens: Sequence[Token]) -> NarrowTarget | None:
@@ -333,7 +333,7 @@ class Resolver:
         places = tuple((candidate.path, candidate.line) for candidate in candidates)
         shown = ", ".join(f"{path}:{line}" for path, line in places[:_SHOWN])
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-        why = f"{anchor.symbol} is {len(places)} things: {shown}{more}"
+        why = f"{anchor.symbol} has {len(places)} definitions: {shown}{more}"
         return ResolvedAnchor(name, anchor, "ambiguous", why=why, candidates=places, was=entry)
 
     def _in_own_file(self, anchor: Anchor, entry: LockEntry | None) -> list[AnchorCandidate]:
@@ -388,8 +388,8 @@ class Resolver:
         tokens = self.tokens(candidate)
         target = _target(anchor, candidate, tokens, entry)
         if target is None:
-            missing = f"no {anchor.token}" if anchor.token else "no such lines"
-            why = f"{candidate.name} is at {candidate.path}:{candidate.line}, and has {missing}"
+            missing = f"no {anchor.token}" if anchor.token else "not these lines"
+            why = f"{candidate.name} is at {candidate.path}:{candidate.line}, but has {missing}"
             return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
         outcome: Outcome = "unpinned"
         why = target.why
@@ -398,7 +398,7 @@ class Resolver:
             still = place == (entry.path, entry.line, entry.at or entry.line)
             outcome = "changed" if fingerprint(tokens) != entry.hash else "exact" if still else "moved"
         elif candidate.path != anchor.path:
-            why = f"it is not in {anchor.path}"
+            why = f"the definition is not in {anchor.path}"
         return ResolvedAnchor(
             name, anchor, outcome, candidate.path, target.first, target.last, candidate.name, candidate.begin,
             candidate.line, candidate.end, why, (), entry,
@@ -407,16 +407,16 @@ class Resolver:
     def _nowhere(self, name: str, anchor: Anchor, entry: LockEntry | None) -> ResolvedAnchor:
         version = f"{self.tree.info.name} ({self.tree.info.version})"
         if not self.holds(anchor.path):
-            return ResolvedAnchor(name, anchor, "absent", why=f"{version} has no such files", was=entry)
+            return ResolvedAnchor(name, anchor, "absent", why=f"{version} has no files of this kind", was=entry)
         if self.store.file(anchor.path) is None:
-            why = f"{version} has no {anchor.path}, and no other file that defines {anchor.symbol}"
+            why = f"{version} has no {anchor.path}, and no other file defines {anchor.symbol}"
             return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
         signature = f" with {anchor.signature}" if anchor.signature else ""
         why = f"{anchor.path} has no {anchor.symbol}{signature}" + (f" in {anchor.inside}" if anchor.inside else "")
         last = anchor.symbol.replace(".", "::").rpartition("::")[2]
         near = [symbol for symbol in self._outline(anchor.path) if symbol.name == last][:_SHOWN]
         if near:
-            why += "; there is " + ", ".join(f"{s.qualified}{s.signature} ({s.kind}, {s.line})" for s in near)
+            why += "; it has " + ", ".join(f"{s.qualified}{s.signature} ({s.kind}, {s.line})" for s in near)
         return ResolvedAnchor(name, anchor, "lost", why=why, was=entry)
 
     @remembered
@@ -499,7 +499,7 @@ def broken_links(stops: Iterable[tuple[Tour, Stop, ResolvedAnchor]], resolver: R
             if see.kind == "src":
                 resolved = resolver.resolve(see.text, Anchor(see.where, see.path, see.symbol))
                 if resolved.outcome == "lost":
-                    yield Problem(see.where, f"{see.text!r} leads nowhere: {resolved.why}")
+                    yield Problem(see.where, f"{see.text!r} has no target: {resolved.why}")
 
 
 def count(resolved: Sequence[ResolvedAnchor]) -> dict[str, int]:

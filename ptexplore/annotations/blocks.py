@@ -63,14 +63,14 @@ class Field:
 
     def text(self) -> str:
         """Returns one line of text, as written: `1.0` stays "1.0"."""
-        value = self._scalar("a text").strip()
+        value = self._scalar("text").strip()
         if "\n" in value:
             raise Unreadable(self.line, "it must be one line")
         return self._short(value)
 
     def code(self) -> str:
         """Returns text that may have several lines."""
-        return self._short(self._scalar("a piece of code").strip("\n"))
+        return self._short(self._scalar("code").strip("\n"))
 
     def raw(self) -> str:
         """Returns the value as written in the file, with brackets. A quoted value or a block is without its quotes."""
@@ -80,32 +80,32 @@ class Field:
 
     def _scalar(self, wanted: str) -> str:
         if self.node.id != "scalar" or not self.node.value.strip():
-            raise Unreadable(self.line, f"{wanted} must stand here")
+            raise Unreadable(self.line, f"{wanted} is expected here")
         return str(self.node.value)
 
     def _short(self, value: str) -> str:
         if code := unsafe_in(value):  # escapes of YAML can make characters that are not in the file
-            raise Unreadable(self.line, f"it holds {code}, which cannot be shown")
+            raise Unreadable(self.line, f"it has {code}, which cannot be shown")
         if len(value) > _LONGEST:
-            raise Unreadable(self.line, f"it has {len(value)} characters, and {_LONGEST} is the limit")
+            raise Unreadable(self.line, f"it has {len(value)} characters, but the limit is {_LONGEST}")
         return value
 
     def flag(self) -> bool:
         """Returns the value of `true` or `false`."""
         if self.node.value not in ("true", "false"):
-            raise Unreadable(self.line, "true or false must stand here")
+            raise Unreadable(self.line, "true or false is expected here")
         return bool(self.node.value == "true")
 
     def whole_number(self) -> int:
         """Returns a whole number of at most six digits."""
         if self.node.id != "scalar" or not re.fullmatch(r"-?[0-9]{1,6}", self.node.value):
-            raise Unreadable(self.line, "a whole number must stand here")
+            raise Unreadable(self.line, "a whole number is expected here")
         return int(self.node.value)
 
     def items(self) -> list[Field]:
         """Returns the entries of a list."""
         if self.node.id != "sequence":
-            raise Unreadable(self.line, "a list must stand here")
+            raise Unreadable(self.line, "a list is expected here")
         return [self._child(node, self.first + node.start_mark.line) for node in self.node.value]
 
     def texts(self) -> tuple[str, ...]:
@@ -115,16 +115,16 @@ class Field:
     def fields(self, known: Collection[str] = ()) -> dict[str, Field]:
         """Returns the entries of a mapping. With `known`, other keys are refused; a repeated key always is."""
         if self.node.id != "mapping":
-            raise Unreadable(self.line, "keys with values must stand here")
+            raise Unreadable(self.line, "keys with values are expected here")
         fields: dict[str, Field] = {}
         for key, value in self.node.value:
             line = self.first + key.start_mark.line
             name = key.value if key.id == "scalar" else None
             if name is None or (known and name not in known):
-                keys = f"; there are {', '.join(known)}" if known else ""
-                raise Unreadable(line, f"there is no key {str(name)[:60]!r}{keys}")
+                keys = f"; the keys are {', '.join(known)}" if known else ""
+                raise Unreadable(line, f"{str(name)[:60]!r} is not a key{keys}")
             if name in fields:
-                raise Unreadable(line, f"the key {name!r} is here twice")
+                raise Unreadable(line, f"the key {name!r} appears twice")
             fields[name] = self._child(value, line)
         return fields
 
@@ -152,7 +152,7 @@ def _read(source: str, first: int) -> Field:
     import yaml
 
     if len(source) > _LARGEST:
-        raise Unreadable(first, f"the block has {len(source):,} characters, and {_LARGEST:,} is the limit")
+        raise Unreadable(first, f"the block has {len(source):,} characters, but the limit is {_LARGEST:,}")
     if (room := _room.get()) is not None:
         room[0] -= len(source)
         if room[0] < 0:
@@ -163,11 +163,11 @@ def _read(source: str, first: int) -> Field:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first + (mark.line if mark else 0)
-        raise Unreadable(line, f"this is no YAML: {error.problem or error.context}") from None
+        raise Unreadable(line, f"this is not YAML: {error.problem or error.context}") from None
     except Unreadable:
         raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise Unreadable(first, f"this is no YAML: {(str(error) or 'it nests').splitlines()[0]}") from None
+        raise Unreadable(first, f"this is not YAML: {(str(error) or 'it nests too deep').splitlines()[0]}") from None
     if node is None:
         raise Unreadable(first, "the block is empty")
     return Field(first, node, first, source)
@@ -186,13 +186,13 @@ def _refuse_sharing(source: str, first: int) -> None:
         line = first + event.start_mark.line
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise Unreadable(
-                line, "YAML anchors (&) and aliases (*) are not read; quote the text where it begins with one"
+                line, "YAML anchors (&) and aliases (*) are not allowed; quote a text that begins with one"
             )
         if getattr(event, "tag", None) is not None:
-            raise Unreadable(line, "YAML tags (!) are not read; quote the text where it begins with one")
+            raise Unreadable(line, "YAML tags (!) are not allowed; quote a text that begins with one")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST or number > 10 * _MOST:
-            raise Unreadable(line, "it nests further, or holds more, than any note needs")
+            raise Unreadable(line, "it nests too deep or has too many values")
 
 
 def anchor(source: str, first: int, file: str) -> Anchor:
@@ -200,10 +200,10 @@ def anchor(source: str, first: int, file: str) -> Anchor:
     fields = read_fields(source, first, _ANCHOR, ("path", "symbol"))
     path = fields["path"].text()
     if not is_plain(path):
-        raise Unreadable(fields["path"].line, f"{path!r} is no path inside the tree")
+        raise Unreadable(fields["path"].line, f"{path!r} is not a path inside the tree")
     token, occurrence = _token(fields["token"]) if "token" in fields else (None, 1)
     if token is not None and "lines" in fields:
-        raise Unreadable(fields["lines"].line, "an anchor has `token` or `lines`, not both")
+        raise Unreadable(fields["lines"].line, "an anchor has either `token` or `lines`")
     return Anchor(
         where=Where(file, first),
         path=path,
@@ -227,7 +227,7 @@ def _symbol(field: Field) -> str:
 def _signature(field: Field) -> str:
     text = field.text()
     if not (text.startswith("(") and ")" in text):
-        raise Unreadable(field.line, "a signature is parameter types in brackets: (const Tensor&, int64_t)")
+        raise Unreadable(field.line, "a signature lists parameter types in brackets: (const Tensor&, int64_t)")
     return text
 
 
@@ -254,7 +254,9 @@ def _see(field: Field, file: str) -> See:
     path, _, symbol = text.removeprefix("src:").partition("::")
     if text.startswith("src:") and symbol and is_plain(path):
         return See(where, "src", text, path, symbol)
-    raise Unreadable(field.line, f"`see` holds tour#stop, op:add.Tensor and src:path::symbol, not {text[:60]!r}")
+    raise Unreadable(
+        field.line, f"an entry of `see` is tour#stop, op:add.Tensor or src:path::symbol, not {text[:60]!r}"
+    )
 
 
 def lab(source: str, first: int, file: str) -> Lab:
@@ -262,10 +264,10 @@ def lab(source: str, first: int, file: str) -> Lab:
     fields = read_fields(source, first, _LAB, ("id", "run", "expect"))
     name = fields["id"].text()
     if not ID.fullmatch(name):
-        raise Unreadable(fields["id"].line, f"{name!r} is no id: lower-case letters, digits and hyphens")
+        raise Unreadable(fields["id"].line, f"{name!r} is not an id: an id has lower-case letters, digits and hyphens")
     expect = fields["expect"].fields(_EXPECT)
     if not expect:
-        raise Unreadable(fields["expect"].line, "a lab expects a `trail` or a `value`, else it shows nothing")
+        raise Unreadable(fields["expect"].line, "a lab must expect a `trail` or a `value`")
     return Lab(
         where=Where(file, first),
         id=name,
@@ -287,7 +289,7 @@ def _python(field: Field, mode: str) -> str:
         ast.parse(code.strip() if mode == "eval" else code, mode=mode)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         kind = "expression" if mode == "eval" else "statement"
-        raise Unreadable(field.line, f"this is no Python {kind}: {getattr(error, 'msg', error)}") from None
+        raise Unreadable(field.line, f"this is not a Python {kind}: {getattr(error, 'msg', error)}") from None
     return code
 
 
@@ -295,7 +297,7 @@ def _variables(field: Field) -> tuple[tuple[str, str], ...]:
     variables = field.fields()
     for name, value in variables.items():
         if not name.isidentifier():
-            raise Unreadable(value.line, f"{name!r} is no name of a variable")
+            raise Unreadable(value.line, f"{name!r} cannot be the name of a variable")
     return tuple((name, _python(value, "eval")) for name, value in variables.items())
 
 
@@ -305,10 +307,12 @@ def _trail(field: Field) -> tuple[tuple[str, str], ...]:
         kind, _, name = item.text().partition(" ")
         if kind not in _KINDS or not name.strip():
             kinds = ", ".join(_KINDS)
-            raise Unreadable(item.line, f"a hop is its kind and its name, as `op aten::add.Tensor`; kinds: {kinds}")
+            raise Unreadable(
+                item.line, f"a hop is a kind and a name, for example `op aten::add.Tensor`; the kinds are {kinds}"
+            )
         hops.append((kind, name.strip()))
     if not hops:
-        raise Unreadable(field.line, "a trail of no hops shows nothing")
+        raise Unreadable(field.line, "a trail needs at least one hop")
     return tuple(hops)
 
 
@@ -317,6 +321,6 @@ def _value(field: Field) -> str:
     try:
         ast.literal_eval(text)
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        hint = "a text needs both quotes: value: \"'text'\""
+        hint = "a text needs two pairs of quotes: value: \"'text'\""
         raise Unreadable(field.line, f"the value must be a Python literal, not {text[:60]!r} ({hint})") from None
     return text

@@ -88,7 +88,7 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
     try:
         document = tokens(text)
     except (RecursionError, ValueError):
-        return [], [Problem(Where(shown, 1), "this is no Markdown that can be read")]
+        return [], [Problem(Where(shown, 1), "the Markdown cannot be read")]
     problems = [Problem(Where(shown, line), trouble) for line, trouble in troubles(document)]
     concepts: dict[str, Concept] = {}
     stage = ""
@@ -99,13 +99,13 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
                 if stage not in STAGES:
                     known = ", ".join(STAGES)
                     raise Unreadable(
-                        section.first, f"there is no stage {stage!r}; there are {known}: ## Basic use {{#basic-use}}"
+                        section.first, f"{stage!r} is not a stage; the stages are {known}: ## Basic use {{#basic-use}}"
                     )
             elif stage in STAGES:
                 concept = _concept(Concept(Where(shown, section.first), section.id, section.title, stage), section)
                 if concept.id in concepts:
                     line = concepts[concept.id].where.line
-                    raise Unreadable(section.first, f"the id {concept.id!r} is that of line {line} already")
+                    raise Unreadable(section.first, f"the concept in line {line} already has the id {concept.id!r}")
                 concepts[concept.id] = concept
         except Unreadable as error:
             problems.append(Problem(Where(shown, error.line), str(error)))
@@ -123,7 +123,7 @@ def _concept(concept: Concept, section: HeadedSection) -> Concept:
         elif token.type == "fence" and token.info.strip() == "concept":
             concept = _filled(concept, token.content, line_of(token) + 1)
     if not concept.stops or not question:
-        missing = "question to check oneself with" if concept.stops else "`concept` block with its stops"
+        missing = "question" if concept.stops else "`concept` block with its stops"
         raise Unreadable(section.first, f"the concept {concept.id!r} has no {missing}")
     return replace(concept, question=" ".join(question))
 
@@ -133,11 +133,11 @@ def _filled(concept: Concept, source: str, first: int) -> Concept:
     stops = fields["stops"].texts()
     for stop in stops:
         if not blocks.STOP.fullmatch(stop):
-            raise Unreadable(fields["stops"].line, f"{stop!r} is no stop: tour#stop")
+            raise Unreadable(fields["stops"].line, f"{stop!r} is not a stop: write tour#stop")
     lab = fields["lab"].text() if "lab" in fields else ""
     stop, _, name = lab.partition("/")
     if lab and not (blocks.STOP.fullmatch(stop) and blocks.ID.fullmatch(name)):
-        raise Unreadable(fields["lab"].line, f"{lab!r} is no lab: tour#stop/lab")
+        raise Unreadable(fields["lab"].line, f"{lab!r} is not a lab: write tour#stop/lab")
     return replace(concept, stops=stops, lab=lab)
 
 
@@ -146,12 +146,12 @@ def _dangling(library: NoteLibrary, path: LearningPath) -> Iterator[Problem]:
     for concept in path.concepts.values():
         for name in concept.stops:
             if library.stop(name) is None:
-                yield Problem(concept.where, f"there is no stop {name!r}, which should teach {concept.id!r}")
+                yield Problem(concept.where, f"the stop {name!r}, which should teach {concept.id!r}, does not exist")
         stop, _, lab = concept.lab.partition("/")
         shown = library.stop(stop)
         if lab and (shown is None or lab not in {other.id for other in shown[1].labs}):
-            yield Problem(concept.where, f"there is no lab {concept.lab!r}, which should show {concept.id!r}")
+            yield Problem(concept.where, f"the lab {concept.lab!r}, which should show {concept.id!r}, does not exist")
     for tour in library.tours.values():
         for name in tour.concepts:
             if name not in path.concepts:
-                yield Problem(tour.where, f"there is no concept {name!r} in any {FILE}")
+                yield Problem(tour.where, f"no {FILE} has the concept {name!r}")

@@ -12,7 +12,7 @@ def read_bytes(file: Path, most: int) -> bytes:
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         return stream.read(most + 1)
 
 

@@ -112,7 +112,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
                 continue
             room -= len(data)
             if room < 0:
-                text = f"more than {LARGEST_FOLDER:,} bytes of pages: the rest is left out"
+                text = f"more than {LARGEST_FOLDER:,} bytes of pages: the other pages are left out"
                 made.problems.append(Problem(Where(f"{layer.shown}/{FOLDERS}", 1), text))
                 break
             page, problems = parse(data, shown, is_shipped=layer.shipped)
@@ -120,7 +120,7 @@ def load_folders(layers: Sequence[Layer]) -> FolderPages:
             if page is None:
                 continue
             if page.folder in own:
-                text = f"the folder {page.folder!r} has the page {own[page.folder].where.file} already"
+                text = f"the folder {page.folder!r} already has the page {own[page.folder].where.file}"
                 made.problems.append(Problem(page.where, text))
             else:
                 own[page.folder] = page
@@ -155,7 +155,7 @@ def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderP
     except Unreadable as error:
         return None, [*problems, Problem(Where(shown, error.line), str(error))]
     except (RecursionError, ValueError) as error:
-        return None, [*problems, Problem(Where(shown, 1), f"this is no Markdown that can be read: {str(error)[:80]}")]
+        return None, [*problems, Problem(Where(shown, 1), f"the Markdown cannot be read: {str(error)[:80]}")]
     problems += [Problem(Where(shown, line), trouble) for line, trouble in troubles(document)]
     if len(problems) > len(controls):
         return None, problems  # something in it must not be shown
@@ -165,7 +165,7 @@ def parse(data: bytes, shown: str, *, is_shipped: bool = False) -> tuple[FolderP
     first = next((line_of(token) for token in document if token.type == "heading_open"), len(lines) + 1)
     intro = "\n".join(lines[end : first - 1]).strip()
     if not intro:
-        page.problem(end, "a page begins with what the folder is for")
+        page.problem(end, "a page begins with the purpose of the folder")
     made = FolderPage(
         Where(shown, 1), folder, front["title"].text(), front["summary"].text(), front["baseline"].text(),
         page.expression(front["try"]) if "try" in front else "", intro,
@@ -181,7 +181,7 @@ def _folder(given: Field) -> str:
         return ""
     path = given.text().rstrip("/")
     if not is_plain(path):
-        raise Unreadable(given.line, f"{path!r} is no path inside the tree")
+        raise Unreadable(given.line, f"{path!r} is not a path inside the tree")
     return path
 
 
@@ -211,12 +211,10 @@ class _Page:
         try:
             ast.parse(code, mode="eval")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            self.problem(given.line, "try: it is not one expression of Python")
+            self.problem(given.line, "try: it must be one Python expression")
             return ""
         if len(code) > _LONGEST_TRY or not _AT_A_GLANCE.fullmatch(code):
-            self.problem(
-                given.line, f"try: at most {_LONGEST_TRY} characters of ASCII in one line, blanks one at a time"
-            )
+            self.problem(given.line, f"try: at most {_LONGEST_TRY} ASCII characters in one line, with single blanks")
             return ""
         return code
 
@@ -231,7 +229,7 @@ class _Page:
         elif title in (_FOLDERS, _RARE):
             for line, path, symbol, text in self._entries(section):
                 if symbol:
-                    self.problem(line, "a folder has no name to look at: `folder`: a sentence")
+                    self.problem(line, "an entry for a folder has no name: write `folder`: a sentence")
                 self.subfolders.append(Subfolder(Where(self.shown, line), path, text, rare=title == _RARE))
         elif title == _BUILD:
             self.build = prose
@@ -239,7 +237,7 @@ class _Page:
             self.newer.append((version[1], prose))
         else:
             known = "Start here, Folders, Rarely needed, In a build, In 2.13.0"
-            self.problem(section.first, f"there is no section {section.title!r}; there are {known}")
+            self.problem(section.first, f"{section.title!r} is not a section; the sections are {known}")
 
     def _entries(self, section: HeadedSection) -> Iterator[tuple[int, str, str, str]]:
         """Yields line, path in the repository, name and sentence of each entry in a section's list."""
@@ -248,7 +246,7 @@ class _Page:
             path = match[1].strip().rstrip("/") if match is not None else ""
             whole = path.removeprefix("/") if path.startswith("/") or not self.folder else f"{self.folder}/{path}"
             if match is None or not is_plain(whole):
-                self.problem(line, "an entry is `path`: a sentence, or `path` at `name`: a sentence")
+                self.problem(line, "write an entry as `path`: a sentence, or `path` at `name`: a sentence")
             else:
                 yield line, whole, match[2] or "", " ".join(match[3].split())
 

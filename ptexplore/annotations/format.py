@@ -47,22 +47,22 @@ _NEEDED: dict[Kind, tuple[str, ...]] = {
 def decode(data: bytes) -> str:
     """Decodes the text, with LF as the only line end. Raises Unreadable, which names the byte."""
     if len(data) > LARGEST:
-        raise Unreadable(1, f"the file has {len(data):,} bytes, and {LARGEST:,} is the limit")
+        raise Unreadable(1, f"the file has {len(data):,} bytes, but the limit is {LARGEST:,}")
     declared, skipped = _declared(data), 0
     if data.startswith(b"\xef\xbb\xbf"):
         if declared not in (None, "utf-8"):
-            raise Unreadable(1, f"it begins with UTF-8's mark (byte 0) and declares {declared}")
+            raise Unreadable(1, f"it begins with the byte order mark of UTF-8 (byte 0), but declares {declared}")
         data, declared, skipped = data[3:], "utf-8", 3
     for mark, name in _MARKS:
         if data.startswith(mark) and not (name == "GB18030" and declared == "gb18030"):
-            raise Unreadable(1, f"it begins with {name}'s mark at byte 0: write it in UTF-8")
+            raise Unreadable(1, f"it begins with the byte order mark of {name} (byte 0): write it in UTF-8")
     encoding = declared or "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        hint = "; where it is GB18030, its front matter must say `encoding: gb18030`" if declared is None else ""
-        place = f"byte {error.start + skipped} (0x{data[error.start]:02x}) is no {encoding.upper()}"
+        hint = "; if the file is in GB18030, its front matter must say `encoding: gb18030`" if declared is None else ""
+        place = f"byte {error.start + skipped} (0x{data[error.start]:02x}) is not {encoding.upper()}"
         raise Unreadable(line, f"{place}{hint}") from None
     if encoding == "gb18030":
         text = text.removeprefix("\ufeff")
@@ -79,7 +79,7 @@ def _declared(data: bytes) -> str | None:
     known = _NAMES.get(name.lower().replace("-", "").replace("_", ""))
     if known is None:
         line = front[1].count(b"\n", 0, match.start()) + 2
-        raise Unreadable(line, f"encoding {name!r} is not read: utf-8 and gb18030 are")
+        raise Unreadable(line, f"the encoding {name!r} is not supported: use utf-8 or gb18030")
     return known
 
 
@@ -171,10 +171,12 @@ def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[st
     ends = (number for number, line in enumerate(lines[1:], 2) if line.rstrip() == "---")
     end = next(ends, None) if lines[0].rstrip() == "---" else None
     if end is None:
-        raise Unreadable(1, "the file must begin with front matter: ---, its keys, ---")
+        raise Unreadable(1, "the file must begin with front matter: ---, keys, ---")
     fields = read_fields("\n".join(lines[1 : end - 1]), 2, known, needed, block=1)
     if not _BASELINE.fullmatch(fields["baseline"].text()):
-        raise Unreadable(fields["baseline"].line, "the baseline is the release that it was written on: v2.6.0")
+        raise Unreadable(
+            fields["baseline"].line, "the baseline must be the release that the text was written on, for example v2.6.0"
+        )
     return end, fields
 
 
@@ -191,14 +193,14 @@ def _level(given: Field) -> Level:
     for level in LEVELS:
         if value == level:
             return level
-    raise Unreadable(given.line, f"there is no level {value!r}; there are {', '.join(LEVELS)}")
+    raise Unreadable(given.line, f"{value!r} is not a level; the levels are {', '.join(LEVELS)}")
 
 
 def _ids(given: Field) -> tuple[str, ...]:
     names = given.texts()
     for name in names:
         if not blocks.ID.fullmatch(name):
-            raise Unreadable(given.line, f"{name!r} is no id")
+            raise Unreadable(given.line, f"{name!r} is not an id")
     return names
 
 
@@ -216,14 +218,16 @@ def _body(reading: _Reading, end: int) -> tuple[str, tuple[Stop, ...]]:
     first = parts[0].first if parts else last + 1
     intro = "" if any(line < first for line in bad) else reading.source(end + 1, first - 1).strip()
     if not parts:
-        reading.problem(end, "there are no stops: a stop is a ## heading with an id, as ## Title {#id}")
+        reading.problem(end, "there are no stops: a stop is a ## heading with an id: ## Title {#id}")
     stops: dict[str, Stop] = {}
     for section in parts[:_MOST_STOPS]:
         stop = _stop(reading, section)
         if stop is None or any(section.first <= line <= section.last for line in bad):
             continue
         if stop.id in stops:
-            reading.problem(stop.where.line, f"the id {stop.id!r} is that of line {stops[stop.id].where.line} already")
+            reading.problem(
+                stop.where.line, f"the stop in line {stops[stop.id].where.line} already has the id {stop.id!r}"
+            )
         else:
             stops[stop.id] = stop
     if len(parts) > _MOST_STOPS:
@@ -241,13 +245,15 @@ def _tokens(reading: _Reading, end: int) -> list[Token]:
     try:
         return tokens("\n" * end + reading.source(end + 1, len(reading.lines)))
     except (RecursionError, ValueError) as error:
-        reading.problem(end, f"this is no Markdown that can be read: {str(error)[:80]}")
+        reading.problem(end, f"the Markdown cannot be read: {str(error)[:80]}")
         return []
 
 
 def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
     if not blocks.ID.fullmatch(section.id):
-        reading.problem(section.first, "a stop's heading ends in an id of small letters: ## Title {#an-id}")
+        reading.problem(
+            section.first, "the heading of a stop must end with an id in lower-case letters: ## Title {#an-id}"
+        )
         return None
     anchor: Anchor | None = None
     held: list[tuple[int, int, Lab | None]] = []
@@ -259,7 +265,7 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
             if kind == "lab":
                 lab = blocks.lab(token.content, first + 1, reading.shown)
             elif anchor is not None:
-                raise Unreadable(first, "a stop has one anchor; further places go under its `see`")
+                raise Unreadable(first, "a stop has only one anchor; put further places under its `see`")
             else:
                 anchor = blocks.anchor(token.content, first + 1, reading.shown)
         except Unreadable as error:
@@ -274,7 +280,7 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
     stop = Stop(Where(reading.shown, section.first), section.id, section.title, anchor, parts, section.last)
     for number, lab in enumerate(stop.labs):
         if lab.id in {other.id for other in stop.labs[:number]}:
-            reading.problem(lab.where.line, f"the stop has two labs of the id {lab.id!r}")
+            reading.problem(lab.where.line, f"the stop has two labs with the id {lab.id!r}")
     return stop
 
 
@@ -285,7 +291,7 @@ def _fences(reading: _Reading, section: HeadedSection) -> Iterator[tuple[Token, 
         if token.type != "fence" or kind not in ("anchor", "lab"):
             continue
         if token.level:
-            reading.problem(line_of(token), f"the {kind} block must stand at the margin, in no list or quote")
+            reading.problem(line_of(token), f"the {kind} block must begin at the margin, not in a list or quote")
         else:
             yield token, kind
 

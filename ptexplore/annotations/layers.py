@@ -60,20 +60,22 @@ def layers(notes: Sequence[str] = (), start: Path | None = None, *, shipped: boo
             raise
         return tuple(own)  # the current folder was deleted
     if notes:
-        return (*own, *(_asked(start / name, name, "--notes names it") for name in notes))
+        return (*own, *(_asked(start / name, name, "--notes names this folder") for name in notes))
     project = find_project(start)
     if project is not None and project.notes:
-        why = f"{project.file} names it"
+        why = f"{project.file} names this folder"
         return (*own, *(_asked(path, os.path.relpath(path, start), why) for path in project.notes))
     if not (start / OWN).is_dir():
         return tuple(own)
     if not is_inside(start / OWN, start):
-        why = "it is a link that leads out of this folder, and nobody named it"
-        raise PtexploreError(f"the folder {OWN} is not read", why, f"--notes {OWN} reads it all the same", USAGE)
+        why = "it is a link that leads out of this folder, and neither --notes nor a project file names it"
+        raise PtexploreError(f"the folder {OWN} is not read", why, f"--notes {OWN} allows it", USAGE)
     return (*own, Layer(start / OWN, OWN, quiet=True))
 
 
 def _asked(path: Path, shown: str, why: str) -> Layer:
     if not path.is_dir():
-        raise PtexploreError(f"there is no folder of notes {shown}", why, "ptexplore notes check --notes DIR", MISSING)
+        raise PtexploreError(
+            f"the folder of notes {shown} does not exist", why, "ptexplore notes check --notes DIR", MISSING
+        )
     return Layer(path, shown.rstrip("/") or "/")

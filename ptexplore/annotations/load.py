@@ -53,14 +53,14 @@ def load(folders: Sequence[Layer]) -> NoteLibrary:
             data = _bytes(library, layer, file)
             room -= len(data or b"")
             if room < 0:
-                text = f"more than {LARGEST_FOLDER:,} bytes of notes: the rest is left out"
+                text = f"more than {LARGEST_FOLDER:,} bytes of notes: the other files are left out"
                 library.problems.append(Problem(Where(layer.shown, 1), text))
                 break
             tour = _read(library, layer, kind, file, data) if data is not None else None
             if tour is None:
                 continue
             if tour.id in own:
-                text = f"the id {tour.id!r} is that of {own[tour.id].where.file} already"
+                text = f"{own[tour.id].where.file} already has the id {tour.id!r}"
                 library.problems.append(Problem(tour.where, text))
             else:
                 own[tour.id] = tour
@@ -80,7 +80,9 @@ def _files(library: NoteLibrary, layer: Layer) -> list[tuple[Kind, Path]]:
     )  # fmt: skip
     files = [(kind, folder / name) for kind, folder in folders for name in _names(library, layer, folder)]
     if len(files) > _MOST:
-        library.problems.append(Problem(Where(layer.shown, 1), f"more than {_MOST} files: the rest is left out"))
+        library.problems.append(
+            Problem(Where(layer.shown, 1), f"more than {_MOST} files: the other files are left out")
+        )
     return files[:_MOST]
 
 
@@ -121,8 +123,8 @@ def _dangling(library: NoteLibrary) -> Iterator[Problem]:
     for tour in library.tours.values():
         for name in tour.prerequisites:
             if name not in library.tours:
-                yield Problem(tour.where, f"there is no tour {name!r}, which is a prerequisite")
+                yield Problem(tour.where, f"the prerequisite {name!r} does not exist")
         for stop in tour.stops:
             for see in stop.anchor.see:
                 if see.kind == "stop" and library.stop(see.text) is None:
-                    yield Problem(see.where, f"there is no stop {see.text!r} to see")
+                    yield Problem(see.where, f"the stop {see.text!r} under `see` does not exist")

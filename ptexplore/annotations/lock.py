@@ -56,7 +56,7 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Proble
     except OSError as error:
         return {}, [unread(shown, error)]
     if len(data) > _LARGEST:
-        return {}, [Problem(Where(shown, 1), f"it is larger than {_LARGEST:,} bytes")]
+        return {}, [Problem(Where(shown, 1), f"it has more than {_LARGEST:,} bytes")]
     entries: dict[str, LockEntry] = {}
     problems: list[Problem] = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
@@ -66,7 +66,7 @@ def read_lock(file: Path, shown: str) -> tuple[dict[str, LockEntry], list[Proble
             elif line.strip():
                 entry = _entry(line)
                 if entries.setdefault(entry.stop, entry) is not entry:
-                    raise ValueError(f"{entry.stop!r} is here twice")
+                    raise ValueError(f"{entry.stop!r} appears twice")
         except ValueError as error:
             problems.append(Problem(Where(shown, number), str(error)))
             if number == 1:
@@ -85,11 +85,11 @@ def _entry(line: str) -> LockEntry:
     """Returns the entry of a line. Raises ValueError with the reason if it is not one."""
     values = _json(line)
     if not isinstance(values, dict) or not all(_fits(name, value) for name, value in values.items()):
-        raise ValueError("this is no entry of a lock")
+        raise ValueError("this is not an entry of a lock")
     try:
         return LockEntry(**values)
     except TypeError:
-        raise ValueError("this is no whole entry of a lock") from None
+        raise ValueError("this entry of a lock is incomplete") from None
 
 
 def _fits(name: str, value: object) -> bool:
@@ -101,7 +101,7 @@ def _json(line: str) -> Any:
     try:
         return clean_document(json.loads(line))
     except (ValueError, RecursionError):
-        raise ValueError("this is no line of JSON: `ptexplore notes pin` writes the file anew") from None
+        raise ValueError("this line is not JSON: `ptexplore notes pin` writes the file again") from None
 
 
 def lock_text(entries: Iterable[LockEntry]) -> str:

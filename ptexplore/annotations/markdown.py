@@ -63,7 +63,7 @@ def tokens(text: str) -> list[Token]:
     reading.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
     paragraphs = _EMPTY_LINES.split(text)
     if any(paragraph.count("[") > _BRACKETS for paragraph in paragraphs):
-        raise ValueError(f"more than {_BRACKETS} brackets [ without an empty line")
+        raise ValueError(f"more than {_BRACKETS} brackets [ without an empty line between them")
     if sum(map(_most_cells, paragraphs)) > _CELLS:
         raise ValueError(f"its tables may have more than {_CELLS:,} cells")
     return reading.parse(text)
@@ -121,7 +121,7 @@ def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
     for token in document:
         line = line_of(token)
         if token.type == "html_block":
-            yield line, "raw HTML is not read: write Markdown"
+            yield line, "raw HTML is not allowed: write Markdown"
         if token.type == "fence" and token.info.strip() == "mermaid" and "javascript:" in token.content.lower():
             yield line, "a picture may not hold javascript: links"
         for child in token.children or ():
@@ -129,7 +129,7 @@ def troubles(document: list[Token]) -> Iterator[tuple[int, str]]:
             if child.type in ("softbreak", "hardbreak"):
                 line += 1
             elif child.type == "html_inline":
-                trouble = f"raw HTML is not read: {child.content[:40]!r} (code goes between `backticks`)"
+                trouble = f"raw HTML is not allowed: {child.content[:40]!r} (code goes between `backticks`)"
             elif child.type == "link_open":
                 trouble = link_trouble(str(child.attrGet("href") or ""))
             elif child.type == "image":
@@ -143,7 +143,7 @@ def link_trouble(url: str) -> str | None:
     plain = re.sub(r"[\x00-\x20\x7f-\x9f]", "", unquote(url))
     scheme = _SCHEME.match(plain)
     if scheme is not None and scheme[1].lower() not in _SCHEMES:
-        return f"a link to {scheme[1].lower()}: is not allowed: http, https and relative ones are"
+        return f"a link to {scheme[1].lower()}: is not allowed: use http, https or a relative path"
     if scheme is None and (plain.startswith(("/", "\\")) or "\\" in plain):
         return f"a link must be http(s) or relative to the file, not {url[:60]!r}"
     return None

@@ -82,13 +82,13 @@ def _known_progress(file: Path) -> ReadingProgress:
     if kept is None:
         return ReadingProgress()
     if len(kept) > _LARGEST:
-        return ReadingProgress(trouble=f"{file} is larger than {_LARGEST:,} bytes")
+        return ReadingProgress(trouble=f"{file} has more than {_LARGEST:,} bytes")
     try:
         data: Any = json.loads(kept)
     except (ValueError, RecursionError):
-        return ReadingProgress(trouble=f"{file} is no whole JSON")
+        return ReadingProgress(trouble=f"{file} is not complete JSON")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        return ReadingProgress(trouble=f"{file} is not of format {FORMAT}")
+        return ReadingProgress(trouble=f"{file} does not have format {FORMAT}")
     last = data.get("last")
     left_at = last.items() if isinstance(last, dict) else ()
     return ReadingProgress(

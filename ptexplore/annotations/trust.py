@@ -83,11 +83,11 @@ def _changing() -> contextlib.AbstractContextManager[None]:
 def _check(file: Path, state: os.stat_result) -> None:
     """Raises PermissionError for a file or folder that others own or may write to, and for any other kind of entry."""
     if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
-        raise PermissionError(errno.EACCES, "it is no regular file", str(file))
+        raise PermissionError(errno.EACCES, "it is not a regular file", str(file))
     if state.st_uid not in (os.geteuid(), 0):
-        raise PermissionError(errno.EACCES, "it belongs to somebody else", str(file))
+        raise PermissionError(errno.EACCES, "it belongs to another user", str(file))
     if state.st_mode & _OTHERS and not (state.st_mode & stat.S_IWOTH == 0 and _is_private_group(state)):
-        raise PermissionError(errno.EACCES, "others may write it (chmod go-w)", str(file))
+        raise PermissionError(errno.EACCES, "other users may write to it (chmod go-w)", str(file))
 
 
 def _is_private_group(state: os.stat_result) -> bool:

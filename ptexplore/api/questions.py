@@ -71,7 +71,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         _check_text("expression", expression)
         if (expression is None) == (options.get("script") is None):
             why = "a trace is of one thing"
-            raise PtexploreError("one of expression and script is needed", why, 'trace("torch.add(a, b)")', USAGE)
+            raise PtexploreError("give either an expression or a script", why, 'trace("torch.add(a, b)")', USAGE)
         for name, value in (options.get("variables") or {}).items():
             _check_text(f"the variable {name}", value)
         request = request_of(expression, options)
@@ -334,7 +334,7 @@ def _check_alone(options: AskedOfTrace) -> None:
     """Raises PtexploreError if a function is traced with options that only an expression or a script can have."""
     given = [name for name in names() if options.get(name) and name not in LIMITS]
     if given:
-        why = f"it runs here, as it is; {', '.join(given)} would be for a text"
+        why = f"it runs unchanged in this process; {', '.join(given)} can only be used with a text"
         raise PtexploreError("a function is traced without options", why, "trace(lambda: f(x))", USAGE)
 
 
@@ -344,7 +344,7 @@ def _check_text(role: str, value: object) -> str:
     For a callable, the error says why a callable cannot be used.
     """
     if callable(value):
-        why = "it runs in another process, and what a callable closes over cannot be taken there"
+        why = "the text runs in another process, and a callable cannot be sent there with its variables"
         raise PtexploreError(f"{role} is a callable, not a text", why, 'trace("torch.add(a, b)")', USAGE)
     if value is not None and not isinstance(value, str):
         raise PtexploreError(f"{role} is a {type(value).__name__}, not a text", "", 'trace("torch.add(a, b)")', USAGE)

@@ -102,7 +102,7 @@ class PublicRecording:  # `ptexplore.Recording`
         self._failed = ""  # why the recording did not begin
 
     def __repr__(self) -> str:
-        state = "goes on" if self.is_open else "is over" if self._block is not None else "has not begun"
+        state = "is running" if self.is_open else "has ended" if self._block is not None else "has not begun"
         return f"<Recording that {state}>"
 
     @property
@@ -134,9 +134,11 @@ class PublicRecording:  # `ptexplore.Recording`
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         for is_kind in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
             if is_kind(function):
-                why = "a call of it runs nothing: its body runs later"
+                why = "a call of it only makes an object; its body runs later"
                 name = getattr(function, "__qualname__", "it")
-                raise PtexploreError(f"{name} cannot be recorded by a decorator", why, "record() inside of it", USAGE)
+                raise PtexploreError(
+                    f"{name} cannot be recorded by a decorator", why, "use record() inside the function", USAGE
+                )
 
         @functools.wraps(function)
         def recorded(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -179,8 +181,8 @@ class PublicRecording:  # `ptexplore.Recording`
         """
         if self._trail is None:
             if self._block is None:
-                why = "it goes on" if self.is_open else self._failed or "it has not begun"
-                hint = "with ptexplore.record() as recording: … , and recording.trail behind it"
+                why = "it is still running" if self.is_open else self._failed or "it has not begun"
+                hint = "with ptexplore.record() as recording: … , then recording.trail after the block"
                 raise PtexploreError("this recording has no Trail yet", why, hint, USAGE)
             from ptexplore.api.trail import PublicTrail
 
@@ -210,7 +212,7 @@ class PublicRecording:  # `ptexplore.Recording`
         Raises PtexploreError if recording is not possible here. An exception of a signal handler passes through.
         """
         if self.is_open:
-            why, hint = "it goes on already", "record() gives another one, for when this one is over"
+            why, hint = "it is already running", "end this one first; record() makes another one"
             raise PtexploreError("this recording cannot begin", why, hint, USAGE)
         limit = _get_recursion_limit()
         try:
@@ -356,6 +358,6 @@ def instructions(given: object) -> int:
 
     wanted = native_budget(given)
     if wanted is None:
-        message = f"native_budget={given!r:.60} cannot be stepped"
-        raise PtexploreError(message, f"it takes {BUDGET}", 'record(native_budget="3M")', USAGE)
+        message = f"native_budget cannot be {given!r:.60}"
+        raise PtexploreError(message, f"it must be {BUDGET}", 'record(native_budget="3M")', USAGE)
     return wanted

@@ -73,13 +73,13 @@ def read_chrome_trace(name: str) -> TimedTrace:
     count = device_events = 0
     for number, event in enumerate(_events(name), 1):
         if number > MOST_EVENTS:
-            raise _refused(name, f"it has over {MOST_EVENTS:,} events")
+            raise _refused(name, f"it has more than {MOST_EVENTS:,} events")
         device_events += event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")
         if event.get("ph") != "X" or event.get("cat") != "cpu_op":
             continue
         count += 1
         if count > MOST:
-            raise _refused(name, f"it has over {MOST:,} operators")
+            raise _refused(name, f"it has more than {MOST:,} operators")
         operator = _operator(name, event)
         operator.name = names.setdefault(operator.name, operator.name)
         threads.setdefault((str(event.get("pid")), str(event.get("tid"))), []).append(operator)
@@ -95,7 +95,7 @@ def _operator(name: str, event: dict[str, Any]) -> TimedOperator:
     arguments = event.get("args")
     sequence = arguments.get("Sequence number") if isinstance(arguments, dict) else None
     if not isinstance(given, str) or not _is_time(begin) or not _is_time(time) or time < 0:
-        raise _refused(name, f"an operator of it has no name or no time: {str(given)[:60]!r}")
+        raise _refused(name, f"one of its operators has no name or no time: {str(given)[:60]!r}")
     known = sequence if isinstance(sequence, int) and not isinstance(sequence, bool) and sequence >= 0 else None
     first = round(begin * 1000)  # microseconds, with three decimals
     return TimedOperator(given, first, first + round(time * 1000), known, [])
@@ -132,18 +132,18 @@ def _events(name: str) -> Iterator[dict[str, Any]]:
                     event, text.at = decoder.raw_decode(text.held, begin)
                 except json.JSONDecodeError as error:
                     if len(text.held) - begin > LONGEST:
-                        raise _refused(name, f"an event of it is longer than {LONGEST:,} characters") from error
+                        raise _refused(name, f"one of its events is longer than {LONGEST:,} characters") from error
                     if not text.read_on():
-                        raise _refused(name, "it is cut short, or no JSON") from error
+                        raise _refused(name, "it is cut off, or not JSON") from error
                     continue
                 if not isinstance(event, dict):
-                    raise _refused(name, "its list holds something else than events")
+                    raise _refused(name, "its list has something other than events")
                 yield event
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or str(error) or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, WRITES, USAGE) from error
     except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise _refused(name, f"it is no JSON: {str(error)[:100]}") from error
+        raise _refused(name, f"it is not JSON: {str(error)[:100]}") from error
 
 
 def _packed(file: IO[bytes]) -> IO[bytes]:
@@ -176,7 +176,7 @@ class _Text:
         piece = self._file.read(PIECE)
         self._count += len(piece)
         if self._count > self._most:
-            raise _refused(self._name, f"it unpacks to more than {MAX_RATIO} times its size, which no trace does")
+            raise _refused(self._name, f"it unpacks to more than {MAX_RATIO} times its size, unlike any trace")
         self.held = self.held[self.at :] + self._decode(piece, not piece)
         self.at = 0
         return bool(piece)
@@ -190,10 +190,10 @@ class _Text:
             self.at += 1
             return
         if self.held[self.at : self.at + 1] != "{":
-            raise _refused(name, "it is no JSON object, nor a list")
+            raise _refused(name, "it is neither a JSON object nor a list")
         while (begin := BEGIN.search(self.held)) is None:
             if len(self.held) > LONGEST or not self.read_on():
-                raise _refused(name, "it has no list traceEvents")
+                raise _refused(name, "it has no list called traceEvents")
         self.at = begin.end()
 
     def next_value(self, name: str) -> int | None:
@@ -204,8 +204,8 @@ class _Text:
             if self.at < len(self.held):
                 return None if self.held[self.at] == "]" else self.at
             if not self.read_on():
-                raise _refused(name, "it is cut short: its list of events has no end")
+                raise _refused(name, "it is cut off: its list of events has no end")
 
 
 def _refused(name: str, why: str) -> PtexploreError:
-    return PtexploreError(f"{name} is no trace of torch.profiler", why, WRITES, USAGE)
+    return PtexploreError(f"{name} is not a trace of torch.profiler", why, WRITES, USAGE)

@@ -113,10 +113,10 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
     Raises PtexploreError if another torch ran than that of `runtime`, or if nothing could be recorded.
     """
     if not recorded.message:
-        raise PtexploreError("nothing was recorded", recorded.failed or "it did not begin", AGAIN, FAILED)
+        raise PtexploreError("nothing was recorded", recorded.failed or "the recording did not begin", AGAIN, FAILED)
     if os.path.realpath(recorded.torch_dir) != os.path.realpath(runtime.torch_dir):
-        because = f"{recorded.torch_dir} ran, and the one to look into is {runtime.torch_dir}"
-        raise PtexploreError("another torch was recorded", because, "a Workspace() without python=", MISSING)
+        because = f"{recorded.torch_dir} ran, but this workspace reads {runtime.torch_dir}"
+        raise PtexploreError("another torch was recorded", because, "use a Workspace() without python=", MISSING)
     message: RunAnswered = json.loads(recorded.message)
     tables = [seen["data"] for seen in message["observations"] if seen["kind"] == "table"]
     changed = set(_probe("program").unlike(tables, dict(digests)))
@@ -150,10 +150,10 @@ def _check_torch() -> None:
     try:
         version = str(getattr(importlib.import_module("torch"), "__version__", ""))
     except ImportError as error:
-        raise PtexploreError("torch cannot be imported here", str(error), INSTALL, MISSING) from error
+        raise PtexploreError("torch cannot be imported", str(error), INSTALL, MISSING) from error
     if release_of(version) < OLDEST:
-        stated = f"torch {version} is too old" if version else "the torch that is imported here has no version"
-        raise PtexploreError(stated, "ptexplore records torch 2.6 and later", INSTALL, MISSING)
+        stated = f"torch {version} is too old" if version else "the imported torch has no version"
+        raise PtexploreError(stated, "ptexplore needs torch 2.6 or later", INSTALL, MISSING)
 
 
 def _yours(frame: FrameType) -> FrameType:

@@ -60,7 +60,7 @@ _BUDGET = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([kMG]?)")
 _TIMES = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 A_FORK = 20_000  # instructions that a fork of a program counts for: FORK of probe/stepping.py
 MOST = 1_000_000_000_000
-BUDGET = f"a number of instructions as 500k, 3M or 3000000: above {A_FORK:,}, which is what one fork counts for, or 0"
+BUDGET = f"0 or more than {A_FORK:,} instructions, because a fork counts as {A_FORK:,}: for example 500k, 3M or 3000000"
 
 
 def native_budget(given: object) -> int | None:

@@ -183,7 +183,7 @@ def _inside_of(surveyed: Surveyed) -> SampleInside | None:
 
 def _no_samples(runtime: Runtime, message: NoSamples) -> PtexploreError:
     module = message["module"] or "expecttest"
-    why = f"it needs the package {module}, which {runtime.python} does not have: {message['message']}"
+    why = f"they need the package {module}, which {runtime.python} does not have: {message['message']}"
     packages = dict.fromkeys((*NEEDED, module.partition(".")[0]))
     hint = f"{shlex.quote(runtime.python)} -m pip install {shlex.join(packages)}"
     return PtexploreError("PyTorch's OpInfo samples cannot be imported", why, hint, MISSING)

@@ -39,8 +39,8 @@ class DispatcherRecords:
         except Unparsed as error:
             raise PtexploreError(
                 "the dispatcher's records cannot be read",
-                f"torch {runtime.version} writes a line in a form that is not known: {error}",
-                "please report it, with that line",
+                f"torch {runtime.version} prints a line in an unknown form: {error}",
+                "please report this line",
             ) from error
         self.generated: dict[str, list[DumpRecord]] = {}  # by file
         for record in self.records:

@@ -150,9 +150,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _check_platform() -> None:
     """Raises PtexploreError (MISSING) on Windows, before any module is imported that only POSIX has."""
     if sys.platform == "win32":
-        why = "this is Windows, and ptexplore needs fork, POSIX signals and file locks: Linux, or WSL, has them"
+        why = "this is Windows; ptexplore needs fork, POSIX signals and file locks, which Linux and WSL have"
         raise PtexploreError(
-            "ptexplore does not run here", why, "wsl --install, then install ptexplore in there", MISSING
+            "ptexplore does not run on Windows", why, "wsl --install, then install ptexplore inside WSL", MISSING
         )
 
 
@@ -166,12 +166,14 @@ def _told(error: Exception) -> PtexploreError:
         return _without_folder() or _from_os(error)
     # Python says only that it cannot allocate a lock if there is no memory for one.
     if isinstance(error, MemoryError) or _comes_of(error, "can't allocate"):
-        return PtexploreError(NO_MEMORY, str(error) or "the system gives no more", "free some, or raise ulimit -v")
+        return PtexploreError(
+            NO_MEMORY, str(error) or "the system refused it", "free memory, or raise the limit: ulimit -v"
+        )
     if _comes_of(error, "start new thread"):
-        why = "no thread can be started: the limit on processes is reached"
-        return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u")
+        why = "the limit on processes is reached"
+        return PtexploreError("no thread can be started", why, "raise the limit: ulimit -u")
     what = f"{type(error).__name__}: {str(error)[:200]}".rstrip(": ")
-    hint = "PTEXPLORE_DEBUG=1 shows where: please report it (SECURITY.md, CONTRIBUTING.md)"
+    hint = "set PTEXPLORE_DEBUG=1 to see where, and please report it (SECURITY.md, CONTRIBUTING.md)"
     return PtexploreError(FAULT, what, hint)
 
 
@@ -213,8 +215,8 @@ def _no_command(name: str) -> PtexploreError:
     from difflib import get_close_matches
 
     close = get_close_matches(name, COMMANDS, 1)
-    hint = f"did you mean ptexplore {close[0]}? ptexplore --help lists them" if close else "ptexplore --help"
-    return PtexploreError(f"there is no command {name}", f"commands are {', '.join(COMMANDS)}", hint, USAGE)
+    hint = f"did you mean ptexplore {close[0]}? ptexplore --help lists all commands" if close else "ptexplore --help"
+    return PtexploreError(f"{name} is not a command", f"the commands are {', '.join(COMMANDS)}", hint, USAGE)
 
 
 def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
@@ -227,7 +229,7 @@ def _from_usage(error: typer.TyperException, command: str) -> PtexploreError:
     close = get_close_matches(getattr(error, "option_name", ""), possible, 1)
     message = (error.message if possible else error.format_message()).partition(". Did you mean")[0].rstrip(".")
     hint = f"did you mean {close[0]}? {called} --help" if close else f"{called} --help"
-    why = "the command line is not one that ptexplore knows"
+    why = "ptexplore does not know this command line"
     return PtexploreError(message[:1].lower() + message[1:], why, hint, USAGE)
 
 
@@ -238,7 +240,7 @@ def _without_folder() -> PtexploreError | None:
     except FileNotFoundError:
         where = os.environ.get("PWD", "")
         why = f"{where} was deleted" if where else "it was deleted"
-        return PtexploreError("the current folder is not there", why, "cd to a folder that is there", USAGE)
+        return PtexploreError("the current folder does not exist", why, "cd to a folder that exists", USAGE)
     except OSError:
         pass  # another problem, which the original error reports
     return None
@@ -253,14 +255,14 @@ def _from_os(error: OSError) -> PtexploreError:
         return PtexploreError("a file cannot be written", why, "raise the limit: ulimit -f unlimited")
     if error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE):
         why = f"{error.strerror}{where}: the limit on processes or open files is reached"
-        return PtexploreError("the system gives no more", why, "raise the limit: ulimit -u or ulimit -n")
+        return PtexploreError("a limit of the system is reached", why, "raise the limit: ulimit -u or ulimit -n")
     if not where:  # printed output has no file name
-        hint = "make room where the output goes, or send it elsewhere"
+        hint = "free space where the output goes, or send the output elsewhere"
         return PtexploreError("the output cannot be written", f"{error.strerror or error}", hint)
     if error.errno in BAD_DISK:
-        hint = "run this again; where that comes again, look after the disk or the network folder"
+        hint = "run this again; if it fails again, check the disk or the network folder"
         return PtexploreError("a file cannot be reached", f"{error.strerror or error}{where}", hint)
-    hint = f"make room or set PTEXPLORE_CACHE to a folder that can be written to (now {cache_root()})"
+    hint = f"free space, or set PTEXPLORE_CACHE to a folder that you can write to (now {cache_root()})"
     return PtexploreError("the operating system refused a file operation", f"{error.strerror or error}{where}", hint)
 
 

@@ -69,7 +69,8 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= DAY:
-        raise PtexploreError(f"--timeout {text} is no time", f"seconds above 0, up to {DAY}", "--timeout 60", USAGE)
+        why = f"{text!r} is not a number above 0 and up to {DAY}"
+        raise PtexploreError("--timeout must be a number of seconds", why, "--timeout 60", USAGE)
     return value
 
 
@@ -79,8 +80,8 @@ def _budget(text: str) -> int:
 
     wanted = native_budget(text)
     if wanted is None:
-        message = f"--native-budget {text} cannot be stepped"
-        raise PtexploreError(message, f"it takes {BUDGET}", "--native-budget 10M", USAGE)
+        message = f"--native-budget cannot be {text}"
+        raise PtexploreError(message, f"it must be {BUDGET}", "--native-budget 10M", USAGE)
     return wanted
 
 
@@ -89,7 +90,7 @@ def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not name.isidentifier() or keyword.iskeyword(name):
-        why = "before the first = must stand a name that Python allows"
+        why = "the text before the first = must be a name that Python allows"
         raise PtexploreError(f"--var {text!r} is not NAME=EXPR", why, '--var a="torch.randn(3, 4)"', USAGE)
     return name, value
 

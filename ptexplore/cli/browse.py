@@ -75,21 +75,23 @@ def browse(
         if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):
             raise app.crash
         why = f"{type(app.crash).__name__}: {app.crash}"
-        raise PtexploreError("the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows where", FAILED)
+        raise PtexploreError(
+            "the screen failed", why, "PTEXPLORE_DEBUG=1 ptexplore browse … shows the traceback", FAILED
+        )
     return app.return_code or 0  # 128 and more: a signal ended it
 
 
 def _check(target: str | None, load: str | None) -> None:
     if load is not None and target is not None:
         why = f"--load {load} and {target} were given"
-        raise PtexploreError("a saved trace or a target is opened, not both", why, "ptexplore browse --help", USAGE)
+        raise PtexploreError("browse opens either a saved trace or a target", why, "ptexplore browse --help", USAGE)
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):  # the screen is drawn on stderr
-        why = "browse takes a whole screen, and its input, output or error output is none"
+        why = "browse needs a terminal for its input, output and error output"
         hint = f"ptexplore show {shlex.quote(target)}" if target else "ptexplore tour"
         raise PtexploreError("this is not a terminal", why, hint, USAGE)
     if os.environ.get("TERM", "dumb") == "dumb":
-        why = "TERM is dumb or not set: the cursor cannot be moved"
-        raise PtexploreError("this terminal has no screen", why, "TERM=xterm-256color ptexplore browse", USAGE)
+        why = "TERM is dumb or not set, so the cursor cannot be moved"
+        raise PtexploreError("browse cannot draw on this terminal", why, "TERM=xterm-256color ptexplore browse", USAGE)
 
 
 def _library(workspace: Workspace) -> tuple[Library, list[str]]:
@@ -99,7 +101,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
     runtime, checkouts = workspace.sources()
     trees, missing = workspace.trees_at_hand()
-    advice = ["no torch is installed: the checkout alone is shown"] if runtime is None and checkouts else []
+    advice = ["no torch is installed: only the checkout is shown"] if runtime is None and checkouts else []
     torch = runtime.version if runtime is not None else None
     return Library(workspace, trees, run_child, open_in_editor, torch, tuple(advice)), missing
 
@@ -165,7 +167,7 @@ def run_child(arguments: Sequence[str], job: Job) -> str:
         printed.seek(0)
         text = printed.read()
     if job.stopped:
-        raise PtexploreError("stopped", "you asked for it", "", FAILED)
+        raise PtexploreError("stopped", "you stopped it", "", FAILED)
     if status:
         message = parts.get("error", f"{' '.join(arguments[:2])} ended with status {status}")
         raise PtexploreError(message, parts.get("why", ""), parts.get("try", ""), status if status > 0 else FAILED)
@@ -197,7 +199,7 @@ def run_lab_here(
         entry = workspace.library.stop(stop_name)
         lab = next((lab for lab in entry[1].labs if lab.id == lab_id), None) if entry is not None else None
         if entry is None or lab is None:
-            why = "the notes were changed meanwhile"
+            why = "the notes were changed in the meantime"
             raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
         result, trail = workspace.run_lab(*entry, lab)
     if trail is not None:

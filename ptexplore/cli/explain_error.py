@@ -56,7 +56,7 @@ def _read(file: str) -> str:
         ) from error
     text = data.decode("utf-8", "replace")
     if not text.strip():
-        raise PtexploreError("there is no message to explain", f"{file} is empty", PASTE, USAGE)
+        raise PtexploreError("no message to explain", f"{file} is empty", PASTE, USAGE)
     return text
 
 

@@ -54,11 +54,11 @@ def fetch(
     asked = [option for option, value in {"--ref": ref, "--from": source, "--name": name}.items() if value is not None]
     if len(given) > 1 or (given and asked):
         words = " and ".join([*given, *asked])
-        why = "each is an action of its own"
-        raise PtexploreError(f"{words} do not go together", why, "ptexplore fetch --help", USAGE)
+        why = "each of these options is a separate action"
+        raise PtexploreError(f"{words} cannot be combined", why, "ptexplore fetch --help", USAGE)
     if as_json and not listing:
-        why = "fetching itself has no document"
-        raise PtexploreError("--json goes with --list", why, "ptexplore fetch --help", USAGE)
+        why = "only the list of checkouts has a JSON document"
+        raise PtexploreError("--json needs --list", why, "ptexplore fetch --help", USAGE)
     with open_workspace(python) as workspace:
         if listing:
             _ = workspace.runtime_if_any  # raises an error if `--python` names a Python without torch

@@ -38,9 +38,9 @@ def find(
     words = " ".join(query).strip()
     kinds = (*GROUPS, *get_args(SymbolKind))
     if kind is not None and kind not in kinds:
-        raise PtexploreError(f"there is no kind {kind}", f"kinds are {', '.join(kinds)}", "--kind symbol", USAGE)
+        raise PtexploreError(f"{kind} is not a kind", f"the kinds are {', '.join(kinds)}", "--kind symbol", USAGE)
     if not words:
-        raise PtexploreError("there is nothing to look for", "the query is empty", "ptexplore find add_kernel", USAGE)
+        raise PtexploreError("nothing to search for", "the query is empty", "ptexplore find add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
         view = workspace.find(words, kind=kind, limit=at_most(limit), text=text, declarations=declarations)
         if as_json:

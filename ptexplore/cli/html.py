@@ -66,10 +66,12 @@ def html(
     from ptexplore.workspace.site_contents import site_settings
 
     if jobs is not None and jobs < 1:
-        raise PtexploreError("--jobs must be 1 or more", f"{jobs} write nothing", "--jobs 2", USAGE)
+        raise PtexploreError("--jobs must be 1 or more", f"{jobs} processes write nothing", "--jobs 2", USAGE)
     for name, url in (("--base-url", base_url), ("--repo-url", repo_url)):
         if url is not None and not url.startswith(("https://", "http://")):
-            raise PtexploreError(f"{name} {url} is no URL", "it must begin with https://", f"{name} https://…", USAGE)
+            raise PtexploreError(
+                f"{name} {url} is not a URL", "it must begin with https://", f"{name} https://…", USAGE
+            )
     port = _port(serve) if serve is not None else None
     folder, settings = Path(out), site_settings(scope, title, base_url, repo_url)
     with open_workspace(python, tree, notes) as workspace:
@@ -79,13 +81,13 @@ def html(
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)
     if written.absent:
-        stops = f"{written.absent} of {written.stops} stops are about hand-written C++, and no checkout is here"
-        print(clean(f"! {stops}: ptexplore html {shlex.quote(out)} --fetch brings it first (or ptexplore fetch)"))
+        stops = f"{written.absent} of {written.stops} stops are about hand-written C++, which is not here"
+        print(clean(f"! {stops}: ptexplore html {shlex.quote(out)} --fetch downloads it first (or ptexplore fetch)"))
     if check:
         _report_links(*broken(folder))
     if written.lost and strict:
         why = f"{len(written.lost)} stops have no place in this source: {lost}"
-        raise PtexploreError("tours have lost stops", why, "ptexplore notes check", MISSING)
+        raise PtexploreError("stops of tours have no place", why, "ptexplore notes check", MISSING)
     if port is not None:
         from ptexplore.render.html.serve import show_site
 
@@ -95,28 +97,30 @@ def html(
 
 def _port(text: str) -> int:
     if text and (not text.isdecimal() or len(text) > 5 or int(text) > 65535):
-        raise PtexploreError(f"--serve {text} is no port", "0 to 65535", f"--serve {PORT}", USAGE)
+        raise PtexploreError(
+            f"--serve {text} is not a port", "a port is a number from 0 to 65535", f"--serve {PORT}", USAGE
+        )
     return int(text or PORT)
 
 
 def _tell(written: Written, lost: str, root: Path) -> None:
-    kept = f", {written.kept:,} kept as they were" if written.kept else ""
+    kept = f", {written.kept:,} unchanged" if written.kept else ""
     gone = f", {written.gone:,} removed" if written.gone else ""
     beside = f", {written.size / written.text:.2f} x the source text" if written.text else ""
     print(f"{written.made:,} files written{kept}{gone}: {written.size / 1e6:,.1f} MB{beside}")
     for problem in written.problems:
         print(clean(f"! {problem}"))
     if written.lost:
-        print(clean(f"! {len(written.lost)} stops have no place in this source, and their pages say so: {lost}"))
+        print(clean(f"! {len(written.lost)} stops have no place in this source; their pages say so: {lost}"))
     print(clean(f"open {root.resolve() / 'index.html'}"))
 
 
 def _report_links(count: int, dead: Sequence[str]) -> None:
     """Prints how many links work. Raises PtexploreError if any is broken."""
     if not dead:
-        print(f"{count:,} links lead to something")
+        print(f"{count:,} links checked: all have a target")
         return
     for link in dead[:20]:
         print(clean(f"! {link}"))
-    why = f"{len(dead):,} of {count:,} lead to nothing"
+    why = f"{len(dead):,} of {count:,} links have no target"
     raise PtexploreError("the site has broken links", why, "ptexplore html OUT --force writes it again", FAILED)

@@ -36,7 +36,9 @@ def index(
 ) -> int:
     """Index the checkout in use, extensions and the installed torch. Files that have not changed are not read again."""
     if export and export[0] != "ctags":
-        raise PtexploreError(f"{export[0]} is no format to export to", "ctags is", "--export ctags FILE", USAGE)
+        raise PtexploreError(
+            f"--export {export[0]} is not a format", "the only format is ctags", "--export ctags FILE", USAGE
+        )
     if semantic:
         from ptexplore.index.semantic.clang import load
 

@@ -43,7 +43,7 @@ def make_notes() -> Typer:
 def notes(ctx: Context) -> None:
     """Write notes and tours on PyTorch's source, and check where they point (docs/annotations.md)."""
     if ctx.invoked_subcommand is None:
-        why = f"actions are {', '.join(ACTIONS)}"
+        why = f"the actions are {', '.join(ACTIONS)}"
         raise PtexploreError("an action is needed", why, "ptexplore notes check", USAGE)
 
 
@@ -104,7 +104,7 @@ def new_notes(
     about = target.strip()
     if not about:
         hint = "ptexplore notes new at::native::add_kernel"
-        raise PtexploreError("there is nothing to write about", "the target is empty", hint, USAGE)
+        raise PtexploreError("nothing to write about", "the target is empty", hint, USAGE)
     with open_workspace(python, tree) as workspace:
         note = workspace.new_note(about, note_id)
     if only_print:
@@ -115,7 +115,9 @@ def new_notes(
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new_file(file, note.text)
     except FileExistsError:
-        raise PtexploreError(f"{file} is there already", "a note is never written over", "--id NAME", USAGE) from None
+        raise PtexploreError(
+            f"{file} exists already", "an existing note is never overwritten", "--id NAME", USAGE
+        ) from None
     except OSError as error:
         raise PtexploreError(f"{file} cannot be written", error.strerror or "", "--notes DIR", FAILED) from error
     print(file)
@@ -124,7 +126,7 @@ def new_notes(
 
         open_in_editor(str(file), note.text.count("\n"))
     else:
-        print("no editor is chosen (EDITOR=vim …): the note waits there")
+        print("EDITOR is not set (EDITOR=vim …): open the file yourself")
     return 0
 
 
@@ -138,8 +140,8 @@ def _own_folder() -> Path:
     if project is not None and project.notes:
         return project.notes[0]
     if not is_inside(Path(OWN), Path.cwd()):
-        why = "it is a link that leads out of this folder, and nobody named it"
-        raise PtexploreError(f"nothing is written into {OWN}", why, f"--notes {OWN} writes it all the same", USAGE)
+        why = "it is a link that leads out of this folder, and neither --notes nor a project file names it"
+        raise PtexploreError(f"nothing is written into {OWN}", why, f"--notes {OWN} allows it", USAGE)
     return Path(OWN)
 
 
@@ -164,11 +166,11 @@ def pin_notes(
     pinned = [_pin(lock, agreed=yes) for lock in plan.locks]
     for baseline, count in plan.elsewhere.items():
         tree_info = f"{plan.tree.name} {plan.tree.version}"
-        print(f"not pinned: {count} stops are written on {baseline}, and the tree is {tree_info}", file=sys.stderr)
+        print(f"not pinned: {count} stops were written on {baseline}, but the tree is {tree_info}", file=sys.stderr)
     if plan.elsewhere and all(pinned):
         why = f"the tree in use is {plan.tree.version}"
         hint = f"ptexplore fetch --ref {next(iter(plan.elsewhere))}"
-        raise PtexploreError(f"nothing is pinned of {', '.join(plan.elsewhere)}", why, hint, MISSING)
+        raise PtexploreError(f"nothing is pinned for {', '.join(plan.elsewhere)}", why, hint, MISSING)
     return 0 if all(pinned) and not plan.elsewhere else FAILED
 
 
@@ -183,7 +185,7 @@ def _pin(lock: LockChange, *, agreed: bool) -> bool:
     for line in unified_diff(lock.old.splitlines(), lock.text.splitlines(), lock.shown, lock.shown, lineterm="", n=0):
         print(clean(line))
     if not (agreed or _agreed(lock.shown)):
-        print(f"{lock.shown} is left as it is (--yes writes it)", file=sys.stderr)
+        print(f"{lock.shown} is unchanged (--yes writes it)", file=sys.stderr)
         return False
     write_where_named(lock.file, lock.text)
     print(f"{lock.shown}: {lock.anchors} anchors")
@@ -277,14 +279,16 @@ def export_notes(
     present = [file.name for file in files if os.path.lexists(folder / file.name)]
     if present and not force:
         why = f"{', '.join(present[:5])} in {folder}"
-        raise PtexploreError("files of these names are there already", why, "--force writes over them", USAGE)
+        raise PtexploreError("files with these names exist already", why, "--force overwrites them", USAGE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in files:
             write_where_named(folder / file.name, json.dumps(file.document, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         why = f"{error.filename or folder}: {error.strerror or error}"
-        raise PtexploreError(f"{folder} cannot be written", why, "another --codetour DIR", FAILED) from error
+        raise PtexploreError(
+            f"{folder} cannot be written", why, "choose another folder: --codetour DIR", FAILED
+        ) from error
     for file in files:
         print(clean(f"{folder / file.name}: {len(file.document['steps'])} steps"))
         for stop, why in file.placeless:

@@ -50,15 +50,19 @@ def refs(
 
     group = next((g for g in GROUPS if kind and g.lower() in (kind.lower(), f"{kind.lower()}s")), None)
     if kind is not None and group is None:
-        raise PtexploreError(f"there is no kind {kind}", f"kinds are {', '.join(GROUPS)}", "--kind calls", USAGE)
+        raise PtexploreError(f"{kind} is not a kind", f"the kinds are {', '.join(GROUPS)}", "--kind calls", USAGE)
     name = symbol.strip()
     if not name:
-        raise PtexploreError("there is nothing to look for", "the name is empty", "ptexplore refs add_kernel", USAGE)
+        raise PtexploreError("nothing to look up", "the name is empty", "ptexplore refs add_kernel", USAGE)
     if depth is not None and not callers:
-        raise PtexploreError("there are no levels", "--depth is for --callers", "ptexplore refs NAME --callers", USAGE)
+        raise PtexploreError(
+            "--depth needs --callers", "only --callers shows levels", "ptexplore refs NAME --callers", USAGE
+        )
     if callers and kind is not None:
-        why = "--callers shows calls alone"
-        raise PtexploreError("there are no groups", why, f"ptexplore refs {shlex.quote(name)} --callers", USAGE)
+        why = "--callers shows only calls"
+        raise PtexploreError(
+            "--callers and --kind cannot be combined", why, f"ptexplore refs {shlex.quote(name)} --callers", USAGE
+        )
     with open_workspace(python, tree) as workspace:
         if callers:
             _callers(workspace, name, depth or DEPTH, limit, as_json=as_json)

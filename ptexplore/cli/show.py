@@ -44,7 +44,7 @@ def show(
     """
     name = target.strip()
     if not name:
-        raise PtexploreError("there is nothing to show", "the target is empty", "ptexplore show add_kernel", USAGE)
+        raise PtexploreError("nothing to show", "the target is empty", "ptexplore show add_kernel", USAGE)
     with open_workspace(python, tree) as workspace:
         if in_editor:
             _open(workspace.show(name, kind=kind, everything=every, kernels=False, notes=False))
@@ -107,8 +107,8 @@ def _open(view: ShowView) -> None:
         some = "; ".join(f"{candidate.name} at {next_target(candidate)}" for candidate in view.candidates[:5])
         why = f"{view.target} names {len(view.candidates)} things: {some}"
         hint = f"ptexplore show {next_target(view.candidates[0])} --open"
-        raise PtexploreError("an editor opens one place", why, hint, USAGE)
+        raise PtexploreError("--open needs one place", why, hint, USAGE)
     page = view.pages[0]
     if page.file is None or page.file_line is None:
-        raise PtexploreError("there is no file to open", f"{view.target} has no text here", "ptexplore fetch")
+        raise PtexploreError("no file to open", f"the text of {view.target} is not here", "ptexplore fetch")
     open_in_editor(page.file, page.file_line)

@@ -82,10 +82,12 @@ def survey(
     from ptexplore.workspace.survey import SurveyRequest
 
     if as_json and as_markdown:
-        raise PtexploreError("--json or --markdown, not both", "one report is printed", "--markdown", USAGE)
+        raise PtexploreError("--json and --markdown cannot be combined", "one report is printed", "--markdown", USAGE)
     if sum((report_only, resolve, again)) > 1:
-        why = "--report runs nothing, --resolve reads what is saved, --again replaces it"
-        raise PtexploreError("only one of --report, --resolve and --again", why, "ptexplore survey --report", USAGE)
+        why = "--report runs nothing, --resolve reads the saved traces, --again replaces them"
+        raise PtexploreError(
+            "--report, --resolve and --again cannot be combined", why, "ptexplore survey --report", USAGE
+        )
     request = SurveyRequest(
         backward, only or "", limit, timeout, jobs, Path(out) if out else None, again, resolve, alone
     )
@@ -108,16 +110,17 @@ def survey(
 
 def _check(request: SurveyRequest) -> None:
     if request.timeout <= 0:
-        raise PtexploreError(f"--timeout {request.timeout:g} is no time", "seconds above 0", "--timeout 60", USAGE)
+        why = f"{request.timeout:g} is not above 0"
+        raise PtexploreError("--timeout must be a number of seconds", why, "--timeout 60", USAGE)
     if request.limit is not None and request.limit < 1:
         raise PtexploreError("--limit must be 1 or more", f"{request.limit} would survey nothing", "--limit 40", USAGE)
     if request.jobs is not None and not 1 <= request.jobs <= MOST_JOBS:
-        why = f"{request.jobs} is not from 1 to {MOST_JOBS}"
-        raise PtexploreError("--jobs is how many work side by side", why, "--jobs 2", USAGE)
+        why = f"{request.jobs} workers are too {'few' if request.jobs < 1 else 'many'}"
+        raise PtexploreError(f"--jobs must be from 1 to {MOST_JOBS}", why, "--jobs 2", USAGE)
     try:
         re.compile(request.only)
     except re.error as error:
-        message = f"--only {request.only} is no regular expression"
+        message = f"--only {request.only} is not a regular expression"
         raise PtexploreError(message, str(error), "--only '^add'", USAGE) from error
 
 

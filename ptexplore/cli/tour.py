@@ -57,14 +57,14 @@ _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "
           "d": "mark", "read": "mark"}  # fmt: skip
 _HELP = (
     "Enter or n  the next stop (or the rest of this one)",
-    "b           the stop before",
-    "l, l 2      predict what the labs of this stop give and run them, the second alone",
+    "b           the previous stop",
+    "l, l 2      predict the results of this stop's labs, and run them; l 2: only the second",
     "a           answer the question of this stop",
     "d           mark this stop as read, or as not read",
     "o           open the source in $VISUAL or $EDITOR, at the line",
     "c           contents",
-    "g STOP      go to a stop: its number or id; a number alone does, too",
-    "q           quit; you go on from here next time",
+    "g STOP      go to a stop: its number or id; you may also type only the number",
+    "q           quit; next time you continue here",
 )
 ROOM = 24  # lines of source below the prose, if no terminal says how many fit
 _LEAST = 12
@@ -92,7 +92,7 @@ def tour(
     """List the tours, or follow one from STOP, or from the stop at which you left it."""
     if path and name:
         hint = "ptexplore tour --path"
-        raise PtexploreError("--path is about all tours", f"{name} was given with it", hint, USAGE)
+        raise PtexploreError("--path shows all tours, so it takes no name", f"{name} was given with it", hint, USAGE)
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
             fetch_if_none(workspace)
@@ -128,7 +128,7 @@ def _tell_what_is_missing(guide: Guide, tour: Tour) -> None:
     missing = guide.without_source(tour)
     if missing:
         total = len(tour.stops)
-        warn(f"{missing} of {total} stops have no source here: ptexplore tour {tour.id} --fetch brings it")
+        warn(f"{missing} of {total} stops have no source here: ptexplore tour {tour.id} --fetch downloads it")
 
 
 def _list(library: NoteLibrary, *, as_json: bool) -> int:
@@ -171,7 +171,7 @@ def _troubles(problems: Sequence[Problem], progress: ReadingProgress) -> None:
 
     print_problems(open_console(stderr=True), problems)
     if progress.trouble:
-        warn(f"what was read before is not known: {progress.trouble}")
+        warn(f"your progress cannot be read: {progress.trouble}")
 
 
 def _print_intro(tour: Tour) -> None:
@@ -224,7 +224,7 @@ class TerminalWalk:
     """Shows the stops of a tour, and runs the command typed below each."""
 
     def __init__(self, tour: Tour, guide: Guide, workspace: Workspace) -> None:
-        self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"progress is not kept: {why}"))
+        self._walk = TourWalk(tour, 1, remember, lambda why: self._tell(f"your progress cannot be saved: {why}"))
         self._guide = guide
         self._workspace = workspace
         self._console = open_console()
@@ -244,10 +244,10 @@ class TerminalWalk:
         """Returns the stop where the reader left the tour, and says so."""
         progress = load_progress()
         if progress.trouble:
-            self._tell(f"what was read before is not known: {progress.trouble}")
+            self._tell(f"your progress cannot be read: {progress.trouble}")
         number = stop_left_at(self._walk.tour, progress)
         if number > 1:
-            self._tell(f"going on at stop {number}; g 1 goes to the first")
+            self._tell(f"you continue at stop {number}; g 1 goes to the first")
         return number
 
     def _step(self) -> bool:
@@ -265,7 +265,7 @@ class TerminalWalk:
                     "go": self._go, "help": self._help, "answer": self._answer, "mark": self._mark}  # fmt: skip
         if command not in commands:
             self._tell(
-                f"there is no command {typed}: n next, b back, l lab, a answer, d read, o open, c contents, g STOP, "
+                f"{typed} is not a command: n next, b back, l lab, a answer, d read, o open, c contents, g STOP, "
                 "q quit, ? help"
             )
             return True
@@ -317,7 +317,7 @@ class TerminalWalk:
 
         view = self._view()
         if view.file is None or view.file_line is None:
-            self._tell(f"there is no file to open: {'; '.join(view.facts) or view.outcome}")
+            self._tell(f"no file to open: {'; '.join(view.facts) or view.outcome}")
             return
         open_in_editor(view.file, view.file_line)
 
@@ -333,7 +333,7 @@ class TerminalWalk:
         name = self._walk.tour.name_of(self._walk.stop)
         read = load_progress().state(name) != "read"
         self._walk.mark(read=read)
-        self._tell(f"{name}: {'read' if read else 'not read any more'}")
+        self._tell(f"{name}: {'read' if read else 'not read'}")
 
     def _answer(self, _rest: str) -> None:
         """Asks each question of the stop. The reader answers in free words, and only the reader judges the answer."""
@@ -343,7 +343,7 @@ class TerminalWalk:
         for concept in concepts:
             self._tell(concept.question)
             if self._walk.answered(stop, input("your answer > ")):
-                self._tell("kept as read; whether the answer is right, the stop itself says")
+                self._tell("the stop is marked as read; its text says whether your answer is right")
 
     def _labs(self, rest: str) -> None:
         labs = self._walk.stop.labs

@@ -151,8 +151,8 @@ def trace(
         raise PtexploreError("--depth must be 1 or more", f"{depth} levels would show nothing", "--depth 3", USAGE)
     for written in filter(None, (save, svg, _export_to(export))):
         if Path(written).is_dir():
-            hint = f"a name inside it: {written}/trace"
-            raise PtexploreError(f"{written} is a folder", "one file is written", hint, USAGE)
+            hint = f"name a file inside it: {written}/trace"
+            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named
     from ptexplore.workspace.saved_traces import load_trace
@@ -231,7 +231,7 @@ def _file_of(load: str | None, last: str | None) -> str | None:
     from ptexplore.workspace.kept_traces import last as last_trace
 
     if last and not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
-        why = "it counts back from the last trace: 1 is the last one"
+        why = "the number counts back from the last trace: 1 is the last"
         raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, "ptexplore trace --last 2", USAGE)
     return str(last_trace(int(last[:9]) if last else 1))
 
@@ -248,17 +248,17 @@ def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | 
     command = shlex.join(typed)
     planned = of_trace(load_trace(file)[1], file, asked, command)
     if trust is not None and not planned.is_named(trust):
-        why = f"what would run has the sha256 {planned.content}"
+        why = f"this code has the sha256 {planned.content}"
         raise PtexploreError(f"--trust {trust[:80]} is not the hash of this code", why, command, USAGE)
     if planned.is_allowed or trust is not None:
         return planned.allow() if trust is not None else planned.allowed()
     if not can_ask():
         show_code(planned.lines())
-        why = "somebody else may have written it (all of it is above), and nobody can be asked here"
-        hint = f"{command} in a terminal, or once you have read it: {command} --trust {planned.content}"
-        raise PtexploreError(f"{planned.origin} does not run", why, hint, USAGE)
+        why = "somebody else may have written this code (all of it is above), and there is no terminal to ask you"
+        hint = f"{command} in a terminal; or, after reading the code: {command} --trust {planned.content}"
+        raise PtexploreError(f"{planned.origin} was not run", why, hint, USAGE)
     if not agreed(planned.origin, list(planned.lines()), "run this, and remember that you said yes?"):
-        raise PtexploreError(f"{planned.origin} does not run", "you did not say yes", command, USAGE)
+        raise PtexploreError(f"{planned.origin} was not run", "you did not say yes", command, USAGE)
     return planned.allow()
 
 
@@ -312,7 +312,7 @@ def _check_one(sources: dict[str, object]) -> None:
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
         message = "give one of EXPR, --script FILE, --load FILE and --last" + (", not several" if given else "")
-        why = "a trace is of one thing: " + (", ".join(given) + " were given" if given else "nothing was given")
+        why = "a trace is of one thing, but " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
 
 
@@ -325,15 +325,15 @@ def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], ask
         with in_words():
             check_options(asked, is_script="script" in asked)
     if rerun and not loaded:
-        why = "it runs the code of a saved trace, and no trace is given"
+        why = "--rerun runs the code of a saved trace, and no trace is given"
         raise PtexploreError("--rerun needs --load FILE or --last", why, "ptexplore trace --load FILE --rerun", USAGE)
     if trust is not None and not rerun:
-        why = "it allows the code of a saved trace to run"
+        why = "--trust allows --rerun to run the code of a saved trace"
         raise PtexploreError("--trust needs --rerun", why, "ptexplore trace --load FILE --rerun", USAGE)
     other = next((known.flag for name, known in asked_options().items() if name in asked & CODE), None)
     if loaded and other is not None:
-        why = f"a saved trace is shown, or run again, as it was asked for; {other} asks for something else"
-        raise PtexploreError(f"{loaded[0]} and {other} do not go together", why, "ptexplore trace --help", USAGE)
+        why = f"a saved trace keeps the options that it was made with; {other} would change them"
+        raise PtexploreError(f"{loaded[0]} and {other} cannot be combined", why, "ptexplore trace --help", USAGE)
 
 
 def _show(
@@ -388,8 +388,10 @@ def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, 
     from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json
 
     if asked != ERROR and not (asked.isascii() and asked.isdigit() and len(asked) < DIGITS):
-        why = "it takes a hop's number, or the word error or legend"
-        raise PtexploreError(f"--explain {asked} is no hop", why, "--full shows every hop's number", USAGE)
+        why = "--explain takes the number of a hop, or the word error or legend"
+        raise PtexploreError(
+            f"--explain {asked} is not the number of a hop", why, "--full shows the number of every hop", USAGE
+        )
     explanation = explain_error(trail, session) if asked == ERROR else explain(trail, session, int(asked))
     if as_json:
         print(explanation_to_json(explanation))

@@ -96,7 +96,7 @@ class _Conversion:
             return value
         described = param.type_descriptor
         if described.choices and value not in described.choices:
-            raise typer.BadParameter(f"{value!r} is none of {', '.join(described.choices)}", ctx, param)
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(described.choices)}", ctx, param)
         if described.annotation not in (int, float):
             return value
         try:

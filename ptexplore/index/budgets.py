@@ -36,8 +36,8 @@ def too_deep(data: bytes) -> str:
         if len(left) <= UNCLOSED:
             return ""
         if not gone:
-            return f"{len(left):,} brackets have no partner: not read as source"
-    return f"its brackets nest deeper than {DEEPEST}: not read as source"
+            return f"{len(left):,} brackets have no partner: not parsed"
+    return f"its brackets nest deeper than {DEEPEST}: not parsed"
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def budget(size: int, *, final: bool = False) -> Iterator[None]:
     seconds = _SECONDS + _SECONDS_A_MEGABYTE * size / 1_000_000
 
     def over(_signal: int, _frame: FrameType | None) -> None:
-        raise OverBudget(f"reading it takes more than {seconds:.0f} seconds of processor")
+        raise OverBudget(f"parsing takes more than {seconds:.0f} seconds of processor time")
 
     before = signal.signal(signal.SIGVTALRM, over)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.2)

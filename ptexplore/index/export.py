@@ -50,19 +50,19 @@ def write_tags(store: IndexStore, root: Path, target: Path, *, force: bool = Fal
 def _check(target: Path, *, force: bool) -> None:
     if not target.parent.is_dir():
         raise PtexploreError(
-            "the tags cannot be written", f"there is no folder {target.parent}", "another name for FILE", USAGE
+            "the tags cannot be written", f"the folder {target.parent} does not exist", "choose another FILE", USAGE
         )
     if not os.path.lexists(target):
         return
     if not target.is_file():
-        raise PtexploreError("the tags cannot be written", f"{target} is no file", "another name for FILE", USAGE)
+        raise PtexploreError("the tags cannot be written", f"{target} is not a file", "choose another FILE", USAGE)
     with target.open("rb") as file:
         is_tags = file.read(len(_MARK)) == _MARK
     if not is_tags:
-        why = f"{target} is there and is no tags file"
-        raise PtexploreError("the tags are not written over it", why, "another name for FILE", USAGE)
+        why = f"{target} exists and is not a tags file"
+        raise PtexploreError("the file is not overwritten", why, "choose another FILE", USAGE)
     if not force:
-        raise PtexploreError("the tags are not written over others", f"{target} is there", "--force", USAGE)
+        raise PtexploreError("the tags file is not overwritten", f"{target} exists", "--force overwrites it", USAGE)
 
 
 def _lines(store: IndexStore, prefix: str) -> Iterator[str]:

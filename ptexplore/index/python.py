@@ -66,7 +66,7 @@ def extract(path: str, raw: str) -> tuple[list[Symbol], list[Ref], list[str]]:
     for node in captured.get("import", ()):
         reader.imports(node)
     reader.operators(tree.root_node)
-    problems = [f"line {_error_line(tree.root_node)}: not understood as Python"] if tree.root_node.has_error else []
+    problems = [f"line {_error_line(tree.root_node)}: not valid Python"] if tree.root_node.has_error else []
     reader.refs.sort(key=_PLACE)  # captures are not sorted
     return reader.symbols, reader.refs, problems
 

@@ -39,7 +39,7 @@ _BATCH = 400_000  # bytes in a batch for a worker
 _LAST = 40_000  # bytes in a batch near the end, so that no worker is without work
 _EACH = 500  # bytes whose reading takes as long as the fixed cost of a file
 _AT = "at-"  # prefix of the files in which workers write which file they are reading
-_DIED_OF = "reading it takes more time or memory than any source does"
+_DIED_OF = "reading it takes more time or memory than for any source"
 # bytes for each worker that need no macros, read while the macros are collected
 _MEANWHILE = 4_000_000
 
@@ -313,7 +313,7 @@ def read_rows(task: Task, macros: MacroTable) -> Result:
 def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     """Returns one file with its records and rows, or the reason why there are none."""
     if not is_unicode(task.where):
-        return Unread(task.path, "its name is not UTF-8: it is left out")
+        return Unread(task.path, "its name is not UTF-8: left out")
     try:
         data, stamp = content(task.where)
     except (OSError, ValueError) as error:
@@ -326,9 +326,9 @@ def read_whole(task: Task, macros: MacroTable) -> Whole | Same | Unread:
     seen = ReadFile(task.file, task.layer, sha, len(data), stamp, text.count("\n") + (text[-1:] not in ("", "\n")))
     words = Words.of(data)
     if len(text) > LARGEST_HEADER and task.path.endswith(HEADERS):
-        problems.append(f"a header of more than {LARGEST_HEADER:,} characters: others do not know its macros")
+        problems.append(f"a header of more than {LARGEST_HEADER:,} characters: its macros are unknown in other files")
     if len(text) > LONGEST_LINE and max(map(len, text.split("\n"))) > LONGEST_LINE:
-        problems.append(f"a line of more than {LONGEST_LINE:,} characters: not read as source")
+        problems.append(f"a line of more than {LONGEST_LINE:,} characters: not parsed")
         records = FileRecords(task.path, canonical.language_of(task.path), problems=tuple(problems))
     elif refused:
         records = FileRecords(task.path, canonical.language_of(task.path), problems=(*problems, refused))
@@ -346,7 +346,7 @@ def content(where: str) -> tuple[bytes, int]:
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("not a regular file")
         if status.st_size > LARGEST:
-            raise ValueError(f"{status.st_size:,} bytes are too many")
+            raise ValueError(f"{status.st_size:,} bytes are too much")
         return file.read(), status.st_mtime_ns if now - status.st_mtime_ns > _TOO_NEAR else 0
 
 
@@ -357,7 +357,7 @@ def _text(task: Task, data: bytes) -> tuple[str, list[str]]:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         text = data.decode("utf-8", "replace")
-        problems.append("not UTF-8 throughout")
+        problems.append("not all of it is UTF-8")
     if "\r" in text:  # the test comes first: replacing nothing takes five times as long
         text = text.replace("\r\n", "\n")
     if task.layer == "wheel":
@@ -371,7 +371,7 @@ def _within_budget(path: str, text: str, macros: MacroTable, problems: list[str]
         with budget(len(text), final=_at is not None):
             return _records(path, text, macros, list(problems), words)
     except OverBudget as error:
-        return FileRecords(path, canonical.language_of(path), problems=(*problems, f"{error}: not read as source"))
+        return FileRecords(path, canonical.language_of(path), problems=(*problems, f"{error}: not parsed"))
 
 
 def _records(path: str, text: str, macros: MacroTable, problems: list[str], words: Words | None = None) -> FileRecords:

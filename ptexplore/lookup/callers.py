@@ -112,7 +112,7 @@ def _functions(trees: Sequence[IndexedTree], name: str) -> list[tuple[int, Symbo
     functions = [(number, symbol) for number, symbol in named if symbol.kind in CALLING]
     if not functions:
         kind = named[0][1].kind
-        why = f"it is a {kind}" if kind[0] not in "aeiou" else f"it is an {kind}"
+        why = f"{name} is a {kind}" if kind[0] not in "aeiou" else f"{name} is an {kind}"
         raise PtexploreError(f"nothing calls {name}", why, f"ptexplore refs {shlex.quote(name)}", FAILED)
     each: dict[tuple[str, str], tuple[int, Symbol]] = {}
     for number, symbol in sorted(functions, key=lambda pair: (pair[1].role != "definition", pair[0])):

@@ -148,16 +148,16 @@ def _how_text(query: str) -> AnswerRemark:
 def nothing_fits(trees: Sequence[IndexedTree], query: str, kind: str | None) -> PtexploreError:
     """Returns the error for a query without results. It names the trees that were searched and the closest names."""
     close = nearest_names(trees, query)
-    message = f"no {kind} fits {query}" if kind else f"nothing fits {query}"
+    message = f"no {kind} matches {query}" if kind else f"nothing matches {query}"
     searched = ", ".join(indexed.tree.info.label for indexed in trees)
     why = f"searched by name and by text in {searched}" if kind is None else f"searched in {searched}"
     words = [word for word in WORD.findall(query) if not word[0].isdecimal()]
     if close:
         return PtexploreError(
-            message, f"{why}; the closest are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
+            message, f"{why}; the closest names are {', '.join(close)}", f"ptexplore find {shlex.quote(close[0])}"
         )
     if not words and kind in (None, "text"):
-        why += "; text is found by its words, and this has none that begins with a letter"
+        why += "; a text is found by its words, and this query has no word that begins with a letter"
         return PtexploreError(message, why, "ptexplore find --help", FAILED)
     if len(words) > 1:
         return PtexploreError(message, why, f"ptexplore find {shlex.quote(max(words, key=len))}", FAILED)

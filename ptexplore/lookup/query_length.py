@@ -10,6 +10,6 @@ LONGEST = 1000  # characters
 def check_length(query: str) -> None:
     """Raise PtexploreError (usage) if a query is longer than `LONGEST`."""
     if len(query) > LONGEST:
-        why = f"it has {len(query):,} characters, and a query has at most {LONGEST:,}"
-        hint = "ptexplore find NAME; the text of an error goes to ptexplore explain-error"
+        why = f"it has {len(query):,} characters, but the limit is {LONGEST:,}"
+        hint = "ptexplore find NAME; for the text of an error: ptexplore explain-error"
         raise PtexploreError(f"the query {query[:40]!r}… is too long", why, hint, USAGE)

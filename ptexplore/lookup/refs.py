@@ -373,10 +373,10 @@ def _known(trees: Sequence[IndexedTree], path: str) -> bool:
 def nothing_refers(trees: Sequence[IndexedTree], name: str) -> PtexploreError:
     """Returns the error for a name that nothing refers to: the trees that were searched, and the closest names."""
     close = nearest_names(trees, name)
-    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
+    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing, because there is no tree"
     why = f"searched: {searched}" + (f"; the closest names are {', '.join(close)}" if close else "")
     hint = f"ptexplore refs {shlex.quote(close[0])}" if close else f"ptexplore find --text {shlex.quote(name)}"
-    return PtexploreError(f"nothing refers to {name}, and nothing is called so", why, hint, FAILED)
+    return PtexploreError(f"nothing refers to {name}, and nothing has this name", why, hint, FAILED)
 
 
 def _uses(

@@ -72,8 +72,8 @@ def _files_named(trees: Sequence[IndexedTree], target: str) -> list[Candidate]:
         first, last = tree.own_line(files[0].name, first), tree.own_line(files[0].name, last) if last else None
     lengths = [_length(trees[file.tree], file.name) for file in files]
     if len(files) > 1 and max(lengths) < first:
-        why = f"the longest of the {len(files)} files of that name has {max(lengths)}"
-        raise PtexploreError(f"there is no line {first} in {path}", why, f"ptexplore show {shlex.quote(path)}")
+        why = f"the longest of the {len(files)} files with this name has {max(lengths)} lines"
+        raise PtexploreError(f"{path} has no line {first}", why, f"ptexplore show {shlex.quote(path)}")
     long_enough = [file for file, length in zip(files, lengths, strict=True) if length >= first]
     return [replace(file, first=first, last=last) for file in long_enough or files]
 
@@ -199,7 +199,7 @@ def _operators(trees: Sequence[IndexedTree], catalogue: Catalogue | None, target
 
 def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> PtexploreError:
     """Returns the error for a target that names nothing here: the trees that were searched, and the closest names."""
-    message = f"there is no {kind} {target}" if kind else f"there is nothing named {target}"
+    message = f"no {kind} is named {target}" if kind else f"nothing is named {target}"
     path, _, line = target.rpartition(":")
     asked = path if path and line.replace("-", "").isdigit() else target
     is_file = "/" in asked or asked.endswith(_SOURCES)
@@ -208,10 +208,10 @@ def nothing(trees: Sequence[IndexedTree], target: str, kind: str | None) -> Ptex
     known = atlas_symbols(trees, target, 3, prefix=False)
     if known:
         places = "; ".join(f"{symbol.qualified} at {symbol.path}:{symbol.line} ({at.ref.url})" for symbol, at in known)
-        why = f"{known[0][1].tree.label} has no text, it only names {places}"
-        return PtexploreError(f"there is no text of {target} here", why, "ptexplore fetch", FAILED)
-    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing: no tree is there"
-    closest = f"the closest are {', '.join(close)}" if close else "nothing has a name like it"
+        why = f"{known[0][1].tree.label} has no text; it only names places: {places}"
+        return PtexploreError(f"the text of {target} is not here", why, "ptexplore fetch", FAILED)
+    searched = ", ".join(indexed.tree.info.label for indexed in trees) or "nothing, because there is no tree"
+    closest = f"the closest names are {', '.join(close)}" if close else "no name is similar"
     why = f"searched: {searched}; {closest}"
     if not is_python_name(target) and not any(indexed.checkout is not None for indexed in trees):
         why += "; the installed torch has no hand-written C++"

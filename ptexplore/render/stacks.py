@@ -25,7 +25,7 @@ def known_format(form: str) -> str:
     if form not in FORMATS:
         near = (get_close_matches(form, FORMATS, 1) or ["speedscope"])[0]
         why = f"the formats are {', '.join(FORMATS)}"
-        raise PtexploreError(f"{form} is no format to export to", why, f"--export {near} FILE", USAGE)
+        raise PtexploreError(f"--export {form} is not a format", why, f"--export {near} FILE", USAGE)
     return form
 
 

@@ -54,12 +54,12 @@ WORDS = 12  # characters: a text of this length is hardly in a message by chance
 _CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\Z")
 # What `read_message` looks for. The program prints these texts.
 LOOKED_FOR = (
-    "torch's words for a missing kernel",
-    "for a saved tensor that was written to",
+    "PyTorch's message about a missing kernel",
+    "its message about a saved tensor that was changed",
     "the name of an operator of this torch",
     "FILE:LINE of C++",
-    "a traceback of Python",
-    "the words of the usual errors that are known",
+    "a Python traceback",
+    "a common error message that ptexplore knows",
 )
 NAMED = 4  # limit on operators, and on C++ lines, per text
 _SHOWN = 160  # limit on the characters of a line

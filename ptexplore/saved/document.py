@@ -67,7 +67,7 @@ def from_json(data: bytes, kind: type[Record], name: str) -> Record:
     except msgspec.ValidationError as error:
         raise refused(name, str(error)[:200]) from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise refused(name, f"not whole JSON: {str(error)[:100]}") from error
+        raise refused(name, f"not complete JSON: {str(error)[:100]}") from error
 
 
 def from_document(document: Any, kind: type[Record], name: str) -> Record:
@@ -92,17 +92,17 @@ def unpacked(data: bytes, name: str) -> bytes:
         except zlib.error as error:
             raise refused(name, f"it cannot be unpacked: {error}") from error
         if len(text) > most and most < MAX_BYTES:
-            raise refused(name, f"it unpacks to more than {MAX_RATIO} times its size, which no trace does")
+            raise refused(name, f"it unpacks to more than {MAX_RATIO} times its size, unlike any trace")
         data = text
     if len(data) > MAX_BYTES:
-        raise refused(name, f"it is longer than {MAX_BYTES} bytes")
+        raise refused(name, f"it has more than {MAX_BYTES} bytes")
     cost = costs_too_much(data)
     if cost is not None:
         raise refused(name, cost)
     if _TOO_MANY in data.translate(_AS_ZEROS) and any(
         match[0][:1] != b'"' for match in _TEXTS_AND_DIGITS.finditer(data)
     ):
-        raise refused(name, "it holds a number of more digits than any real one has")
+        raise refused(name, "it has a number with more digits than any real one")
     return clean_json(data)
 
 
@@ -113,9 +113,9 @@ def costs_too_much(data: bytes) -> str | None:
     """
     lists, values = data.count(b"{") + data.count(b"["), data.count(b",")
     if lists > MAX_LISTS:
-        return f"it has {lists:,} lists and objects, and at most {MAX_LISTS:,} are read"
+        return f"it has {lists:,} lists and objects, but the limit is {MAX_LISTS:,}"
     if values > MAX_VALUES:
-        return f"it has {values:,} values, and at most {MAX_VALUES:,} are read"
+        return f"it has {values:,} values, but the limit is {MAX_VALUES:,}"
     # A longer text covers a whole window, so that the window has no quote that ends a text. A long list of numbers does
     # so, too: then everything is read.
     windows = range(0, len(data) - MAX_TEXT // 2 + 1, MAX_TEXT // 2)
@@ -139,7 +139,7 @@ def known_format(number: int, name: str) -> int:
     if number < 1:
         raise refused(name, "it has no format number")
     if number > TRAIL_FORMAT:
-        message = f"{name} is of format {str(number)[:20]}, and this ptexplore knows formats up to {TRAIL_FORMAT}"
+        message = f"{name} has format {str(number)[:20]}, but this ptexplore knows formats only up to {TRAIL_FORMAT}"
         hint = "pip install --upgrade ptexplore"
         raise PtexploreError(message, "it was saved by a newer ptexplore", hint, MISSING)
     return number
@@ -147,4 +147,4 @@ def known_format(number: int, name: str) -> int:
 
 def refused(name: str, why: str) -> PtexploreError:
     """Returns the error for a file that is not a saved trace."""
-    return PtexploreError(f"{name} is no saved trace", why, WRITE_ONE, USAGE)
+    return PtexploreError(f"{name} is not a saved trace", why, WRITE_ONE, USAGE)

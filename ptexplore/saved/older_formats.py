@@ -47,7 +47,7 @@ _LONGEST_COMMAND = 10_000
 def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[str, Any]:
     """Converts a Trail of the older format `written` to the present one. `name` is the file's, for messages.
 
-    Raises PtexploreError (USAGE) if a value is missing or of the wrong kind.
+    Raises PtexploreError (USAGE) if a value is missing or has the wrong type.
     """
     document = _upgraded(document, name) if written == 1 else document
     document = _with_codes(document, name) if written < 3 else document
@@ -61,7 +61,7 @@ def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         bound = [{"name": key, "description": text} for key, text in document["bound"].items()]
         return {**document, "format": TRAIL_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
     except _WRONG as error:
-        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+        raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
 
 
 def _rows_of_format_1(hops: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
             "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
         }
     except _WRONG as error:
-        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+        raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
 
 
 def _row_of_format_2(hop: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
             "session": _session_of_format_3(session) if session is not None else None,
         }
     except _WRONG as error:
-        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+        raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
 
 
 # How format 3 described a place outside torch, and a step that is not a call of a function.
@@ -215,7 +215,7 @@ def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     try:
         held = {part: _with_places(document[part], coded) for part in ("hops", "ending", "program") if part in document}
     except _WRONG as error:
-        raise refused(name, f"a value is missing or of the wrong kind: {str(error)[:100]}") from error
+        raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
     return {**document, **held, "format": TRAIL_FORMAT}
 
 

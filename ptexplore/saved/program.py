@@ -39,17 +39,17 @@ def flaw_of(program: Program) -> str | None:
         (path.parent is None) != (number == 0) or (path.parent or 0) > max(number - 1, 0)
         for number, path in enumerate(program.paths)
     ):
-        return "its paths are no tree"
+        return "its paths are not a tree"
     kinds, routes = len(program.kinds), len(program.routes)
     if any(inner != HOLE and not 0 <= inner < n for n, kind in enumerate(program.kinds) for inner, _ in kind.inside):
-        return "a kind of its operators calls one that is not there"
+        return "a kind of its operators calls one that does not exist"
     if any(
         route.kind >= kinds
         or route.sets >= len(program.sets)
         or max(route.recorded or 0, route.represented or 0) >= routes
         for route in program.routes
     ):
-        return "a route of its operators leads nowhere"
+        return "a route of its operators has no target"
     sizes = sizes_of(program)
     if sum(sizes[route.kind] for route in program.routes) > MOST_IN_ROUTES:
         return f"its routes hold more than {MOST_IN_ROUTES:,} calls"
@@ -57,7 +57,7 @@ def flaw_of(program: Program) -> str | None:
         call.path >= len(program.paths) or call.route >= routes or (call.recorded or 0) >= len(program.calls)
         for call in program.calls
     ):
-        return "calls of its operators lead nowhere"
+        return "calls of its operators have no target"
     if (program.failed or 0) >= len(program.paths):
-        return "what raised is on no path"
+        return "the row that raised is on no path"
     return None

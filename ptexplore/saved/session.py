@@ -40,7 +40,7 @@ def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str
         raise refused(name, "the session has too many observations")
     observations = tuple(_checked(observation, change, name) for observation in session.observations)
     if len({o.id for o in observations}) != len(observations):
-        raise refused(name, "two of the session's observations have one id")
+        raise refused(name, "two observations of the session have the same id")
     facts = {fact: getattr(session, fact) for fact in FACTS}
     facts |= {"format": TRAIL_FORMAT, "torch": replace(session.torch, torch_dir="")}
     return facts_with(Session(**facts, observations=observations), change)
@@ -49,14 +49,14 @@ def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str
 def _checked(saved: SavedObservation, change: Callable[[Reason], Reason], name: str) -> Observation:
     """Returns an observation that was read. Raises PtexploreError if it does not fit its kind."""
     if _depth(saved.data) > MAX_DEPTH:
-        raise refused(name, f"observation {saved.id} nests deeper than any real one")
+        raise refused(name, f"observation {saved.id} nests too deep")
     try:
         seen = observation_with(saved, change).as_seen()
     except ValidationError as error:
-        why = f"a value of observation {str(saved.id)[:20]} is missing or of the wrong kind: {str(error)[:100]}"
+        why = f"a value of observation {str(saved.id)[:20]} is missing or has the wrong type: {str(error)[:100]}"
         raise refused(name, why) from error
     if isinstance(seen.data, SteppedCalls) and not _is_tree(seen.data):
-        raise refused(name, f"the calls of observation {saved.id} are no tree")
+        raise refused(name, f"the calls of observation {saved.id} are not a tree")
     return seen
 
 

@@ -132,7 +132,7 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
         document = from_json(text, dict[str, Any], name)
         saved = from_document(in_todays_format(document, written, name), SavedTrail, name)
     if len(saved.hops) > MAX_HOPS:
-        raise refused(name, f"it has {len(saved.hops):,} hops, and at most {MAX_HOPS:,} are read")
+        raise refused(name, f"it has {len(saved.hops):,} hops, but the limit is {MAX_HOPS:,}")
     facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
     bare = partial(_code_alone, name)
     facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
@@ -192,10 +192,10 @@ def _tree(rows: tuple[HopRow, ...], links: _Links, name: str) -> tuple[Hop, ...]
     depths: dict[int | None, int] = {None: 0}
     for row in rows:
         if row.id in depths or row.parent not in depths:
-            raise refused(name, f"hop {str(row.id)[:20]} is there twice, or comes before the hop it is inside of")
+            raise refused(name, f"hop {str(row.id)[:20]} appears twice, or before the hop that contains it")
         depths[row.id] = depths[row.parent] + 1
         if depths[row.id] > DEEPEST:
-            raise refused(name, "it nests deeper than any real trace")
+            raise refused(name, "it nests too deep")
     inside: dict[int | None, list[Hop]] = {}
     for row in reversed(rows):
         hop = _checked(row, links, name)
@@ -210,7 +210,7 @@ def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
     Raises PtexploreError if reasons nest too deep.
     """
     if depth > MAX_DEPTH:
-        raise refused(name, "its reasons nest deeper than any real trace")
+        raise refused(name, "its reasons nest too deep")
     changes: dict[str, object] = {"text": ""}
     for known in reason.__struct_fields__:
         held = getattr(reason, known)
@@ -230,7 +230,7 @@ def _checked(row: Checked, links: _Links, name: str) -> Checked:
 
 def _check_reference(ref: SourceRef, depth: int, name: str) -> None:
     if depth > MAX_DEPTH:
-        raise refused(name, "its references nest deeper than any real trace")
+        raise refused(name, "its references nest too deep")
     # A file of the user's own is in no tree and has its name from Python: its text is not read.
     of_yours = ref.layer is None and ref.precision == "located" and "\0" not in (ref.path or "")
     if ref.path is not None and _OUTSIDE.match(ref.path) and not of_yours:

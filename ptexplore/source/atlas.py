@@ -181,9 +181,9 @@ class AtlasFile:
     def __init__(self, data: bytes) -> None:
         """Reads the head of `data`. Raises Damaged."""
         if data[: len(MAGIC)] != MAGIC or len(data) < HEAD:
-            raise Damaged("it does not begin as an atlas does")
+            raise Damaged("it does not begin like an atlas")
         if data[len(MAGIC)] != FORMAT:
-            raise Damaged(f"it has format {data[len(MAGIC)]}, this version reads {FORMAT}")
+            raise Damaged(f"it has format {data[len(MAGIC)]}, but this version reads {FORMAT}")
         self._data = data
         self._start = HEAD + int.from_bytes(data[len(MAGIC) + 1 : HEAD], "big")
         head = _expand(data[HEAD : self._start])
@@ -192,7 +192,7 @@ class AtlasFile:
             self._tables: list[int] = head["tables"]
             self._sections = {n: AtlasSection(self, s["keys"], s["blocks"]) for n, s in head["sections"].items()}
         except (KeyError, TypeError, AttributeError) as error:
-            raise Damaged("its head lacks parts") from error
+            raise Damaged("its header is incomplete") from error
 
     def section(self, name: str) -> AtlasSection:
         """Returns one of the sorted maps. Raises Damaged if the file has none of that name."""
@@ -216,7 +216,7 @@ def _expand(data: bytes) -> dict[str, Any]:
     except (zlib.error, ValueError) as error:
         raise Damaged(f"a part of it cannot be read ({error})") from error
     if not isinstance(value, dict):
-        raise Damaged("a part of it is no table")
+        raise Damaged("a part of it is not a table")
     return value
 
 

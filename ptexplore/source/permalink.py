@@ -48,9 +48,9 @@ def permalink_of(tree: SourceTree, checkout: Checkout | None, path: str, line: i
     """
     text = tree.read(path)
     if text is None:
-        return None, f"there is no text of {path} here"
+        return None, f"the text of {path} is not here"
     if text.layer == "generated" or path.startswith(_MADE) or "/generated/" in path:
-        return None, "this file is generated: it is in no repository, so there is no permalink"
+        return None, "this file is generated and in no repository, so it has no permalink"
     revision, remark = _revision(tree, checkout)
     return (permalink(revision, path, line) if revision is not None else None), remark
 
@@ -62,9 +62,9 @@ def _revision(tree: SourceTree, checkout: Checkout | None) -> tuple[str | None, 
         known = len(info.commit or "") == 40
         return (info.commit, "") if known else tagged(info.version, "the installed torch")
     if checkout.project != "pytorch":
-        return None, f"{info.label} is not PyTorch's own source: no permalink of it is known"
+        return None, f"{info.label} is not PyTorch's own source, so no permalink is known"
     if checkout.modified:
-        return None, f"{info.label} was modified: no public text is known to be the same"
+        return None, f"{info.label} was modified, so no public text is known to match it"
     revision = public_commit(checkout) or (f"v{checkout.release}" if checkout.release else None)
     return (revision, "") if revision is not None else tagged(checkout.version or "", info.label)
 
@@ -73,6 +73,6 @@ def tagged(version: str, what: str) -> tuple[str | None, str]:
     """Returns the tag of a version, with a remark. The tag is only a name: the text here may differ."""
     release = _RELEASE.match(version)
     if release is None:
-        return None, f"it is not known which commit {what} is of"
+        return None, f"the commit of {what} is not known"
     tag = f"v{release[0]}"
-    return tag, f"that is the tag {tag}: {what} only says that it is {version}, so the line may be another one there"
+    return tag, f"the link is to tag {tag}; {what} only says that it is {version}, so the line may differ there"

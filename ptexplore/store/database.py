@@ -65,7 +65,7 @@ def connected(
     db = sqlite3.connect(uri, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
     try:
         if not _declared(db) <= _declared_by(package):
-            raise sqlite3.DatabaseError("it has tables, views or triggers that ptexplore makes none of")
+            raise sqlite3.DatabaseError("it has tables, views or triggers that ptexplore did not make")
     except sqlite3.Error:
         db.close()
         raise
@@ -103,17 +103,17 @@ def _planted(path: Path) -> str | None:
     """
     if not stat.S_ISREG(path.lstat().st_mode):
         # SQLite uses the journal beside the target of a link, but this function looks at the journal beside the link.
-        return f"{path.name} is no regular file"
+        return f"{path.name} is not a regular file"
     with open_users_file(path) as database:
         mode = database.read(_HEADER.stop)[_HEADER]
     if mode not in (b"", _WITHOUT_LOG):
-        return "it has a write-ahead log, which ptexplore makes none of"
+        return "it has a write-ahead log, which ptexplore never makes"
     for file in beside(path):
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISREG(file.lstat().st_mode):
-                return f"{file.name} is no regular file"
+                return f"{file.name} is not a regular file"
             if not file.name.endswith(JOURNAL):
-                return f"{file.name} is of a write-ahead log, which ptexplore makes none of"
+                return f"{file.name} belongs to a write-ahead log, which ptexplore never makes"
             if _end(file) == _NAMES_ANOTHER:
                 return f"{file.name} names another file, which SQLite would delete"
     return None

@@ -112,7 +112,7 @@ class Browser(App[None]):
         Binding("ctrl+p", "palette", "Search", key_display="^p", priority=True),
         Binding("s", "palette", show=False),
         Binding("greater_than_sign", "tour('forward')", "Next stop", key_display=">"),
-        Binding("less_than_sign", "tour('back')", "Stop before", key_display="<", show=False),
+        Binding("less_than_sign", "tour('back')", "Previous stop", key_display="<", show=False),
         Binding("equals_sign", "tour('show_source')", key_display="=", show=False),
         Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
@@ -258,7 +258,7 @@ class Browser(App[None]):
     def _answered(self, asked: NotYours, *, yes: bool) -> None:
         """Run the code, if the reader has seen all of it and agreed."""
         if not yes:
-            self.reader.tell("nothing ran")
+            self.reader.tell("the code was not run")
             return
         try:
             self._run(asked.allow())
@@ -403,11 +403,11 @@ class Browser(App[None]):
         """Offer to fetch the source of the installed torch from the network: some hundred megabytes."""
         from ptexplore.source.fetch.remotes import INSTEAD
 
-        where = f"what {INSTEAD} names" if os.environ.get(INSTEAD) else "its public repository"
+        where = f"the source that {INSTEAD} names" if os.environ.get(INSTEAD) else "its public repository"
         options = [
             two_lines(f"fetch the source of torch {self.library.torch} (or what ptexplore.toml pins), and index it",
-                      f"from {where}: minutes, some hundred MB; Esc stops it, F goes on from there"),
-            two_lines("not now", "ptexplore fetch does the same, and knows other places"),
+                      f"from {where}: minutes, some hundred MB; Esc stops it, F continues"),
+            two_lines("not now", "ptexplore fetch does the same, also from other places"),
         ]  # fmt: skip
         self.push_screen(ChoiceScreen(self.library.lacks, options), self._fetch)
 
@@ -441,7 +441,7 @@ class Browser(App[None]):
 
     def action_trace(self) -> None:
         """Ask for an expression and trace it."""
-        self.push_screen(Ask("trace an expression, as torch.add(a, b)"), self._trace)
+        self.push_screen(Ask("trace an expression, for example torch.add(a, b)"), self._trace)
 
     def _trace(self, line: str | None) -> None:
         expression = (line or "").strip()

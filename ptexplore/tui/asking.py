@@ -166,7 +166,7 @@ class Ask(ModalScreen[str | None]):
     Ask Input, Ask Input:focus { width: 100%; border: none; height: 1; background: $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "Go on", priority=True),
+        Binding("enter", "submit", "Continue", priority=True),
         Binding("escape", "dismiss(None)", "Close", key_display="esc"),
     ]
 
@@ -221,7 +221,7 @@ class ConsentScreen(ModalScreen[bool]):
         with Vertical():
             origin = clean(self._origin)
             origin = origin if len(origin) <= _ORIGIN else f"{origin[: _ORIGIN // 3]}…{origin[-_ORIGIN * 2 // 3 :]}"
-            yield Static(Content("Code that you did not type. With your rights would run:"), classes="bold")
+            yield Static(Content("Code that you did not type. It would run with your rights:"), classes="bold")
             yield Static(Content(f"from {origin}"), id="origin")
             with VerticalScroll():
                 yield Static(Content("\n".join(map(clean, self._lines))), id="code")
@@ -229,7 +229,7 @@ class ConsentScreen(ModalScreen[bool]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        self._say("y runs it and remembers your yes, for this very content. Anything else is no.")
+        self._say("y runs it and remembers your yes for exactly this code. Any other key means no.")
         code = self.query_one(VerticalScroll)
         self.watch(code, "scroll_y", self._look_later, init=False)
         self._look_later()
@@ -256,9 +256,9 @@ class ConsentScreen(ModalScreen[bool]):
     def action_agree(self) -> None:
         """Agree, if all of the code was on the screen."""
         if self._read_at is None:
-            self._say("there is more below: space shows it, and y is a yes only at its end")
+            self._say("there is more code below: space shows it. y works only after the last line.")
         elif time.monotonic() < self._read_at + SETTLED:
-            self._say("that y came too soon to be an answer: read it, then press y once more")
+            self._say("you pressed y too soon: read the code, then press y again")
         else:
             self.dismiss(True)
 

@@ -99,10 +99,10 @@ class JobRunner:
         "stopped". Both are called in the thread of the screen.
         """
         if self.running is not None:
-            self._tell(f"{self.running.title} still runs: Esc stops it")
+            self._tell(f"{self.running.title} is still running: Esc stops it")
             return False
         job = self.running = Job(title, lambda name: self._app.call_later(self._step, name))
-        self._tell(f"{title} runs: Esc stops it")
+        self._tell(f"{title} is running: Esc stops it")
 
         def end_well(result: Result) -> None:
             message = done(result)

@@ -56,7 +56,7 @@ class Navigator:
         if len(choices) == 1:
             self._take(choices[0], remark)
             return
-        title = f"{remark} ({len(choices)} things)" if remark else f"{name} names {len(choices)} things"
+        title = f"{remark} ({len(choices)} things)" if remark else f"{name} means {len(choices)} things"
         self._app.push_screen(
             ChoiceScreen(title, [_option(candidate) for candidate in choices]),
             lambda at: self._take(choices[at]) if at is not None else None,
@@ -67,7 +67,7 @@ class Navigator:
         if candidate.kind == "operator":
             self._app.post_message(OpenOperator(candidate.name))
         elif ref.path is None:
-            self.show_reader().tell(f"{candidate.name}: {why_there(ref.reason) or 'no place is known'}")
+            self.show_reader().tell(f"{candidate.name}: {why_there(ref.reason) or 'its place is not known'}")
         else:
             line = candidate.first or ref.line or 1
             last = candidate.last if candidate.first else symbol.end_line if symbol is not None else None

@@ -24,8 +24,8 @@ LONGEST = 20_000
 _STRETCH = 64  # lines that are coloured together
 # Types of C++ itself.
 _BUILTIN = {"auto", "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void", "wchar_t"}
-NOTELESS = "no note in this file: ctrl+p and ? in front finds the notes of others"
-UNREAD = "the notes were not read yet: once more, in a moment"
+NOTELESS = "no note in this file: ctrl+p, then ? and words, finds other notes"
+UNREAD = "the notes are still being read: try again in a moment"
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUALIFIED = re.compile(r"(?:~?[^\W\d]\w*\s*(?:::|\.)\s*)*~?[^\W\d]\w*|(?:::)[^\W\d]\w*")
 # A name in a comment or string has no blanks inside. It differs from a plain word by a qualifier, an underscore or a
@@ -250,7 +250,7 @@ class OpenFile:
         """Warnings about the file as a whole."""
         if not self.there:
             label = self.indexed.tree.info.label
-            return [f"{self.path} is in the index of {label}, and its text is not there (any more)"]
+            return [f"{self.path} is in the index of {label}, but its text is not there"]
         return [CHANGED] if changed(self.indexed, self.path) else []
 
     @property

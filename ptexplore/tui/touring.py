@@ -79,7 +79,7 @@ class Touring:
         stops = [stop.id for stop in tour.stops]
         number = stops.index(stop) + 1 if stop in stops else stop_left_at(tour, load_progress())
         self.walk = TourWalk(
-            tour, number, remember, lambda why: self._app.notify(clean(why), title="progress is not kept")
+            tour, number, remember, lambda why: self._app.notify(clean(why), title="your progress cannot be saved")
         )
         self._guide = None
         self._show()
@@ -127,7 +127,7 @@ class Touring:
         """Leave the tour, if there is one, and say how to come back to it."""
         if self.walk is not None:
             self._end()
-            self._reader.tell("the tour was left: S on a line with a dot leads into it again, H lists the tours")
+            self._reader.tell("you left the tour: S on a line with a dot opens it again, H lists the tours")
 
     def leave_where_opened(self) -> bool:
         """Leave the tour if the reader is back at the place where it was opened, or has never left that place."""
@@ -193,7 +193,7 @@ class Touring:
             self._reader.go(self._library.at_name(place, name, once=True), lit=lit)
         else:
             self._reader.source.unlight()
-            self._reader.warn(f"stop {view.number} is {view.outcome}: what is open below is not its source")
+            self._reader.warn(f"stop {view.number} is {view.outcome}: the file below is not its source")
 
     # --- labs ---
 
@@ -234,7 +234,7 @@ class Touring:
         if trail is None:
             return result.outcome
         self._keep_trail(trail)
-        return f"{result.outcome}; T walks what ran"
+        return f"{result.outcome}; T shows the trace"
 
     # --- read or not ---
 

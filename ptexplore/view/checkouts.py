@@ -6,7 +6,7 @@ from ptexplore.model.places import Checkout
 
 REASONS = {
     "used": "chosen by fetch --use",
-    "pinned": "pinned by the project's file",
+    "pinned": "pinned by the project file",
     "fits": "fits the installed torch",
     "only": "the only one",
     "last": "fetched last; none fits the installed torch",
@@ -21,6 +21,6 @@ def describe(checkout: Checkout) -> str:
     elif checkout.project != "pytorch":
         known = f"source of {checkout.project}"
     else:
-        known = f"says it is {checkout.version}" if checkout.version else "of unknown version"
+        known = f"says that it is {checkout.version}" if checkout.version else "of unknown version"
     commit = f", commit {checkout.commit[:12]}" if checkout.commit else ""
     return f"{known}{commit}{', modified' if checkout.modified else ''}"

@@ -64,7 +64,9 @@ def _lock(
     file = layer.root / LOCK
     shown = f"{layer.shown}/{LOCK}"
     if os.path.lexists(file) and (file.is_symlink() or not file.is_file()):
-        why = "it is a link, and nobody named what it leads to" if file.is_symlink() else "it is no regular file"
+        why = (
+            "it is a link, and ptexplore does not write through it" if file.is_symlink() else "it is not a regular file"
+        )
         raise PtexploreError(f"{shown} cannot be written", why, f"rm {shlex.quote(str(file))}", USAGE)
     try:
         read_bytes(file, 1)

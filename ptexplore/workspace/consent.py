@@ -71,8 +71,8 @@ class NotYours:
     def allowed(self) -> AllowedRun:
         """Returns the run if it is allowed. Raises PtexploreError if nobody allowed it."""
         if not self.is_allowed:
-            why = f"somebody else may have written it, and you have not said yes (sha256 {self.content})"
-            raise PtexploreError(f"{self.origin} does not run", why, self.hint, USAGE)
+            why = f"somebody else may have written this code, and you have not allowed it (sha256 {self.content})"
+            raise PtexploreError(f"{self.origin} was not run", why, self.hint, USAGE)
         return AllowedRun(self.request)
 
     def allow(self) -> AllowedRun:
@@ -91,7 +91,9 @@ class NotYours:
 def cannot_keep(error: OSError) -> PtexploreError:
     """Returns the error for a permission that cannot be stored."""
     why = f"{error.strerror or error}: {error.filename}" if error.filename else f"{error.strerror or error}"
-    return PtexploreError("what you allow cannot be kept", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING)
+    return PtexploreError(
+        "your permission cannot be saved", why, "set PTEXPLORE_CONFIG to a folder of your own", MISSING
+    )
 
 
 def _trusted() -> dict[str, str]:
@@ -112,8 +114,8 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
     Raises PtexploreError (usage) if the file does not say what ran, or if its script cannot be shown.
     """
     if session is None or (session.program is not None and session.options.script is None):
-        why = "the file holds no code" if session is None else "it was recorded inside a program, by record()"
-        raise PtexploreError(f"{file} cannot be run again", why, "trace that program itself", USAGE)
+        why = "the file has no code" if session is None else "it was recorded inside a program, by record()"
+        raise PtexploreError(f"{file} cannot be run again", why, "trace the program itself", USAGE)
     options = session.options
     for name, _value in options.variables:
         if not name.isidentifier():
@@ -170,7 +172,7 @@ def _script(script: str, file: str) -> tuple[str, bytes]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(0, "it is no regular file")
+                raise OSError(0, "it is not a regular file")
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise OSError(0, f"it is larger than {_LARGEST} bytes")
@@ -179,7 +181,9 @@ def _script(script: str, file: str) -> tuple[str, bytes]:
         )  # Python ends lines like this when it searches for an encoding
         encoding = codecs.lookup(tokenize.detect_encoding(io.BytesIO(lines).readline)[0]).name
         if encoding not in _AS_SHOWN:
-            raise ValueError(f"it says that it is written in {encoding}, and only UTF-8 is shown as it would run")
+            raise ValueError(
+                f"it declares the encoding {encoding}; only a script in UTF-8 can be shown to you as it would run"
+            )
         data.decode("utf-8-sig")
         return path, data
     except (OSError, ValueError, SyntaxError) as error:

@@ -77,15 +77,17 @@ def _refine(
     from ptexplore.resolve.places.relation import known
 
     if checkout is None:
-        why = "libclang parses a checkout's own files, and nothing was fetched"
-        raise PtexploreError("there is no checkout to refine", why, "ptexplore fetch", MISSING)
+        why = "libclang parses the files of a checkout, and nothing was fetched"
+        raise PtexploreError("there is no checkout to parse", why, "ptexplore fetch", MISSING)
     if runtime is None:
-        why = "generated and third-party headers are those of an installed torch"
+        why = "generated and third-party headers come from an installed torch"
         raise PtexploreError("there is no torch to take headers from", why, "ptexplore index --python PATH", MISSING)
     note = ""
     if checkout.project == "pytorch" and known(checkout, runtime) != "matches":
         version = checkout.release or checkout.version or "an unknown version"
-        note = f"headers are of torch {runtime.version}, the checkout is {version}: expect errors where they differ"
+        note = (
+            f"the headers are from torch {runtime.version}, the checkout is {version}: expect errors where they differ"
+        )
     folder = generated.ensure(runtime, progress)
     places = headers(checkout.root, str(folder), runtime.torch_dir, runtime.python)
     return refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress), note
@@ -95,7 +97,7 @@ def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force:
     from ptexplore.index.export import write_tags
 
     if checkout is None:
-        why = "tags name files below one folder, and nothing was fetched"
+        why = "tags name the files of a checkout, and nothing was fetched"
         raise PtexploreError("there is no checkout to export", why, "ptexplore fetch", MISSING)
     target = file.absolute()
     progress.step("writing tags")
@@ -103,5 +105,5 @@ def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force:
         count = write_tags(IndexStore.open(index_of(checkout)), Path(checkout.root), target, force=force)
     except OSError as error:
         why = f"{error.filename or target}: {error.strerror or error}"
-        raise PtexploreError("the tags cannot be written", why, "another name for FILE") from error
+        raise PtexploreError("the tags cannot be written", why, "choose another FILE") from error
     return WrittenTags(checkout.name, str(target), count)

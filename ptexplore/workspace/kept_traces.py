@@ -51,7 +51,7 @@ def last(number: int = 1) -> Path:
     names = _names(folder)
     names = [name for name in names if name.endswith(f"-{_terminal()}{ENDING}")] or names
     if number > len(names):
-        why = f"{folder} has {len(names)} traces; `ptexplore trace` keeps the newest {MOST} that it makes"
+        why = f"{folder} has {len(names)} traces; `ptexplore trace` keeps its newest {MOST} traces"
         raise PtexploreError(
             "there is no such trace" if number > 1 else "there is no last trace",
             why,

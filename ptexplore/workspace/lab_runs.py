@@ -182,5 +182,5 @@ def _value(tour: Tour, lab: Lab, runtime: Runtime, request: TraceRequest) -> tup
     try:
         equal, shown = ast.literal_eval(description)
     except (ValueError, SyntaxError):
-        return "", f"its value cannot be told: {description[:200]}"
+        return "", f"its value cannot be read: {description[:200]}"
     return shown, None if equal else f"its value is {shown}, not {lab.value}"

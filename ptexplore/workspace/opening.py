@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _WAIT = 1800.0  # seconds to wait for another process that reads the dispatcher
 _FIRST = "first run with this torch: {}"
-_ANEW = "the catalogue of this torch is damaged, or of another ptexplore: {}"
+_ANEW = "the catalogue of this torch is damaged, or another ptexplore made it: {}"
 _GENERATE, _READ = "regenerating its C++ and reading its dispatcher", "reading its dispatcher"
 
 # shows progress under a title while something is built
@@ -46,7 +46,7 @@ Watch = Callable[[str], AbstractContextManager[Progress]]
 
 
 # the title while this is done
-DAMAGED = "the generated C++ is damaged, or part of it is gone: making it anew"
+DAMAGED = "the generated C++ is damaged or incomplete: making it again"
 
 
 def unwatched(title: str) -> AbstractContextManager[Progress]:
@@ -91,15 +91,15 @@ def _inside(folder: Path) -> list[Path]:
 
 def _refuse_link(path: Path, state: os.stat_result) -> None:
     if stat.S_ISLNK(state.st_mode):
-        why = "what is written and deleted in a cache would lie elsewhere"
-        hint = f"rm {shlex.quote(str(path))}; to have all of the cache elsewhere, set PTEXPLORE_CACHE=FOLDER"
+        why = "ptexplore would write and delete files outside of the cache"
+        hint = f"rm {shlex.quote(str(path))}; to move the whole cache, set PTEXPLORE_CACHE=FOLDER"
         raise PtexploreError(f"{path} is a link", why, hint, MISSING)
 
 
 def _refuse_others(path: Path, state: os.stat_result) -> None:
     if state.st_uid not in (os.geteuid(), 0):
-        why = "a cache's indexes, generated C++ and checkouts are what its owner made of them"
-        hint = "PTEXPLORE_CACHE=FOLDER, one of your own"
+        why = "its owner can change the indexes, generated C++ and checkouts in it"
+        hint = "set PTEXPLORE_CACHE to a folder of your own"
         raise PtexploreError(f"the cache belongs to another user: {path}", why, hint, MISSING)
 
 
@@ -162,7 +162,7 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         try:
             held.enter_context(locked(lock, _WAIT, lambda: None, refusal))
         except OSError as error:
-            hint = "set PTEXPLORE_CACHE to a folder that can be written to"
+            hint = "set PTEXPLORE_CACHE to a folder that you can write to"
             why = f"{error.strerror or error}: {error.filename or target.parent}"
             raise PtexploreError("the cache cannot be written", why, hint, MISSING) from error
         progress = held.enter_context(watch(why_built(runtime, target)))
@@ -178,11 +178,11 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
             folder = generated.ensure(runtime)
             tree = runtime_tree(runtime, folder)
             build_catalogue(runtime, tree, dispatcher.result(), gathered.facts, target, progress)
-            with cache_errors("what was read for the index cannot be written", ahead):
+            with cache_errors("the data for the index cannot be written", ahead):
                 keep(ahead, gathered.rows)
     catalogue = open_catalogue(runtime)
     if catalogue is None:
-        raise PtexploreError("the catalogue was built and cannot be read", str(target), "ptexplore doctor", MISSING)
+        raise PtexploreError("the catalogue was built, but cannot be read", str(target), "ptexplore doctor", MISSING)
     return folder, catalogue
 
 
@@ -223,7 +223,7 @@ def opened(source: Checkout | Runtime) -> IndexStore:
     index = open_index(source)
     if index is None:
         why = str(index_of(source))
-        raise PtexploreError("the index was built and cannot be read", why, "ptexplore index", MISSING)
+        raise PtexploreError("the index was built, but cannot be read", why, "ptexplore index", MISSING)
     return index
 
 
@@ -267,7 +267,7 @@ def fresh_index(
         not is_in_place(checkout) or is_fresh(_to_index(checkout, runtime, Silent(), listed), index.path)
     ):
         return index
-    with watch("this source has no index yet, or changed: indexing it") as progress:
+    with watch("this source is new or has changed: indexing it") as progress:
         refresh(checkout, runtime, progress)
     return opened(checkout)
 

@@ -26,7 +26,7 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
         with open_users_file(name) as file:  # even if the file grows meanwhile, no more than the limit is read
             data = file.read(_LIMIT + 1) if os.fstat(file.fileno()).st_size <= _LIMIT else None
         if data is None or len(data) > _LIMIT:
-            why = f"it is over {_LIMIT} bytes"
+            why = f"it has more than {_LIMIT} bytes"
             raise PtexploreError(f"{name} is too large for a saved trace", why, _SAVES, USAGE)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "the system refused it"
@@ -44,8 +44,8 @@ def with_times_of(trail: Trail, name: str) -> Trail:
     from ptexplore.resolve.times import with_times
 
     if trail.program is None:
-        why = f"{trail.expression} was traced as an expression; times are laid over a program"
-        raise PtexploreError("this trace has no program", why, "ptexplore trace --script FILE --times FILE", USAGE)
+        why = f"{trail.expression} was traced as an expression; --times adds times to a program"
+        raise PtexploreError("this trace is not of a program", why, "ptexplore trace --script FILE --times FILE", USAGE)
     return replace(trail, program=with_times(trail.program, read_chrome_trace(name)))
 
 
@@ -61,12 +61,12 @@ def packed(trail: Trail, session: Session | None, level: int, name: str = "the t
     """
     hops = sum(1 for _ in walk(trail.hops))
     if hops > MAX_HOPS:
-        why = f"it has {hops:,} hops, and a saved trace has at most {MAX_HOPS:,}: it could not be loaded again"
-        raise PtexploreError(f"{name} is not written", why, RECORDS_LESS)
+        why = f"it has {hops:,} hops, but a trace with more than {MAX_HOPS:,} could not be loaded again"
+        raise PtexploreError(f"{name} was not written", why, RECORDS_LESS)
     data = trail_to_json(trail, session).encode()
     cost = costs_too_much(data)
     if cost is not None:
-        raise PtexploreError(f"{name} is not written", f"{cost}: it could not be loaded again", RECORDS_LESS)
+        raise PtexploreError(f"{name} was not written", f"{cost}: it could not be loaded again", RECORDS_LESS)
     return gzip.compress(data, level, mtime=0) if level else data
 
 
@@ -76,4 +76,6 @@ def write_file(path: Path, text: str | bytes) -> None:
         write_users_file(path, text)
     except OSError as error:
         why = error.strerror or "the system refused it"
-        raise PtexploreError(f"{path} cannot be written", why, "a file in a folder that you may write to") from error
+        raise PtexploreError(
+            f"{path} cannot be written", why, "choose a file in a folder that you can write to"
+        ) from error

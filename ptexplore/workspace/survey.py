@@ -97,7 +97,7 @@ def run_survey(
             survey_with_workers(plan, jobs, pick, progressed)
         except KeyboardInterrupt:
             done = folder.rows().keys() & set(picked)
-            notice(f"{len(done)} of {len(picked)} operators done and kept: the same command goes on")
+            notice(f"{len(done)} of {len(picked)} operators are done and saved: the same command continues")
             raise
         finally:
             if saved.operators and not request.resolve:
@@ -119,8 +119,8 @@ def _about(request: SurveyRequest, folder: Folder, runtime: Runtime, trees: tupl
             raise _nothing_saved(folder)
         return replace(new, **resolved_with)
     if (old.torch, old.git_version, old.phase) != (new.torch, new.git_version, new.phase):
-        why = f"it is of torch {old.torch}, {old.phase}; this would be torch {new.torch}, {new.phase}"
-        raise PtexploreError(f"{folder.root} holds another survey", why, "--out with another folder", USAGE)
+        why = f"that survey is of torch {old.torch}, {old.phase}; this one would be of torch {new.torch}, {new.phase}"
+        raise PtexploreError(f"{folder.root} has another survey", why, "choose another folder: --out", USAGE)
     return replace(old, python=new.python, **resolved_with)
 
 
@@ -137,7 +137,7 @@ def _chosen(request: SurveyRequest, operators: Sequence[str]) -> list[str]:
     """Returns the requested operators. If there are more than the limit, a sample from all over the list."""
     chosen = [op for op in operators if re.search(request.only, op)]
     if not chosen and operators:
-        why = f"OpInfo has {len(operators)} operators, none of that name"
+        why = f"OpInfo has {len(operators)} operators, and none has such a name"
         raise PtexploreError(f"nothing matches --only {request.only}", why, "--only '^add'", USAGE)
     if request.limit is None or len(chosen) <= request.limit:
         return chosen
@@ -155,9 +155,7 @@ def survey_report(request: SurveyRequest, folder: Folder) -> Report:
 
 
 def _nothing_saved(folder: Folder) -> PtexploreError:
-    return PtexploreError(
-        "there is no saved survey", f"{folder.root} holds none", "ptexplore survey --limit 40", MISSING
-    )
+    return PtexploreError("there is no saved survey", f"{folder.root} has none", "ptexplore survey --limit 40", MISSING)
 
 
 @dataclass(frozen=True)
@@ -303,8 +301,8 @@ def _stopped(error: OSError | MemoryError, root: Path) -> PtexploreError:
     """Returns the error for a full or broken disk, or lack of memory: the operator does not count as done."""
     file = error.filename if isinstance(error, OSError) and error.filename else root
     why = f"{error.strerror or error} ({file})" if isinstance(error, OSError) else "there is no memory left"
-    hint = "make room, or free memory, and run the same command: it goes on behind what is done"
-    return PtexploreError("the survey cannot go on", why, hint, FAILED)
+    hint = "free disk space or memory, and run the same command: it continues after the finished operators"
+    return PtexploreError("the survey stopped", why, hint, FAILED)
 
 
 def _answer(

@@ -199,8 +199,8 @@ class Workspace:
         """Returns the same trees as `trees`, opened again. `only` names one of them."""
         runtime, named = self._named()
         if only is not None and only not in named:
-            why = f"searched are {', '.join(named)}"
-            raise PtexploreError(f"there is no tree {only} in use", why, "ptexplore fetch --list", USAGE)
+            why = f"the trees in use are {', '.join(named)}"
+            raise PtexploreError(f"no tree in use is called {only}", why, "ptexplore fetch --list", USAGE)
         wanted = [source for name, source in named.items() if only in (None, name)]
         missing = [source for source in wanted if not is_at_hand(source)]
         if missing:
@@ -333,11 +333,12 @@ class Workspace:
 
         message = read_message(self.lookup, self.runtime.version, text)
         if not error_lines(message):
-            why = f"none of the forms fits that are looked for: {', '.join(LOOKED_FOR)}"
-            hint = "trace the expression itself: ptexplore trace tells where it is thrown"
+            why = f"the text has nothing that ptexplore looks for: {', '.join(LOOKED_FOR)}"
+            hint = "trace the expression itself: ptexplore trace shows where the error is thrown"
             if message.is_cut:
-                why, hint = "it is cut within the operator that has no kernel and its dispatch key", "paste all of it"
-            raise PtexploreError("no explanation of this message is written down here", why, hint)
+                why = "the text ends inside the part that names the operator and its dispatch key"
+                hint = "paste the whole message"
+            raise PtexploreError("ptexplore has no explanation for this message", why, hint)
         return message
 
     def operator(self, name: str) -> Card:
@@ -554,7 +555,7 @@ class Workspace:
         library = self.library
         for name in only:
             if name not in library.tours and library.stop(name) is None:
-                why = f"there are {', '.join(sorted(library.tours)) or 'none'}"
+                why = f"the tours are {', '.join(sorted(library.tours))}" if library.tours else "there are no tours"
                 raise PtexploreError(f"there is no tour or stop {name}", why, "ptexplore notes check", USAGE)
         indexed = self.main_tree
         resolver = Resolver(indexed.tree, indexed.store)
@@ -617,7 +618,7 @@ class Workspace:
             raise no_tours(library)
         indexed = self.main_tree
         if indexed.checkout is None:
-            why = "patterns and lines are made of a checkout's text, and only the installed torch's own is in use"
+            why = "the export needs the text of a checkout, and only the installed torch's own text is in use"
             raise PtexploreError("there is no checkout to export for", why, "ptexplore fetch", MISSING)
         return codetour_files(library, indexed, tours)
 

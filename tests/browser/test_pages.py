@@ -107,7 +107,7 @@ def test_what_a_page_of_source_says_of_its_file(file_reader: Reader) -> None:
     page = file_reader.open(MIX)
     own = page.locator("#refs a", has_text="Mix.cpp").count()
     assert own, "a choice among what stands in this file is listed as well"
-    assert page.inner_text("#refs h2") == "Where names lead"
+    assert page.inner_text("#refs h2") == "Definitions of names in this file"
     page = file_reader.open(f"src/{ALIKE}.html")
     assert (
         page.locator("#code li").first.evaluate("li => li.textContent.trimEnd()") == "#include  <ATen/native/Blend.h>"

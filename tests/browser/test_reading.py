@@ -99,7 +99,7 @@ def test_what_nobody_uses_is_said_to_be_unused(reader: Reader) -> None:
         told.add(page.inner_text("#uses .told"))
         if number > 40:
             break
-    assert "no use of that name is indexed" in told
+    assert "no use of this name is indexed" in told
     assert not reader.trouble
 
 
@@ -143,7 +143,7 @@ def test_calls_are_drawn_classes_and_overrides_listed(file_reader: Reader) -> No
     page.wait_for_selector("#uses svg")
     assert "other::through" in page.locator("#uses svg").text_content()
     assert page.locator("#uses svg a[href*='Mix.cpp.html#L33']").count() == 1
-    page.click("#uses summary:has-text('in words')")
+    page.click("#uses summary:has-text('as text')")
     assert "other::mix" in page.inner_text("#uses details")
     assert "and others: " in page.inner_text("#uses details"), "hundreds of functions call it"
     assert "more functions call it than are drawn" in page.inner_text("#uses figcaption")
@@ -260,7 +260,7 @@ def test_a_click_on_a_name_that_is_no_link_tells_what_is_called_so(file_reader: 
     page.wait_for_timeout(400)
     assert page.is_hidden("#card"), "a word of the language"
     click(12, "a")
-    page.wait_for_selector("#card:has-text('nothing of this file is known as a')")
+    page.wait_for_selector("#card:has-text('nothing in this file is known as a')")
     page.click("#card button")
     assert page.input_value("#q") == "a"
     page.keyboard.press("Escape")
@@ -447,7 +447,7 @@ def test_walk_a_tour_and_keep_where_one_is(reader: Reader, tmp_path: Path) -> No
         assert set(marked) == stops, "going on from a stop visits it, and does not read it"
     page = reader.open("index.html")
     assert "1 of 4 read, 3 visited" in page.inner_text("main")
-    assert page.inner_text("#begin") == "Go on: How things are blended, stop 3"
+    assert page.inner_text("#begin") == "Continue: How things are blended, stop 3"
     assert str(page.get_attribute("#begin", "href")).endswith("tours/blending/gone.html")
     with page.expect_download() as download:
         page.click("#export")

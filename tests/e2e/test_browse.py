@@ -139,9 +139,9 @@ def test_no_terminal_and_wrong_arguments(mini, arguments, code):
 
 def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
     (tmp_path / "no.json").write_text(json.dumps({"format": 1}))
-    for arguments, told in ((("nothing_is_called_so",), "there is nothing named nothing_is_called_so"),
-                            (("--load", str(tmp_path / "no.json")), "no saved trace"),
-                            (("--notes", "nowhere", "blending"), "there is no folder of notes nowhere")):  # fmt: skip
+    for arguments, told in ((("nothing_is_called_so",), "nothing is named nothing_is_called_so"),
+                            (("--load", str(tmp_path / "no.json")), "not a saved trace"),
+                            (("--notes", "nowhere", "blending"), "of notes nowhere does not exist")):  # fmt: skip
         terminal = browse(mini, *arguments)
         code, text = terminal.end()
         assert code in (1, 2, 3), text
@@ -196,7 +196,7 @@ def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
     terminal.type("L")
     terminal.until("what will run")
     terminal.type("\r")
-    terminal.until(both("add-goes-through-autograd: passed; T walks what ran", r"passed \(\d+\.\d s\)"), seconds=240)
+    terminal.until(both("add-goes-through-autograd: passed; T shows the trace", r"passed \(\d+\.\d s\)"), seconds=240)
     terminal.type("T")
     terminal.until(r"▼ torch\.add\(a, b\)")
     terminal.type("vvv")  # from the path by the modules and the operators to the tree

@@ -102,7 +102,7 @@ def test_files_that_are_there_are_not_written_over(exporting: Exporting) -> None
     assert exporting("blending").code == 0
     file = exporting.folder / "out/blending.tour"
     file.write_text("mine")
-    assert "are there already" in exporting("blending").three_parts(2).err
+    assert "exist already" in exporting("blending").three_parts(2).err
     assert file.read_text() == "mine"
     assert exporting("blending", "--force").code == 0
     assert exporting.tour("blending.tour")["steps"]
@@ -113,11 +113,11 @@ def test_every_tour_where_none_is_named_and_names_that_are_none(exporting: Expor
     files = {one.name for one in (exporting.folder / "out").iterdir()}
     assert {"blending.tour", "dispatcher.tour"} <= files
     assert sum(exporting.tour(name).get("isPrimary", False) for name in files) == 1
-    assert "the closest is blending" in exporting("blendin").three_parts(2).err
+    assert "the closest name is blending" in exporting("blendin").three_parts(2).err
     (exporting.folder / "out2").write_text("a file")
     assert exporting.cli("notes", "export", "--tree", "mini", "--codetour", "out2").three_parts(1)
 
 
 def test_without_a_checkout_there_is_nothing_to_export_for(cli: Cli) -> None:
     refused = cli("notes", "export", "--codetour", "out", "--tree", "nowhere")
-    assert "there is no tree nowhere" in refused.three_parts(2).err
+    assert "no tree in use is called nowhere" in refused.three_parts(2).err

@@ -60,7 +60,7 @@ def test_a_full_disk_is_told_of_and_what_is_written_is_kept(mini_here, fresh: Pa
         if mounted:
             subprocess.run(["umount", disk], check=True)
     assert process.returncode == 1
-    assert "make room, then run it again: what is written is kept" in said
+    assert "free space, then run it again: the pages written so far are kept" in said
     assert all(whole[url] == sha for url, sha in pages.items()), "no page is half written"
     if mounted:
         assert "No space left on device" in said
@@ -152,7 +152,7 @@ def test_a_folder_that_became_a_link_is_not_written_through(mini_here, fresh: Pa
     for arguments in ((), ("--title", "Other")):  # with nothing to write, and with every page
         result = mini_here("html", str(out), "--scope", "all", "--jobs", "1", *arguments)
         assert result.code == 2
-        assert "src is a link, and a site is written into its own folder alone" in result.err
+        assert "src is a link, and ptexplore writes a site only into its own folder" in result.err
     assert hashes(elsewhere) == before
 
 

@@ -173,7 +173,7 @@ def test_a_projects_notes_that_are_missing_are_said_and_the_rest_works(group: Gr
     shown = group("show", "--tree", "mini", "at::native::use")
     assert shown.code == 0
     assert "int use(" in shown.out
-    assert "notes are not shown: there is no folder of notes gone" in shown.err
+    assert "notes are not shown: the folder of notes gone does not exist" in shown.err
 
 
 def test_op_names_what_there_is_to_read(traced: Group) -> None:

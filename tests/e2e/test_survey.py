@@ -128,7 +128,7 @@ def stopped(survey_cli: Cli, out: Path, env: dict[str, str]) -> None:
     finally:
         survey.kill()
     assert survey.returncode == 130, said
-    assert "1 of 2 operators done and kept" in said, said
+    assert "1 of 2 operators are done and saved" in said, said
     assert "Traceback" not in said, said
     assert printed == ""
     assert not running(str(survey_cli.cwd)), "no worker and no probe is left"

@@ -35,7 +35,6 @@ _ID = "an id of a tour or a stop: small letters, digits and hyphens (annotations
 _NAME = "a checkout's name: letters, digits and ._+- (source/fetch/checkouts.py: is_name)"
 _TYPED = "no command: it repeats an option that you typed"
 _OURS = "a text or a number of ours"
-_FLAG = "an option's own name (model/options.py)"
 PLAIN = {
     ("annotations/layers.py", "OWN"): _OURS,
     ("cli/browse.py", "load"): _TYPED,
@@ -46,8 +45,6 @@ PLAIN = {
     ("cli/tour.py", "file"): "quoted a line before",
     ("cli/tour.py", "left.id"): _ID,
     ("cli/tour.py", "tour.id"): _ID,
-    ("cli/trace.py", "other"): _FLAG,
-    ("render/html/output.py", "MANIFEST"): _OURS,
     ("render/terminal/folder.py", "row.first"): _OURS,
     ("render/terminal/folder.py", "row.tour.id"): _ID,
     ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",
@@ -139,7 +136,7 @@ def test_a_folder_inside_that_is_fetched_is_one_word(name: str, tmp_path: Path) 
 @pytest.mark.parametrize("name", ["aten::add; touch x", "add$(id)", "add`id`", "add x", "add'", ""])
 def test_what_a_tour_says_to_see_is_the_name_of_an_operator(name: str) -> None:
     source = f"path: a.h\nsymbol: a\nsee:\n  - {json.dumps('op:' + name)}\n"
-    with pytest.raises(Unreadable, match="`see` holds"):
+    with pytest.raises(Unreadable, match="an entry of `see` is"):
         anchor(source, 1, "a.md")
     assert shlex.split(_command(See(Where("a.md", 1), "op", f"op:{name}"))) == ["ptexplore", "op", name]
 

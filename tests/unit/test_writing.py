@@ -307,7 +307,7 @@ def test_what_was_put_in_the_way_leads_nowhere(tmp_path: Path, what: str) -> Non
         os.mkfifo(file)
     else:
         file.mkdir()
-    with pytest.raises(OSError, match=r"it is a link|it is no regular file"):
+    with pytest.raises(OSError, match=r"it is a link|it is not a regular file"):
         writing.write_where_named(file, "other")
     assert not victim.exists() or victim.read_text() == "mine"
     assert sorted(os.listdir(tmp_path)) == sorted(["named by us", *(["victim"] if what == "a link" else [])])

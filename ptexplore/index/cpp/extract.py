@@ -35,7 +35,7 @@ def extract(
         view_reader, failed = _read(prepared, view, invocations.code, made)
         if reader is None:
             reader = view_reader
-            problems += ["the parser met what it does not understand"] * failed
+            problems += ["the parser did not understand some of it"] * failed
         else:
             _add_hidden(reader, view_reader, prepared, number)
     assert reader is not None  # there is always a first view

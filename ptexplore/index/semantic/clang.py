@@ -166,12 +166,12 @@ def load() -> Clang:
     library = _inside("clang", "native", ("libclang.so", "libclang.dylib"))
     if library is None:
         hint = "pip install --force-reinstall 'libclang>=18.1,<19'"
-        raise PtexploreError("libclang is not here", "ptexplore's own installation lacks it", hint, MISSING)
+        raise PtexploreError("libclang is missing", "the installation of ptexplore lacks it", hint, MISSING)
     include = headers()
     if include is None:
-        why = "they come with the package clang-tidy 18.1 (113 MB)"
+        why = "the package clang-tidy 18.1 (113 MB) has them"
         raise PtexploreError(
-            "libclang's builtin headers are not here", why, "pip install 'ptexplore[semantic]'", MISSING
+            "libclang's builtin headers are missing", why, "pip install 'ptexplore[semantic]'", MISSING
         )
     try:
         lib = ctypes.CDLL(str(library))
@@ -272,7 +272,7 @@ def parsed(clang: Clang, root: str, file: str, arguments: Sequence[str]) -> Iter
         )
         if failed or not handle.value:
             # libclang catches a crash, also one for lack of memory, and returns it as an error code.
-            why = "it crashed, or had no memory left" if failed == CRASHED else f"code {failed}"
+            why = "it crashed or ran out of memory" if failed == CRASHED else f"code {failed}"
             raise ValueError(f"libclang cannot parse it: {why}")
         yield Unit(clang, handle, root)
     finally:

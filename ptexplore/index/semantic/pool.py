@@ -95,8 +95,8 @@ def _outcome(pipe: Any, child: _Running[Task], limits: Limits, *, done: bool) ->
 def _end(code: int | None, limits: Limits) -> str:
     """Returns the reason why a process ended without an answer."""
     if hasattr(signal, "SIGPROF") and code == -signal.SIGPROF:
-        return f"took more than {limits.processor:.0f} s of processor"
-    return f"libclang died (exit {code}); it may take {limits.memory / (1 << 30):.1f} GiB"
+        return f"took more than {limits.processor:.0f} s of processor time"
+    return f"libclang died (exit {code}); its memory limit is {limits.memory / (1 << 30):.1f} GiB"
 
 
 def _child(work: Callable[[Any], Any], task: Any, limits: Limits, pipe: Connection) -> None:

@@ -126,7 +126,7 @@ def _write(target: Path, root: str, resolved: dict[str, Resolved], done: Refined
                 writer.put_meta({"semantic": json.dumps(before | reports)})
     except OSError as error:
         why = f"{error.filename or target}: {error.strerror or error}"
-        raise PtexploreError("the index cannot be written", why, "make room there, then try again") from error
+        raise PtexploreError("the index cannot be written", why, "free space there, then try again") from error
 
 
 def _merged(target: Path, root: str, resolved: dict[str, Resolved], done: Refined) -> list[tuple[str, list[Ref]]]:
@@ -184,7 +184,7 @@ def choose(files: Iterable[IndexedFile], root: str, named: Sequence[str]) -> Cho
             continue
         inside = {path for path in known if _lies_in(path, (_canonical(name, root),))}
         if not inside:
-            why = "no C or C++ file of the checkout is, or lies below, that path"
+            why = "the checkout has no C or C++ file at or below that path"
             raise PtexploreError(f"{name} has nothing to parse", why, "ptexplore index --semantic core", USAGE)
         chosen |= inside
     by_kind: dict[str, list[str]] = {"units": [], "headers": [], "others": []}

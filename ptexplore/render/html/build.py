@@ -90,7 +90,7 @@ def _build(
         gone = out.finish()
     size = out.size + sum(int(row[1]) for row in out.pages.values())
     text = sum(int(out.pages[url][2]) for url in site.sources.values() if url in out.pages)
-    problems += [f"{url} is not written: {why}" for url, why in sorted(out.lost.items())]
+    problems += [f"{url} was not written: {why}" for url, why in sorted(out.lost.items())]
     absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
     kept = len(out.pages) - len(out.changed)
     return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)

@@ -32,7 +32,7 @@ def broken(root: Path) -> tuple[int, list[str]]:
             file, _, anchor = link.replace("&amp;", "&").partition("#")
             target = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(file))) if file else page
             if target not in pages:
-                trouble.append(f"{page}: {link}: there is no such file")
+                trouble.append(f"{page}: {link}: this file does not exist")
             elif anchor:
                 wanted.setdefault(target, {}).setdefault(anchor, page)
     for page, anchors in sorted(wanted.items()):
@@ -42,7 +42,7 @@ def broken(root: Path) -> tuple[int, list[str]]:
         last = int(lines[1]) if lines else 0
         for anchor, origin in sorted(anchors.items()):
             if anchor not in ids and not _is_line(anchor, last) and not _is_symbol(root / page, anchor):
-                trouble.append(f"{origin}: {page}#{anchor}: there is no such anchor")
+                trouble.append(f"{origin}: {page}#{anchor}: this anchor does not exist")
     return count, trouble
 
 

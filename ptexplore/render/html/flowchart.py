@@ -45,11 +45,8 @@ def figure(picture: str) -> str | None:
     drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="Flowchart">{svg}</div>'
     if wide > _PHONE:  # a drawing that is cut off at an edge must not look complete
         shown = "facts" if wide > _COLUMN else "facts only-narrow"
-        drawn += f'<p class="{shown}">wider than the page: it moves sideways</p>'
-    return (
-        f'<figure class="flow">{drawn}'
-        f"<details><summary>the same in words</summary><pre>{words}</pre></details></figure>\n"
-    )
+        drawn += f'<p class="{shown}">wider than the page: scroll sideways</p>'
+    return f'<figure class="flow">{drawn}<details><summary>as text</summary><pre>{words}</pre></details></figure>\n'
 
 
 def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:

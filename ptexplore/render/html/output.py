@@ -140,7 +140,7 @@ class Output:
             return  # nothing is there
         if self.force or stat.S_ISDIR(status.st_mode) or (url in self.before and stat.S_ISREG(status.st_mode)):
             return
-        why, hint = "ptexplore did not write it", "another folder, or --force to write over it"
+        why, hint = "ptexplore did not write it", "choose another folder, or --force to overwrite it"
         raise PtexploreError(f"{self.root / url} is in the way of a page", why, hint, USAGE)
 
     def _is_as_written(self, url: str, sha: str) -> bool:
@@ -160,8 +160,8 @@ class Output:
         for part in parts:
             made = made / part
             if made.is_symlink():
-                why = f"{made} is a link, and a site is written into its own folder alone"
-                raise PtexploreError(f"{self.root} cannot be written", why, "another folder", USAGE)
+                why = f"{made} is a link, and ptexplore writes a site only into its own folder"
+                raise PtexploreError(f"{self.root} cannot be written", why, "choose another folder", USAGE)
         with folder_below(self.root, parts, make=True):
             self._folders.add(folder)
 
@@ -288,7 +288,7 @@ def _regular(file: Path) -> bytes:
     with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            raise OSError(errno.EINVAL, "it is no list of pages", str(file))
+            raise OSError(errno.EINVAL, "it is not a list of pages", str(file))
         return opened.read()
 
 
@@ -302,18 +302,22 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
     real = os.path.realpath(root)
     for source in map(os.path.realpath, sources):
         if real == source or real.startswith(source.rstrip("/") + os.sep):
-            why = f"{source} is where the source is read from, and nothing is written there"
-            raise PtexploreError(f"a site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
+            why = f"the source is read from {source}, so nothing is written there"
+            raise PtexploreError(f"the site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
     with _told(root):
         if root.is_symlink() and not root.exists():
-            why = f"{os.readlink(root)} is not there"
-            raise PtexploreError(f"{root} is a link to nothing", why, "make that folder first, or name another", USAGE)
+            why = f"{os.readlink(root)} does not exist"
+            raise PtexploreError(
+                f"{root} is a link to nothing", why, "make that folder first, or choose another", USAGE
+            )
         if root.exists() and not root.is_dir():
-            raise PtexploreError(f"{root} is no folder", "a site is many files", "ptexplore html OUT", USAGE)
+            raise PtexploreError(f"{root} is not a folder", "a site is many files", "ptexplore html OUT", USAGE)
         holds = sorted(set(os.listdir(root)) - {ASIDE}) if root.is_dir() else []
     if holds and MANIFEST not in holds and not force:
-        why = f"it holds {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
-        raise PtexploreError(f"{root} is not empty", why, "an empty folder, or --force to write beside that", USAGE)
+        why = f"it has {', '.join(holds[:3])}{' …' if len(holds) > 3 else ''}, which ptexplore did not write"
+        raise PtexploreError(
+            f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE
+        )
     with _told(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -321,9 +325,9 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
         _hold(real, folder)
         out = Output(Path(real), force=force)
         if holds and not out.is_known and not force:
-            why = f"ptexplore did not write its {MANIFEST} there, or another user did, or it was changed or moved since"
-            hint = "an empty folder, or --force, which writes over pages there and deletes nothing"
-            raise PtexploreError(f"{root} holds somebody's site", why, hint, USAGE)
+            why = f"its {MANIFEST} was not written by ptexplore, or another user wrote it, or it was changed or moved"
+            hint = "choose an empty folder, or --force, which overwrites pages there and deletes nothing"
+            raise PtexploreError(f"{root} has a site of somebody else", why, hint, USAGE)
         try:
             yield out
         finally:
@@ -339,7 +343,11 @@ def _told(root: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        hint = "make room, then run it again: what is written is kept" if error.errno in _FULL else "another folder"
+        hint = (
+            "free space, then run it again: the pages written so far are kept"
+            if error.errno in _FULL
+            else "choose another folder"
+        )
         why = f"{error.strerror or error}{where}"
         raise PtexploreError(f"the site cannot be written to {root}", why, hint, FAILED) from error
 
@@ -362,7 +370,7 @@ class Aside:
         Raises OSError, also if a link has the folder's name.
         """
         if self.folder.is_symlink():
-            raise OSError(errno.ELOOP, "it is a link, and pages are half written there", str(self.folder))
+            raise OSError(errno.ELOOP, "it is a link, and half-written pages go there", str(self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
         # Not with glob: it finds nothing in a folder that a bad disk does not give.
         left = [name for name in os.listdir(self.folder) if name.endswith(_JOURNAL) and _OURS.fullmatch(name)]
@@ -418,7 +426,10 @@ def _hold(root: str, folder: int) -> None:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= end:
-                why, hint = "another ptexplore html is writing there", "wait until that is done, or another folder"
+                why, hint = (
+                    "another ptexplore html is writing there",
+                    "wait until it has ended, or choose another folder",
+                )
                 raise PtexploreError(f"{root} is in use", why, hint, FAILED) from None
             time.sleep(0.05)
         except OSError:
@@ -488,8 +499,8 @@ def _made(
             for future in as_done(waiting):
                 yield *waiting.pop(future), future.result()
     except BrokenProcessPool as error:
-        why = "the system may have ended it for want of memory"
-        raise PtexploreError("a process that wrote pages died", why, "--jobs 1", FAILED) from error
+        why = "the system may have ended it because memory ran out"
+        raise PtexploreError("a process that writes pages died", why, "--jobs 1", FAILED) from error
 
 
 def _begin(works: Sequence[SiteWork[Any, Any]]) -> None:

@@ -126,9 +126,9 @@ def show_site(root: Path, port: int) -> None:
         server = _Server(port, handler)
     except OSError as error:
         why = error.strerror or str(error)
-        raise PtexploreError(f"port {port} cannot be opened", why, "--serve 0 takes a free one") from error
+        raise PtexploreError(f"port {port} cannot be opened", why, "--serve 0 uses a free port") from error
     with server:
-        print(f"http://{HOST}:{server.server_port}/ (Ctrl-C ends it)", flush=True)
+        print(f"http://{HOST}:{server.server_port}/ (Ctrl-C stops the server)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

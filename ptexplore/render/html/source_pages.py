@@ -129,11 +129,11 @@ class Sources:
         facts = _facts(site, path, text)
         # The key names the text that was indexed. The next build does not keep a page that shows another text.
         if file is None:
-            facts.append("its text is not there any more")
+            facts.append("its text is no longer there")
             key = ""
         elif stale:  # the index is of another text: its lines are wrong here
             data = SourceData(path)
-            facts.append("changed after it was indexed, so no name is linked: ptexplore index")
+            facts.append("the file changed after it was indexed, so names have no links: ptexplore index")
             key = ""
         folder, _, name = path.rpartition("/")
         parts = folder.split("/") if folder else []
@@ -173,7 +173,7 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
         made_of = f" and {', '.join(yaml)}" if (yaml := yaml_of(path)) else ""
         facts.append(f"generated{by} from the template {template[1]}{made_of}")
     elif is_made(path):
-        facts.append("made by the build; it names no template")
+        facts.append("made by the build; the file names no template")
     return facts
 
 

@@ -42,7 +42,7 @@ def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, ur
     def further(row: TraceRow, inside: int) -> str:
         if not (inside or row.inside or row.hidden):
             return ""
-        what = f"{inside:,} row{'s' if inside > 1 else ''} inside" if inside else "what is inside"
+        what = f"{inside:,} row{'s' if inside > 1 else ''} inside" if inside else "the rows inside"
         where = escaped(between(url, steps.url_of(row.hop)))
         return f'<div class=place><a href="{where}">{what}, among all steps</a></div>'
 

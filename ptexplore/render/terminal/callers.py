@@ -23,7 +23,7 @@ def print_callers(console: Console, view: CallersView, locate: LocateIn) -> None
             console.print()
         _function(console, function, locate)
     if view.more:
-        console.print(Text(f"\n{view.more} more functions of that name: ask for one by its whole name", style="dim"))
+        console.print(Text(f"\n{view.more} more functions have this name: use the qualified name of one", style="dim"))
     if view.remarks:
         console.print()
     for remark in map(remark_in_words, view.remarks):
@@ -34,7 +34,7 @@ def _function(console: Console, function: FunctionCallers, locate: LocateIn) -> 
     folded(console, Text.assemble(styled((function.name, "bold cyan"), ("  ", "")), where(function.spot, locate)))
     rows = list(caller_rows(function))
     if not rows:
-        console.print(styled(("  no call of it is indexed", "dim")))
+        console.print(styled(("  no call is indexed", "dim")))
     for row in rows:
         indent = "  " * row.level
         if row.spot is None:

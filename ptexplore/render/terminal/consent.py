@@ -37,14 +37,14 @@ def can_ask() -> bool:
 
 def agreed(origin: str, lines: Sequence[str], question: str) -> bool:
     """Whether the user said yes after all lines were on the screen. Every answer but y or yes means no."""
-    print(f"{clean(origin)} holds code that you did not type. With your rights would run:\n", file=sys.stderr)
+    print(f"{clean(origin)} has code that you did not type. It would run with your rights:\n", file=sys.stderr)
     width, height = _size()
     rows = [row for line in map(clean, lines) for row in _folded(line, max(width, 20))]
     room = max(height - 3, _LEAST)
     for first in range(0, len(rows), room):
         print("\n".join(rows[first : first + room]), file=sys.stderr)
         left = len(rows) - first - room
-        if left > 0 and answer(f"-- {left} more lines: Enter shows them, n is no ") not in ("", "y", "yes"):
+        if left > 0 and answer(f"-- {left} more lines: Enter shows them, n means no ") not in ("", "y", "yes"):
             return False
     return answer(f"\n{question} [y/N] ") in ("y", "yes")
 
@@ -71,7 +71,7 @@ def _folded(line: str, width: int) -> list[str]:
 def answer(question: str) -> str | None:
     """Ask, and return the text typed after the question, in small letters. None if the input did not become quiet."""
     if not _forget_typed_ahead():
-        print("input goes on coming: no answer is taken from it", file=sys.stderr)
+        print("the input does not stop, so ptexplore takes no answer from it", file=sys.stderr)
         return None
     print(question, end="", file=sys.stderr, flush=True)
     return _line().strip().lower()

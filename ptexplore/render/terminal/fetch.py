@@ -21,7 +21,7 @@ def print_listing(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> None
         in_use = choice.checkout is not None and checkout.name == choice.checkout.name
         mark = "*" if in_use else "+" if checkout.project != "pytorch" else " "
         place = "in place" if is_in_place(checkout) else checkout.kind
-        gone = "" if is_there(checkout) else "  (its folder is gone)"
+        gone = "" if is_there(checkout) else "  (its folder is missing)"
         print(clean(f"{mark} {checkout.name:{width}}  {place:8}  {describe(checkout)}{gone}"))
         print(clean(f"  {'':{width}}  {checkout.root}"))
     if checkouts:
@@ -34,21 +34,21 @@ def print_listing(checkouts: Sequence[Checkout], choice: CheckoutChoice) -> None
 def print_outcome(outcome: FetchOutcome, choice: CheckoutChoice, runtime: Runtime | None) -> None:
     """Print the new checkout: its origin, its folder, notes on it, and the checkout that is now in use."""
     checkout = outcome.checkout
-    print(clean(f"{checkout.name}: {describe(checkout)}{'' if outcome.new else ' (was there already)'}"))
+    print(clean(f"{checkout.name}: {describe(checkout)}{'' if outcome.new else ' (already fetched)'}"))
     print(clean(f"  from  {checkout.origin}"))
-    print(clean(f"  lies  {checkout.root}"))
+    print(clean(f"  in    {checkout.root}"))
     _print_notes(*outcome.notes)
     if checkout.project != "pytorch":
         print(clean(f"  read  beside PyTorch's own source, as {checkout.project}"))
         return
     if runtime is not None and not fits(checkout, runtime):
-        _print_notes(f"the installed torch is {runtime.version}; this is not known to be its source")
+        _print_notes(f"the installed torch is {runtime.version}; it is not known whether this is its source")
     print_choice(choice)
 
 
 def print_removed(checkout: Checkout) -> None:
     """Print what was removed, and what stays."""
-    stays = f"; its folder {checkout.root} stays as it is" if is_in_place(checkout) else ""
+    stays = f"; its folder {checkout.root} is unchanged" if is_in_place(checkout) else ""
     print(clean(f"removed {checkout.name}{stays}"))
 
 

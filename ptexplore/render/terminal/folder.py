@@ -30,7 +30,7 @@ def print_folder(console: Console, view: FolderView, *, everything: bool) -> Non
     folded(console, styled((name, "bold cyan"), (title, "bold")).append_text(tree), "", "    ")
     page = view.page
     if page is None:
-        console.print(Text("  nobody has written about this folder yet", style="dim"))
+        console.print(Text("  this folder has no description yet", style="dim"))
     else:
         for fact in view.facts:
             folded(console, styled((fact, "dim")), "  ", "    ")
@@ -102,7 +102,7 @@ def _files(console: Console, view: FolderView, *, everything: bool) -> None:
     if not view.files:
         return
     if not everything:
-        console.print(Text(f"\n  {len(view.files):,} files lie here: --all lists them", style="dim"))
+        console.print(Text(f"\n  {len(view.files):,} files are here: --all lists them", style="dim"))
         return
     console.print(Text("\nFiles", style="bold"))
     for file in view.files:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from ptexplore.view.health import CheckoutHealth, Health
 
 ORIGINS = {
-    "generated": "in generated C++, against the regenerated text",
-    "handwritten": "in hand-written C++, against a checkout of this version",
-    "python": "in Python, against the wheel's own files",
-    "nofile": "that name no file",
+    "generated": "in generated C++, compared with the regenerated text",
+    "handwritten": "in hand-written C++, compared with a checkout of this version",
+    "python": "in Python, compared with the files of the wheel",
+    "nofile": "without a file",
 }
 
 
@@ -63,5 +63,7 @@ def _checkout(console: Console, checkout: CheckoutHealth) -> None:
     relation = checkout.relation
     style = "green" if relation.word == "matches" else "yellow"
     console.print(styled(("  ", ""), (relation.word, style), (f": {place_sentence(relation.why)}", "")))
-    files = f"{relation.same:,} of {relation.same + len(relation.different):,} files that the wheel also has are equal"
+    files = (
+        f"{relation.same:,} of {relation.same + len(relation.different):,} files that are also in the wheel are equal"
+    )
     console.print(Text(f"  {files}", style="dim"))

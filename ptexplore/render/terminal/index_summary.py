@@ -73,7 +73,7 @@ def print_refined(refined: Refined, note: str, *, everything: bool) -> None:
         print(f"    … and {len(troubled) - len(shown):,} more units: --problems lists them")
     for title, paths in (("not read", refined.not_read), ("changed", refined.changed)):
         if paths:
-            _print_fact(title, f"{len(paths):,}, such as {clean(paths[0])}", 12)
+            _print_fact(title, f"{len(paths):,}, for example {clean(paths[0])}", 12)
 
 
 def _diagnostics(errors: int, warnings: int) -> str:

@@ -38,9 +38,9 @@ def _pages(pages: PagesCheck) -> str:
     """Returns how many of the things that folder pages name are in a tree."""
     of = f"{pages.present:,} of {pages.named:,} files, names and folders"
     if pages.judged:
-        return f"{pages.pages} pages of folders: {of} that they name are here"
-    newer = f"; {pages.newer} of them say what is known to differ here" if pages.newer else ""
-    return f"{pages.pages} pages of folders, written on another version: {of} that they name are in this tree{newer}"
+        return f"{pages.pages} pages of folders: {of} in them are here"
+    newer = f"; {pages.newer} of the pages list differences for this version" if pages.newer else ""
+    return f"{pages.pages} pages of folders, written on another version: {of} in them are in this tree{newer}"
 
 
 def _anchor(console: Console, checked: Checked) -> None:
@@ -76,6 +76,6 @@ def print_trusted(
     for sha, file in files.items():
         print(clean(f"{'no longer trusted' if revoked else 'trusted'}: {file} (sha256 {sha[:12]}…)"))
     if not files:
-        print("no code is in it: nothing to trust")
+        print("it has no code: there is nothing to trust")
     for problem in problems:
         print(clean(f"{problem.where}: {problem.text}"))

@@ -73,7 +73,7 @@ def editor_command(editor: str, file: str, line: int) -> list[str]:
     except ValueError as error:
         raise PtexploreError("the editor cannot be started", f"{editor}: {error}", "EDITOR=vim", USAGE) from error
     if not command:
-        raise PtexploreError("no editor is chosen", "neither VISUAL nor EDITOR is set", _HINT, USAGE)
+        raise PtexploreError("no editor is set", "neither VISUAL nor EDITOR is set", _HINT, USAGE)
     name = os.path.basename(command[0]).removesuffix(".exe")
     if name in _GOTO:
         return [*command, "-g", f"{file}:{line}"]

@@ -32,11 +32,11 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
             folded(console, line, "", "    ")
     more = view.more + max(0, len(view.defined) - DEFINED)
     if more:
-        console.print(Text(f"{more} more of that name", style="dim"))
+        console.print(Text(f"{more} more with this name", style="dim"))
     if not view.defined:
-        console.print(styled((f"{view.asked}: no symbol of these trees; its rows and uses", "dim")))
+        console.print(styled((f"{view.asked}: not a symbol of these trees; rows and uses of the name", "dim")))
     apart = told_apart(view.lines, view.certain, view.definitions)
-    used = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.lines else "no use of it is indexed here"
+    used = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.lines else "no use is indexed here"
     told = "; ".join(filter(None, (used if view.lines or not view.overridden else "", overridden_in_words(view))))
     folded(console, styled((told, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
@@ -54,7 +54,9 @@ def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *,
         _use(console, use, locate, several=several)
     left = group.total - len(group.uses)
     if left:
-        console.print(Text(f"  {left} more: --limit 0 shows all, --kind {group.name} only these", style="dim"))
+        console.print(
+            Text(f"  {left} more: --limit 0 shows all, --kind {group.name} shows only this group", style="dim")
+        )
 
 
 def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:

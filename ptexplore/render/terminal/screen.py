@@ -299,7 +299,7 @@ def _print_plain(console: Console, view: TrailView) -> None:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []
         parts += [f"{percent(row.share)} of the {of}"] if row.share is not None else []
-        parts += [f"{percent(row.own)} in no row inside of it"] if row.own is not None else []
+        parts += [f"{percent(row.own)} not in any row inside"] if row.own is not None else []
         parts += [f"{name} {cell}" for name, cell in zip(view.columns, row.cells, strict=False) if cell]
         if row.place is not None:
             sure = {"~": ", found by name in another version", "?": ", not certain"}.get(row.mark, "")

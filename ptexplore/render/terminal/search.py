@@ -138,7 +138,7 @@ def print_candidates(console: Console, view: ShowView, locate: LocateIn, limit: 
     if total > limit:
         console.print(Text(f"  {total - limit} more: --limit 0 lists all", style="dim"))
     print_next(console, f"ptexplore show {next_target(view.candidates[0])}")
-    console.print(Text("      --all shows them all, --kind and --tree choose among them", style="dim"))
+    console.print(Text("      --all shows all of them, --kind and --tree select some", style="dim"))
 
 
 def next_target(candidate: Candidate) -> str:

@@ -60,7 +60,7 @@ def _body(page: Page, *, colour: bool) -> Iterator[str]:
 
 
 def _kernels(console: Console, page: Page) -> None:
-    console.print(Text("\nwhat each dispatch key runs", style="bold"))
+    console.print(Text("\nthe kernel of each dispatch key", style="bold"))
     for kernel in page.kernels:
         indent = "  " * (kernel.depth + 1)
         keys = f"{', '.join(kernel.keys)}  " if kernel.keys else ""

@@ -32,9 +32,9 @@ def print_survey(console: Console, report: Report) -> None:
         for name, why in group.entries[:NAMED]:
             folded(console, styled((name, "cyan"), (f"  {why}" if why else "", "")), "  ", "    ")
         if len(group.entries) > NAMED:
-            console.print(Text(f"  {len(group.entries) - NAMED} more: --markdown names all", style="dim"))
+            console.print(Text(f"  {len(group.entries) - NAMED} more: --markdown lists all", style="dim"))
     if report.missing:
-        missing = f"\n{len(report.missing)} operators not surveyed yet: ptexplore survey goes on"
+        missing = f"\n{len(report.missing)} operators are not surveyed yet: ptexplore survey continues"
         console.print(Text(missing, style="yellow"))
 
 
@@ -42,7 +42,7 @@ def _asked(share: Share) -> Text:
     if share.asked is None:
         return Text("")
     met = share.total > 0 and share.count >= share.asked * share.total
-    return Text(f"{'met' if met else 'missed'}: {share.asked:.0%} is asked for", style="green" if met else "red")
+    return Text(f"{'met' if met else 'missed'}: the goal is {share.asked:.0%}", style="green" if met else "red")
 
 
 def markdown(report: Report) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _header(console: Console, view: StopView) -> None:
     for fact in view.facts:
         folded(console, styled((fact, "yellow" if view.spot is None else "dim")), "  ", "    ")
     if view.url:
-        folded(console, styled((f"to read it: {view.url}", "dim")), "  ", "    ")
+        folded(console, styled((f"read it at {view.url}", "dim")), "  ", "    ")
 
 
 def _command(see: See) -> str:
@@ -199,7 +199,7 @@ def _pointed(text: Text) -> Table:
 
 def expected(lab: Lab) -> list[str]:
     """Returns the expected results of a lab, as lines."""
-    lines = ["its trail holds, in this order:"] if lab.trail else []
+    lines = ["its trace has, in this order:"] if lab.trail else []
     lines += [f"  {clean(kind)} {clean(name)}" for kind, name in lab.trail]
     return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
 
@@ -222,7 +222,7 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
     if result.why:
         folded(console, styled((result.why, "yellow")), "  ", "    ")
     if result.outcome == "passed" and result.gave:
-        folded(console, Text("it gave, as the note says:", style="dim"), "  ", "      ")
+        folded(console, Text("the result, as the note says:", style="dim"), "  ", "      ")
         for line in result.gave.split("\n"):
             folded(console, styled((line, "bold")), "    ", "      ")
     if prediction.strip():
@@ -231,7 +231,7 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
         folded(console, predicted, "  ", "      ")
     command = trace_command(lab)
     if command is not None and result.outcome != "untrusted":
-        folded(console, styled(("all of it: ", "dim"), (command, "cyan")), "  ", "    ")
+        folded(console, styled(("the whole trace: ", "dim"), (command, "cyan")), "  ", "    ")
 
 
 # --- source ---

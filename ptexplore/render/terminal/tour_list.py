@@ -60,7 +60,7 @@ def print_path(console: Console, view: PathView) -> None:
         for row in rows:
             _concept(console, row)
         console.print()
-    console.print(Text(f"{view.done} of {view.total} concepts: [x] all of its stops read, [~] begun", style="dim"))
+    console.print(Text(f"{view.done} of {view.total} concepts: [x] all stops read, [~] begun", style="dim"))
     if view.following is not None:
         print_next(console, f"ptexplore tour {view.following.replace('#', ' ')}")
 

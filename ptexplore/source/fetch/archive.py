@@ -99,8 +99,8 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
     stream.seek(0)
     kind = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
     if kind is None:
-        why = "it is empty" if not head else "it begins as none of tar.xz, tar.gz and zip does"
-        raise PtexploreError(f"{name} is no archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
+        why = "it is empty" if not head else "it does not begin like a tar.xz, tar.gz or zip file"
+        raise PtexploreError(f"{name} is not an archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
     with _explained(name):
         if kind == "zip":
             return _top(folder, _write_all(_zip_members(stream, size, told), folder))
@@ -150,7 +150,7 @@ class _Xz:
             elif self._unpacking.needs_input:
                 given = self._stream.read(_CHUNK)
                 if not given:
-                    raise EOFError("it ends in the middle")
+                    raise EOFError("it is cut off")
             try:
                 block = self._unpacking.decompress(given, most)
             except lzma.LZMAError as error:
@@ -172,7 +172,7 @@ class _ShortHeader(tarfile.TarInfo):
         if info.type in _DESCRIBING and info.size > _LONGEST_HEADER:
             raise RefusedArchive(f"a header in it has {info.size:,} bytes, and {_LONGEST_HEADER:,} is the limit")
         if info.type == tarfile.GNUTYPE_SPARSE:
-            raise RefusedArchive(f"its member {_shown(info.name)} has holes: it is neither a file, a folder nor a link")
+            raise RefusedArchive(f"its member {_shown(info.name)} is a sparse file, which ptexplore does not unpack")
         return info
 
 
@@ -199,7 +199,7 @@ class _Limited(io.RawIOBase):
         if self.room is not None:
             self.room -= len(block)
             if self.room < 0:
-                raise RefusedArchive(f"a header in it goes on for more than {_HEADING // 1024**2} MiB")
+                raise RefusedArchive(f"a header in it is longer than {_HEADING // 1024**2} MiB")
         _check_size(self._done, self._packed)
         self._told()
         return len(block)
@@ -209,7 +209,7 @@ def _check_size(unpacked: int, packed: int) -> None:
     if unpacked > BYTES:
         raise RefusedArchive(f"it unpacks to more than {BYTES // 1024**3} GiB")
     if unpacked > FREE and unpacked > RATIO * packed:
-        raise RefusedArchive(f"it unpacks to more than {RATIO} times its size, as a bomb does")
+        raise RefusedArchive(f"it unpacks to more than {RATIO} times its size, like a zip bomb")
 
 
 def _tar_members(tar: tarfile.TarFile, folder: Path, limited: _Limited) -> Iterator[tuple[Member, IO[bytes] | None]]:
@@ -241,7 +241,7 @@ def _readable() -> Iterator[None]:
         raise
     except _NONSENSE as error:
         why = f"{type(error).__name__}: {str(error)[:_SHOWN]}".rstrip(": ")
-        raise RefusedArchive(f"a header in it makes no sense ({why})") from error
+        raise RefusedArchive(f"a header in it is invalid ({why})") from error
 
 
 def _shown(name: str) -> str:
@@ -293,11 +293,11 @@ def check(member: Member) -> None:
     if member.name.startswith(("/", "\\")) or parts[0].endswith(":"):
         raise RefusedArchive(f"its member {_shown(member.name)} has an absolute name")
     if ".." in parts:
-        raise RefusedArchive(f"its member {_shown(member.name)} leads out of the folder it is unpacked into")
+        raise RefusedArchive(f"its member {_shown(member.name)} leads out of the folder that it is unpacked into")
     if len(parts) > DEEPEST:
-        raise RefusedArchive(f"its member {_shown(member.name)} lies {len(parts):,} folders deep")
+        raise RefusedArchive(f"its member {_shown(member.name)} is {len(parts):,} folders deep")
     if any(len(os.fsencode(part)) > LONGEST for part in parts) or len(os.fsencode(member.name)) > LONGEST_PATH:
-        raise RefusedArchive(f"its member {_shown(member.name)} has a name that no file system takes")
+        raise RefusedArchive(f"its member {_shown(member.name)} has a name that no file system accepts")
     if "\0" in member.name:
         raise RefusedArchive(f"its member {_shown(member.name)} has a NUL in its name")
     if member.kind == "link":
@@ -314,7 +314,9 @@ def _check_link(member: Member, within: int = 0) -> None:
     # Only ".." at the beginning is allowed: behind a name that is itself a link, ".." would lead somewhere else.
     late = ".." in [part for part in target if part not in ("", ".")][ups:]
     if member.target.startswith(("/", "\\")) or ups > depth or late or not member.target or "\0" in member.target:
-        raise RefusedArchive(f"its member {_shown(member.name)} is a link that leads out, to {_shown(member.target)}")
+        raise RefusedArchive(
+            f"its member {_shown(member.name)} is a link that leads out of the folder, to {_shown(member.target)}"
+        )
 
 
 def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path) -> list[Member]:
@@ -328,7 +330,7 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         if count + len(folders) > MEMBERS:
             raise RefusedArchive(f"it has more than {MEMBERS:,} members and folders")
         if not parts and member.kind != "folder":
-            raise RefusedArchive(f"its member {_shown(member.name)} has no name of its own")
+            raise RefusedArchive(f"its member {_shown(member.name)} has no name")
         if not parts:
             continue
         if any("/".join(parts[:depth]) in links for depth in range(1, len(parts))):
@@ -337,11 +339,11 @@ def _write_all(members: Iterator[tuple[Member, IO[bytes] | None]], folder: Path)
         try:
             (target if member.kind == "folder" else target.parent).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise RefusedArchive(f"its member {_shown(member.name)} lies below a file") from error
+            raise RefusedArchive(f"its member {_shown(member.name)} is below a file") from error
         if member.kind == "folder":
             continue
         if os.path.lexists(target):
-            raise RefusedArchive(f"its member {_shown(member.name)} is there twice")
+            raise RefusedArchive(f"its member {_shown(member.name)} is in it twice")
         if member.kind == "link":
             links["/".join(parts)] = member
             target.symlink_to(member.target)
@@ -361,15 +363,15 @@ def _explained(name: str) -> Iterator[None]:
     try:
         yield
     except RefusedArchive as error:
-        hint = "get the archive from where PyTorch is released, or unpack it yourself and give the folder"
-        raise PtexploreError(f"{name} is not unpacked", str(error), hint, FAILED) from error
+        hint = "download the archive from PyTorch's releases, or unpack it yourself and give the folder"
+        raise PtexploreError(f"{name} was not unpacked", str(error), hint, FAILED) from error
     except getattr(tarfile, "FilterError", RefusedArchive) as error:
-        raise PtexploreError(f"{name} is not unpacked", str(error), "get it from where it is released") from error
+        raise PtexploreError(f"{name} was not unpacked", str(error), "download it from PyTorch's releases") from error
     except _DAMAGED as error:
         why = f"{type(error).__name__}: {error}"
-        raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error
+        raise PtexploreError(f"{name} is damaged", why, "download the archive again", FAILED) from error
     except OSError as error:
         if error.errno != errno.EINVAL or error.filename is not None:
             raise
-        why = "it names a place that is not in it"  # a zip may have an offset before its beginning
-        raise PtexploreError(f"{name} is damaged", why, "get the archive again", FAILED) from error
+        why = "it refers to a position outside of the file"  # a zip may have an offset before its beginning
+        raise PtexploreError(f"{name} is damaged", why, "download the archive again", FAILED) from error

@@ -81,9 +81,9 @@ def load(name: str) -> Checkout:
     checkout = read(name) if is_name(name) else None
     if checkout is None:
         known = ", ".join(other.name for other in checkouts())
-        why = f"fetched are: {known}" if known else "nothing was fetched yet"
+        why = f"the fetched checkouts are {known}" if known else "nothing was fetched yet"
         hint = "ptexplore fetch --list" if known else "ptexplore fetch"
-        raise PtexploreError(f"there is no checkout {name}", why, hint, MISSING)
+        raise PtexploreError(f"no checkout is called {name}", why, hint, MISSING)
     return checkout
 
 
@@ -125,7 +125,7 @@ def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager
     """Locks the checkouts against other processes. `waiting()` is called once if another process has the lock."""
     lock = locations.checkouts_dir() / _LOCK
     why = f"another process has held {lock} for an hour"
-    refusal = PtexploreError("the checkouts are being changed", why, "end that process, then try again")
+    refusal = PtexploreError("another process is changing the checkouts", why, "end that process, then try again")
     return writing.locked(lock, _WAIT, waiting, refusal)
 
 
@@ -200,7 +200,7 @@ def choose(runtime: Runtime | None = None) -> CheckoutChoice:
     if used is not None:
         note = ""
         if project is not None and used not in pinned:
-            note = f"{project.file} pins {project.pin}; in use is {used.name}, chosen by fetch --use"
+            note = f"{project.file} pins {project.pin}, but {used.name} is in use, chosen by fetch --use"
         return CheckoutChoice(used, "used", note)
     if pinned:
         return CheckoutChoice(next((checkout for checkout in pinned if fits(checkout, runtime)), pinned[0]), "pinned")
@@ -229,7 +229,7 @@ def use(name: str | None) -> None:
         file.unlink(missing_ok=True)
         return
     if load(name).project != "pytorch":
-        why = "it is an extension's own source, which is read beside PyTorch's and needs no choosing"
+        why = "it is the source of an extension, which is always read beside PyTorch's"
         raise PtexploreError(f"{name} cannot be the checkout in use", why, "ptexplore fetch --list", USAGE)
     writing.write_whole(file, name + "\n")
 

@@ -39,7 +39,7 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
             hint = "give a folder, an archive (tar.xz, tar.gz, zip) or a URL: ptexplore fetch --from …"
             raise PtexploreError(f"cannot fetch from {source}", "there is no such file or folder here", hint, MISSING)
         if request.ref is not None:
-            why = f"{source} is a folder or archive, which holds one version only"
+            why = f"{source} is a folder or archive, which has only one version"
             command = f"ptexplore fetch --from {shlex.quote(source)}"
             hint = f"{command}; or a repository's URL: --from {shlex.quote(path.as_uri())}"
             raise PtexploreError("--ref cannot be used here", why, hint, USAGE)
@@ -53,12 +53,12 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
 
 def _check_project(request: Request) -> None:
     if request.project == "pytorch" and request.named:
-        why = "pytorch is what PyTorch's own source is called"
+        why = "pytorch is the name of PyTorch's own source"
     elif not checkouts.is_name(request.project):
         why = "a name has letters, digits and . _ + - and begins with a letter or digit"
     elif request.named and request.source is None:
         hint = f"ptexplore fetch --name {request.project} --from FOLDER, ARCHIVE or URL"
-        raise PtexploreError("--name needs --from", "it names an extension's own source", hint, USAGE)
+        raise PtexploreError("--name needs --from", "--name names the source of an extension", hint, USAGE)
     else:
         return
     raise PtexploreError(f"{request.project!r} cannot be an extension's name", why, "--name my_backend", USAGE)
@@ -70,7 +70,7 @@ def _use_folder(path: Path, request: Request, pin: Project | None, watcher: Watc
     def is_it(checkout: Checkout) -> bool:
         return checkout.root == str(path) and checkout.project == request.project
 
-    watcher.step("looking at the folder")
+    watcher.step("reading the folder")
     name = install.name_for(request, path.name, is_it)
     checkout = Checkout(name=name, kind="folder", root=str(path), origin=str(path), project=request.project)
     checkout = install.described(checkout)
@@ -85,8 +85,8 @@ def _unpack_archive(path: Path, request: Request, pin: Project | None, watcher: 
     with path.open("rb") as stream:
         sha256 = archive.sha256_of(stream, _share(watcher, "reading the archive"))
         if pin is not None and pin.archive_sha256 is not None and pin.archive_sha256 != sha256:
-            why = f"its sha256 is {sha256}; {pin.file} pins {pin.archive_sha256}"
-            hint = "get the archive that is pinned, or change the pin"
+            why = f"its sha256 is {sha256}, but {pin.file} pins {pin.archive_sha256}"
+            hint = "download the pinned archive, or change the pin"
             raise PtexploreError(f"{path.name} is not the pinned archive", why, hint, FAILED)
 
         def is_it(checkout: Checkout) -> bool:
@@ -110,7 +110,7 @@ def _unpack_archive(path: Path, request: Request, pin: Project | None, watcher: 
 def _beside_pin(checkout: Checkout, pin: Project | None) -> tuple[str, ...]:
     if pin is None or checkouts.is_pinned(checkout, pin):
         return ()
-    return (f"{pin.file} pins {pin.pin}, which {checkout.name} is not known to be",)
+    return (f"{pin.file} pins {pin.pin}; it is not known whether {checkout.name} is that",)
 
 
 def _share(watcher: Watcher, name: str) -> Callable[[float], None]:

@@ -84,7 +84,7 @@ class TreeTooLarge(GitFailed):
     """A commit lists more than any source has: a tree of git may contain the same folder any number of times."""
 
     def __init__(self, what: str) -> None:
-        super().__init__([f"its commit {what}, which no source of PyTorch's has"], None)
+        super().__init__([f"its commit {what}, unlike any source of PyTorch"], None)
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class Git:
                     chunk = os.read(stream.fileno(), 1 << 16)
                     *rows, rest = (rest + chunk).split(b"\0")
                     if len(rest) > longest or any(len(row) > longest for row in rows):
-                        raise GitFailed([f"git {arguments[0]} named something of more than {longest} bytes"], None)
+                        raise GitFailed([f"git {arguments[0]} printed a name of more than {longest} bytes"], None)
                     yield from rows
                     if not chunk:
                         break
                 else:
-                    raise GitFailed([f"git {arguments[0]} said nothing for {STALL:.0f} seconds"], None)
+                    raise GitFailed([f"git {arguments[0]} printed nothing for {STALL:.0f} seconds"], None)
                 process.wait(STALL)
             finally:
                 process.kill()
@@ -210,12 +210,14 @@ def executable() -> str:
     path = shutil.which("git")
     hint = "install git, or give an unpacked folder or an archive: ptexplore fetch --from FILE"
     if path is None:
-        raise PtexploreError("git is not there", "fetch runs it, and no folder of PATH holds it", hint, MISSING)
+        raise PtexploreError(
+            "git is not installed", "ptexplore fetch runs git, and no folder of PATH has it", hint, MISSING
+        )
     run = subprocess.run([path, "--version"], env=_environment(()), capture_output=True, check=False)
     version = run.stdout.decode("utf-8", errors="replace").strip()
     match = re.search(r"(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
-        why = f"{path} is {version[:60] or 'silent'}; fetch needs {OLDEST[0]}.{OLDEST[1]} or later"
+        why = f"{path} is {version[:60] or 'of an unknown version'}; fetch needs {OLDEST[0]}.{OLDEST[1]} or later"
         raise PtexploreError("this git is too old", why, hint, MISSING)
     return path
 

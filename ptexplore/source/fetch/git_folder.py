@@ -109,11 +109,11 @@ def _check_objects(objects: str, deeper: int = _ALTERNATES) -> None:
                 pending.append(entry.path)
     for line in _naming(f"{objects}/info/alternates").splitlines():
         if line.startswith(b'"'):
-            raise GitFailed([f"{objects} names a folder of objects in a way that is not followed here"], None)
+            raise GitFailed([f"{objects} names a folder of objects in a form that ptexplore does not follow"], None)
         named = os.path.join(objects, os.fsdecode(line))
         if line.strip() and not line.startswith(b"#") and _state(named) is not None:
             if deeper == 0:
-                raise GitFailed([f"{objects} names folders of objects that name others without end"], None)
+                raise GitFailed([f"{objects} names a chain of folders of objects that is too long"], None)
             _check_objects(named, deeper - 1)
 
 
@@ -127,7 +127,7 @@ def _check_included(config: str, deeper: int = _ALTERNATES) -> None:
         if value[:1] == value[-1:] == b'"':
             value = value[1:-1]
         if set(value) & set(b'\\";#') or deeper == 0:
-            raise GitFailed([f"{config} includes others in a way that is not followed here"], None)
+            raise GitFailed([f"{config} includes other files in a form that ptexplore does not follow"], None)
         named = os.path.join(os.path.dirname(config), os.path.expanduser(os.fsdecode(value)))
         _refuse_special(named, _state(named))
         _check_included(named, deeper - 1)
@@ -142,7 +142,7 @@ def _folders(dot: Path) -> list[str]:
         folder = dot.parent / _one_line(dot, named.removeprefix(b"gitdir: "))
         state = _state(str(folder)) if named.startswith(b"gitdir: ") else None
     if state is None or not stat.S_ISDIR(state.st_mode):
-        raise GitFailed([f"{dot} is no repository"], None)
+        raise GitFailed([f"{dot} is not a repository"], None)
     common = _one_line(folder / "commondir", first_bytes(folder / "commondir"))
     return [str(folder), *([os.path.join(folder, common)] if common else [])]
 

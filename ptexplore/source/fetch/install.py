@@ -63,8 +63,8 @@ def described(checkout: Checkout, *, verified: bool = False) -> Checkout:
         _check_is_pytorch(checkout, root)
     listed = checkout_files(checkout)
     if not listed:
-        why = "it holds no C, C++, CUDA, Objective-C++, Metal, Python or YAML file"
-        raise PtexploreError(f"there is nothing to read in {checkout.origin}", why, "give its source folder", USAGE)
+        why = "it has no C, C++, CUDA, Objective-C++, Metal, Python or YAML file"
+        raise PtexploreError(f"{checkout.origin} has no source", why, "give its source folder", USAGE)
     is_archive = checkout.kind == "archive"
     if not is_archive and not verified:
         state = _git_state(checkout, listed)
@@ -80,10 +80,10 @@ def _check_is_pytorch(checkout: Checkout, root: Path) -> None:
         return
     inside = next((entry.name for entry in sorted(root.iterdir()) if _is_pytorch(entry)), None)
     why = "it lacks aten/src/ATen or c10" + (f"; its folder {inside} has them" if inside else "")
-    hint = "ptexplore fetch --name NAME --from … for an extension's own source"
+    hint = "for the source of an extension: ptexplore fetch --name NAME --from …"
     if inside and checkout.kind == "folder":
         hint = f"ptexplore fetch --from {shlex.quote(str(root / inside))}"
-    raise PtexploreError(f"{checkout.origin} is no source of PyTorch", why, hint, USAGE)
+    raise PtexploreError(f"{checkout.origin} is not PyTorch's source", why, hint, USAGE)
 
 
 def _is_pytorch(root: Path) -> bool:
@@ -122,7 +122,7 @@ def name_for(request: Request, plain: str, is_it: Callable[[Checkout], bool]) ->
         taken = checkouts.read(request.project)
         if taken is not None and taken.project != request.project:
             hint = f"choose another name, or ptexplore fetch --remove {taken.name}"
-            raise PtexploreError(f"the name {taken.name} is taken", "it is a checkout of PyTorch", hint, USAGE)
+            raise PtexploreError(f"the name {taken.name} is taken", "a checkout of PyTorch has this name", hint, USAGE)
         return request.project
     base = re.sub(r"[^A-Za-z0-9._+-]+", "-", plain).strip("-.")[:80] or "source"
     if not checkouts.is_name(base):
@@ -186,9 +186,9 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
     if not checkouts.is_in_place(checkout):
         return checkout, None
     if not checkouts.is_there(checkout):
-        why = f"it was used in place, and {checkout.root} is no longer there"
+        why = f"it was used in place, and {checkout.root} no longer exists"
         hint = f"ptexplore fetch --remove {checkout.name}"
-        raise PtexploreError(f"the checkout {checkout.name} is gone", why, hint, MISSING)
+        raise PtexploreError(f"the folder of the checkout {checkout.name} is missing", why, hint, MISSING)
     listed = checkout_files(checkout)
     details, stamp = checkouts.details(checkout.name), _stamp(checkout, listed)
     # In a work tree of git, `.git` is a file and HEAD is elsewhere: it may change unseen, so this is always examined.
@@ -241,7 +241,7 @@ def no_room_told() -> Iterator[None]:
         where = os.fsdecode(error.filename) if error.filename else str(locations.checkouts_dir())
         why = f"{where}: {error.strerror or error}"
         if error.errno in _FULL:
-            hint = "make room there, or set PTEXPLORE_CACHE to a folder that has some"
-            raise PtexploreError("no room for the source", why, hint, FAILED) from error
-        hint = "set PTEXPLORE_CACHE to a folder that can be written to"
-        raise PtexploreError("the source cannot be kept", why, hint, MISSING) from error
+            hint = "free space there, or set PTEXPLORE_CACHE to a folder on a disk with more space"
+            raise PtexploreError("no space for the source", why, hint, FAILED) from error
+        hint = "set PTEXPLORE_CACHE to a folder that you can write to"
+        raise PtexploreError("the source cannot be saved", why, hint, MISSING) from error

@@ -34,7 +34,7 @@ EDITORS = (
     "file://{path}",
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_HINT = "docs/fetch.md says what this file may hold"
+_HINT = "docs/fetch.md describes this file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _load(file: Path) -> dict[str, Any] | None:
         with open_users_file(file) as stream:
             raw = stream.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
-            raise ValueError(f"it is larger than {_LARGEST} bytes")
+            raise ValueError(f"it has more than {_LARGEST} bytes")
         if any(line.count(b".") > _DOTS for line in raw.split(b"\n")):
             raise ValueError(f"a line of it has more than {_DOTS} dots")
         return dict(clean_document(tomllib.loads(raw.decode("utf-8"))))
@@ -109,15 +109,17 @@ def _project(file: Path, value: object, where: str) -> Project:
     ref = _optional(file, _key(where, "ref"), table.get("ref"))
     sha = _optional(file, _key(where, "archive-sha256"), table.get("archive-sha256"))
     if ref is not None and not is_ref(ref):
-        raise _wrong(file, _key(where, "ref"), f"{ref!r} is no tag, branch or commit")
+        raise _wrong(file, _key(where, "ref"), f"{ref!r} is not a tag, branch or commit")
     if sha is not None and not _SHA256.fullmatch(sha.lower()):
         raise _wrong(file, _key(where, "archive-sha256"), "a sha256 has 64 hexadecimal digits")
     if ref is not None and sha is not None:
-        raise _wrong(file, _key(where, "ref"), "archive-sha256 is there too, and one pin is enough")
+        raise _wrong(file, _key(where, "ref"), "the file has archive-sha256 too, and only one pin is allowed")
     editor = _optional(file, _key(where, "editor"), table.get("editor"))
     if editor is not None and editor not in EDITORS:
         known = ", ".join(EDITORS[:1] + EDITORS[len(_OF_VSCODE) : len(_OF_VSCODE) + 1])
-        raise _wrong(file, _key(where, "editor"), f"{editor[:80]!r} is not the address of a known editor, as {known}")
+        raise _wrong(
+            file, _key(where, "editor"), f"{editor[:80]!r} is not the address of a known editor, for example {known}"
+        )
     return Project(
         file=file,
         ref=ref,
@@ -132,13 +134,13 @@ def _notes(file: Path, key: str, value: object) -> tuple[Path, ...]:
     folders: dict[Path, Path] = {}  # each folder once, by its real path
     entries = _checked(file, key, value, list)
     if len(entries) > _MOST_FOLDERS:
-        raise _wrong(file, key, f"it names {len(entries):,} folders, and {_MOST_FOLDERS} is the limit")
+        raise _wrong(file, key, f"it names {len(entries):,} folders, but the limit is {_MOST_FOLDERS}")
     for entry in entries:
         name = _checked(file, key, entry, str)
         # The file may come from others: it must not make ptexplore read folders elsewhere.
         inside = not name.startswith(("/", "~")) and ".." not in name.split("/") and "\0" not in name
         if not name or not inside or not _is_below(file.parent / name, file.parent):
-            raise _wrong(file, key, f"{name!r} is no folder beside or below the file")
+            raise _wrong(file, key, f"{name!r} is not a folder beside or below the file")
         folders.setdefault((file.parent / name).resolve(), file.parent / name)
     return tuple(folders.values())
 

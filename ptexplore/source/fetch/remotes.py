@@ -73,15 +73,15 @@ def looks_remote(source: str) -> bool:
 def parse_remote(url: str) -> Remote:
     """Checks a remote's URL. Raises PtexploreError(USAGE) for options, external transports and odd characters."""
     if url.startswith("-"):
-        raise _refused(url, "it begins with a dash, as an option does")
+        raise _refused(url, "it begins with a dash, like an option")
     if re.search(r"[\x00-\x20\x7f]", url):
-        raise _refused(url, "it holds a space or a control character")
+        raise _refused(url, "it has a space or a control character")
     if re.match(r"[A-Za-z0-9+.-]*::", url):
         scheme = url.partition("::")[0]
-        raise _refused(url, f"{scheme}:: is an external transport, which runs a program of the URL's choice")
+        raise _refused(url, f"{scheme}:: is an external transport: the URL decides which program runs")
     if "://" not in url:
         if _SCP.fullmatch(url) is None:
-            raise _refused(url, "it is no URL, and no file or folder here either")
+            raise _refused(url, "it is neither a URL nor a file or folder here")
         return Remote(url, _PROTOCOLS["ssh"], url)
     try:
         parts = urlsplit(url)
@@ -90,11 +90,11 @@ def parse_remote(url: str) -> Remote:
     except ValueError as error:
         raise _refused(url, str(error)) from error
     if parts.scheme not in _PROTOCOLS:
-        raise _refused(url, f"{parts.scheme} is none of {', '.join(_PROTOCOLS)}")
+        raise _refused(url, f"{parts.scheme} is not one of {', '.join(_PROTOCOLS)}")
     if (parts.scheme != "file" and not host) or host.startswith("-") or parts.netloc.startswith("-"):
-        raise _refused(url, "it names no host" if not host else "its host begins with a dash, as an option does")
+        raise _refused(url, "it names no host" if not host else "its host begins with a dash, like an option")
     if parts.scheme == "file" and (host or not parts.path.startswith("/")):
-        raise _refused(url, "a file:// URL is file:///absolute/path")
+        raise _refused(url, "a file:// URL has the form file:///absolute/path")
     shown = urlunsplit(parts._replace(netloc=parts.netloc.rsplit("@", 1)[-1])) if password else url
     return Remote(url, _PROTOCOLS[parts.scheme], shown, password)
 
@@ -108,11 +108,11 @@ def check_ref(ref: str) -> str:
         commits = (release.commit for release in releases.releases())
         ref = next((commit for commit in commits if commit.startswith(ref)), ref)
     if ref.startswith("-"):
-        why = "it begins with a dash, as an option does"
+        why = "it begins with a dash, like an option"
     elif re.fullmatch(r"[0-9a-f]{7,39}", ref):
-        why = "a commit cannot be asked for by the beginning of its id"
+        why = "a commit cannot be fetched by the beginning of its id"
     elif not is_ref(ref):
-        why = "no tag, branch or commit can be called that"
+        why = "no tag, branch or commit can have this name"
     else:
         return ref
     hint = "ptexplore fetch --ref v2.6.0, or the whole commit id of 40 digits"
@@ -132,21 +132,21 @@ def check_reachable(remote: Remote) -> None:
     try:
         socket.create_connection((parts.hostname, parts.port or _PORTS[parts.scheme]), _CONNECT).close()
     except OSError as error:
-        why = f"{parts.hostname} does not answer: {error.strerror or str(error) or 'nothing came'}"
+        why = f"{parts.hostname} does not answer: {error.strerror or str(error) or 'no reply'}"
         raise unreachable(remote, why) from error
 
 
 def unreachable(remote: Remote, why: str) -> PtexploreError:
     """Returns the error for a remote that cannot be reached."""
     hint = (
-        "connect to the network and run this again (what has come is kept), or give the source itself: "
+        "connect to the network and run this again (the data received so far is kept), or give the source: "
         "ptexplore fetch --from FOLDER, --from ARCHIVE.tar.gz or --from URL of a mirror"
     )
     return PtexploreError(f"{remote.shown} cannot be reached", why, hint, FAILED)
 
 
 def _refused(url: str, why: str) -> PtexploreError:
-    return PtexploreError(f"{url!r} is no remote to fetch from", why, f"ptexplore fetch --from {PYTORCH}", USAGE)
+    return PtexploreError(f"{url!r} is not a remote to fetch from", why, f"ptexplore fetch --from {PYTORCH}", USAGE)
 
 
 _NO_REF = re.compile(
@@ -178,21 +178,21 @@ def explain(error: GitFailed, remote: Remote, ref: str, folder: Path) -> Ptexplo
         words = words.replace(remote.secret, "…")
     if isinstance(error, TreeTooLarge):
         hint = f"check the address; PyTorch's own is {PYTORCH}"
-        return PtexploreError(f"{ref} of {remote.shown} is not fetched", words, hint, FAILED)
+        return PtexploreError(f"{ref} of {remote.shown} was not fetched", words, hint, FAILED)
     if error.status is None:
-        return unreachable(remote, f"git heard nothing for {STALL:.0f} seconds")
+        return unreachable(remote, f"git received nothing for {STALL:.0f} seconds")
     if has_no_room:
-        hint = "make room there, or set PTEXPLORE_CACHE to a folder that has some; what has come so far is kept"
-        return PtexploreError(f"no room for the source in {folder}", words or "a file grew too large", hint, FAILED)
+        hint = "free space there, or set PTEXPLORE_CACHE to a folder with more space (the data received so far is kept)"
+        return PtexploreError(f"no space for the source in {folder}", words or "a file grew too large", hint, FAILED)
     if _NO_REF.search(words):
         hint = "ptexplore fetch --ref v2.6.0 (PyTorch's tags begin with a v; a commit is given with all 40 digits)"
         return PtexploreError(f"{remote.shown} has no {ref}", words, hint, MISSING)
     if _NO_REPOSITORY.search(words):
         hint = f"check the address; PyTorch's own is {PYTORCH}"
-        return PtexploreError(f"{remote.shown} is no repository that can be read", words, hint, FAILED)
+        return PtexploreError(f"{remote.shown} is not a repository that can be read", words, hint, FAILED)
     if _NO_NETWORK.search(words):
         return unreachable(remote, words)
-    hint = "run the same command again: what has come so far is kept; or give an archive with --from FILE"
+    hint = "run the same command again (the data received so far is kept), or give an archive with --from FILE"
     return PtexploreError(
         f"{ref} of {remote.shown} could not be fetched", words or f"git ended with {error.status}", hint
     )
@@ -288,7 +288,9 @@ def _commit(git: Git, remote: Remote, ref: str, folders: tuple[str, ...], watche
     commit = git.line("rev-parse", "--verify", f"{ref if is_sha else 'FETCH_HEAD'}^{{commit}}")
     if is_sha and commit != ref:
         hint = "give the id of a commit, not of a tag object"
-        raise PtexploreError(f"{remote.shown} gave another commit", f"asked for {ref}, got {commit}", hint, FAILED)
+        raise PtexploreError(
+            f"{remote.shown} gave another commit", f"the request was for {ref}, the answer is {commit}", hint, FAILED
+        )
     head = "" if is_sha else (git.folder / ".git/FETCH_HEAD").read_text(encoding="utf-8", errors="replace")
     return Fetched(commit, "commit" if is_sha else "tag" if "\ttag '" in head else "branch")
 
@@ -367,8 +369,8 @@ def _verify(git: Git, commit: str, folders: tuple[str, ...], watcher: Watcher) -
         None,
     )
     if head != commit or wrong is not None:
-        why = f"HEAD is {head}, not {commit}" if head != commit else f"{wrong} is not what commit {commit[:12]} holds"
-        raise PtexploreError("what was fetched is not what was asked for", why, "run the same command again", FAILED)
+        why = f"HEAD is {head}, not {commit}" if head != commit else f"{wrong} differs from commit {commit[:12]}"
+        raise PtexploreError("the fetched files are not those of the commit", why, "run the same command again", FAILED)
     watcher.step("checking every file", 1.0)
 
 
@@ -414,7 +416,7 @@ def _held(folder: Path, watcher: Watcher) -> Iterator[int]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            watcher.step("waiting for the git of an earlier try to end")
+            watcher.step("waiting for git of an earlier try to end")
             fcntl.flock(file, fcntl.LOCK_EX)
         os.utime(file.fileno())  # the time for a second try begins now
         yield file.fileno()
@@ -475,14 +477,14 @@ def _wanted(request: Request, runtime: Runtime | None, pin: Project | None) -> t
         notes = [f"{pin.file} pins {pin.pin}"] if pin is not None and pin.pin != request.ref else []
         return [check_ref(request.ref)], notes
     if pin is not None and pin.ref is not None:
-        return [check_ref(pin.ref)], [f"{pin.file} pins {pin.ref}: that is fetched"]
+        return [check_ref(pin.ref)], [f"{pin.file} pins {pin.ref}, which is fetched"]
     if pin is not None and pin.archive_sha256 is not None:
         archives = (archive for release in releases.releases() for archive in release.archives)
         file = next((name for name, sha in archives if sha == pin.archive_sha256), "FILE")
-        why = f"{pin.file} pins {pin.pin}, and an archive comes from a file"
+        why = f"{pin.file} pins {pin.pin}, and an archive is read from a file"
         raise PtexploreError("the pinned archive must be given", why, f"ptexplore fetch --from {file}", MISSING)
     if runtime is None:
-        why = "there is no installed torch to take it from"
+        why = "without --ref, ptexplore fetches the commit of the installed torch, and none is installed"
         raise PtexploreError("no ref to fetch", why, "ptexplore fetch --ref v2.6.0", USAGE)
     release = re.match(r"\d+\.\d+\.\d+(?=$|\+)", runtime.version)
     wanted = [runtime.git_version] if SHA.fullmatch(runtime.git_version) else []
@@ -524,11 +526,11 @@ def _notes(checkout: Checkout, remote: Remote, first: str) -> list[str]:
     if checkout.ref != first and checkout.commit != first:
         notes.append(
             f"{remote.shown} does not have commit {first[:12]}, which the installed torch was built from; "
-            f"its tag {checkout.ref} came instead, commit {short}: a version skew"
+            f"its tag {checkout.ref} was fetched instead, commit {short}: a version skew"
         )
     if release is not None and checkout.commit != release.commit:
         notes.append(
-            f"tag {checkout.ref} there is commit {short}, PyTorch's own is {release.commit[:12]}: "
-            f"so this is not known to be release {release.version}"
+            f"tag {checkout.ref} there is commit {short}, but PyTorch's tag is {release.commit[:12]}: "
+            f"so this may not be release {release.version}"
         )
     return notes

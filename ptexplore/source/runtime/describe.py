@@ -74,11 +74,11 @@ def find_runtime(python: str | None = None) -> Runtime:
 def describe(python: str, python_version: str, torch_dir: str | None, torchgen_dir: str | None) -> Runtime:
     """Returns the Runtime of a torch in `torch_dir`. Raises PtexploreError(MISSING) like `find_runtime`."""
     if torch_dir is None:
-        raise _no_torch("there is no torch", f"{python} has no package of that name", python)
+        raise _no_torch("torch is not installed", f"{python} has no package of that name", python)
     facts = _version_facts(Path(torch_dir), python)
     version = facts["__version__"] or ""
     if release_of(version) < OLDEST:
-        why = "ptexplore reads torch 2.6 and later: older ones do not ship the inputs of their generated C++"
+        why = "ptexplore needs torch 2.6 or later: older versions do not ship the inputs of their generated C++"
         raise _no_torch(f"torch {version} is too old", why, python)
     beside = Path(torch_dir).parent / "torchgen"
     torchgen = str(beside) if beside.is_dir() else torchgen_dir
@@ -118,7 +118,7 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError) as error:
-        why = f"{file}: {_words(error)}; a folder named torch that is not PyTorch?"
+        why = f"{file}: {_words(error)}; is it a folder named torch that is not PyTorch?"
         raise _no_torch("this torch cannot be identified", why, python) from error
     facts: dict[str, str | None] = {"__version__": None, "git_version": None}
     for node in tree.body:
@@ -127,7 +127,7 @@ def _version_facts(torch_dir: Path, python: str) -> dict[str, str | None]:
         if isinstance(target, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
             facts[target.id] = value.value
     if not facts["__version__"]:
-        raise _no_torch("this torch cannot be identified", f"{file} names no version", python)
+        raise _no_torch("this torch cannot be identified", f"{file} has no version", python)
     return facts
 
 
@@ -223,11 +223,11 @@ def _ask(executable: str) -> dict[str, str | None]:
     except processes.ChannelTimeout as error:
         raise _no_python(executable, f"it did not answer within {_PATIENCE:g} s") from error
     except processes.ChannelError as error:
-        raise _no_python(executable, "it did not answer as Python does") from error
+        raise _no_python(executable, "it did not answer like Python") from error
     finally:
         child.stop()
     if len(messages) != 1 or "torch_dir" not in messages[0]:
-        raise _no_python(executable, "it did not answer as Python does")
+        raise _no_python(executable, "it did not answer like Python")
     return messages[0]
 
 
@@ -236,7 +236,9 @@ def _no_torch(message: str, why: str, python: str) -> PtexploreError:
 
 
 def _no_python(python: str, why: str, hint: str = "") -> PtexploreError:
-    return PtexploreError(f"{python} is no Python", why, hint or "--python /path/to/env/bin/python", USAGE)
+    return PtexploreError(
+        f"{python} is not a Python interpreter", why, hint or "--python /path/to/env/bin/python", USAGE
+    )
 
 
 def _words(error: BaseException) -> str:

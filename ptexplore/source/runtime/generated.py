@@ -44,7 +44,7 @@ def expected_build_folder(runtime: Runtime) -> Path:
         return folder
     root = Path(runtime.torch_dir).resolve().parent
     raise PtexploreError(
-        "this torch's generated C++ is not there",
+        "the generated C++ of this torch is missing",
         f"its torchgen has no packaged inputs, as in a source build, and {root / _SIGN} does not exist",
         "build that checkout again (python setup.py develop), or use a torch from a wheel",
         MISSING,
@@ -57,7 +57,7 @@ _USUAL_FILES = 110  # files that both children write together; only the progress
 
 
 FIRST_RUN = "first run only"
-WAS_DAMAGED = "what was there is damaged, or of another ptexplore"
+WAS_DAMAGED = "the old files are damaged, or another ptexplore made them"
 
 Callback = Callable[[str], None]
 Folders = tuple[str, ...]  # canonical paths
@@ -139,14 +139,14 @@ class _Run:
                 if not finished:
                     errors.seek(0)
                     tail = errors.read()[-400:].decode(errors="replace").strip().rsplit("\n", 1)[-1]
-                    raise GeneratorError(f"the {self.name} generator ended early: {tail or 'it was killed'}")
+                    raise GeneratorError(f"the {self.name} generator ended too soon: {tail or 'it was killed'}")
             except (OSError, GeneratorError) as error:
                 self.failure = error
             except processes.ChannelTimeout:
                 why = f"the {self.name} generator did not end within {_TIMEOUT:.0f} s"
                 self.failure = GeneratorError(why, late=True)
             except processes.ChannelError as error:
-                self.failure = GeneratorError(f"the {self.name} generator broke its channel: {error}")
+                self.failure = GeneratorError(f"the {self.name} generator sent invalid data: {error}")
             finally:
                 self.stop()
 
@@ -295,8 +295,8 @@ class Hashes:
             return
         with contextlib.suppress(OSError):
             (self._target / MANIFEST).unlink()
-        why = f"{file} is not as ptexplore wrote it"
-        raise PtexploreError("a generated file is damaged", why, "run this again: it is made anew", MISSING)
+        why = f"{file} was changed after ptexplore wrote it"
+        raise PtexploreError("a generated file is damaged", why, "run this again: ptexplore makes it again", MISSING)
 
 
 @contextlib.contextmanager
@@ -365,5 +365,5 @@ def _errors(runtime: Runtime, target: Path) -> Iterator[None]:
         release = runtime.version.partition("+")[0]
         command = [runtime.python, "-m", "pip", "install", "--force-reinstall", f"torch=={release}"]
         anew = f"reinstall torch: {shlex.join(command)}"
-        hint = "run this again when the machine has less to do" if error.late else anew
+        hint = "run this again when the machine is less busy" if error.late else anew
         raise PtexploreError(_WHAT, str(error), hint, FAILED) from error

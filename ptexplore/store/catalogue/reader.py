@@ -72,7 +72,9 @@ class StaleCatalogue(PtexploreError):
     """The database has another version, is incomplete or is damaged, and must be rebuilt."""
 
     def __init__(self, why: str) -> None:
-        super().__init__("the catalogue is damaged", why, "the same command again: it is made anew", MISSING)
+        super().__init__(
+            "the catalogue is damaged", why, "run the same command again: ptexplore rebuilds the catalogue", MISSING
+        )
 
 
 class Store(Database):

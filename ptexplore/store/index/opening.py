@@ -52,11 +52,11 @@ def _check(path: Path, db: sqlite3.Connection) -> None:
     db.execute("BEGIN")  # one transaction: no writer can change the file between these queries
     version = db.execute("PRAGMA user_version").fetchone()[0]
     if version != FORMAT:
-        raise StaleIndex(f"{path} is of version {version}")
+        raise StaleIndex(f"{path} has version {version}")
     facts = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('complete', 'recipe')").fetchall())
     pages, size = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
     if path.stat().st_size < pages * size:
-        raise StaleIndex(f"{path} has {path.stat().st_size} bytes of {pages * size}")
+        raise StaleIndex(f"{path} has {path.stat().st_size} of {pages * size} bytes")
     db.execute("COMMIT")
     if "complete" not in facts:
         raise StaleIndex(f"{path} is incomplete")

@@ -89,7 +89,7 @@ class CardScreen(Screen[Message | None]):
         if left is not None and left.top < len(options):
             choices.highlighted = left.top
         hidden = not self._full and any(HIDDEN in line.text for line in self._lines)
-        self._tell(f"n: the next dispatch key{'; f: every key' if hidden else ''}; ↓: the list goes on below")
+        self._tell(f"n: the next dispatch key{'; f: every key' if hidden else ''}; ↓: more below")
 
     def on_resize(self) -> None:
         """Fit the lines to the new width."""

@@ -34,8 +34,8 @@ _RECENT = 9  # recent places that are listed
 _THIS = Place("", "", HOME)
 _STATE = {"done": ("✓", "$text-success"), "begun": ("◐", "$text-warning"), "open": ("○", "dim")}
 _RELATION = {"runtime": "the installed torch", "matches": "the source of the installed torch",
-             "consistent": "agrees with the installed torch where both have a file",
-             "version-skew": "another version than the installed torch"}  # fmt: skip
+             "consistent": "same as the installed torch, where both have a file",
+             "version-skew": "a different version from the installed torch"}  # fmt: skip
 
 
 class Home(Screen[Message | None]):
@@ -103,7 +103,7 @@ class Home(Screen[Message | None]):
         rows = listing(notes, progress)
         self.query_one("#places", Choices).fill([*self._tours(rows), *self._recent(), *self._trees()])
         if progress.trouble:
-            self._tell(f"what was read is not known: {progress.trouble}")
+            self._tell(f"your progress cannot be read: {progress.trouble}")
 
     def _tell(self, text: str) -> None:
         self.query_one("#told", Static).update(Content(clean(text)))
@@ -124,7 +124,7 @@ class Home(Screen[Message | None]):
         first = next((name for name, state in row.stops if state != "read"), names[0] if names else None)
         pointer = "  ← next" if following in names and row.state != "done" else ""
         text = Content.assemble((f"{mark} ", style), clean(row.concept.title), (pointer, "bold $text-accent"))
-        return Leads(text, open_stop(first) if first else None, f"it answers: {row.concept.question}")
+        return Leads(text, open_stop(first) if first else None, f"question: {row.concept.question}")
 
     def _tours(self, rows: tuple[TourRow, ...]) -> list[Option]:
         options = [_heading("Tours, stops read")]
@@ -153,7 +153,7 @@ class Home(Screen[Message | None]):
         return [_heading("\nRecent places"), *options[:_RECENT]] if options else []
 
     def _trees(self) -> list[Option]:
-        options = [_heading("\nTrees at hand")]
+        options = [_heading("\nTrees")]
         for indexed in self._library.trees:
             info = indexed.tree.info
             relation = _RELATION[info.relation] if project(indexed) == "pytorch" else "extension"

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from ptexplore.lookup.trees import Candidate, IndexedTree
     from ptexplore.tui.library import Library
 
-NOTHING = "nothing fits: fewer letters, or tab for another sort"
-EMPTY = "type a name, a part of one (TensIt, add_k), a path, words of a note"
-MORE = "there are more: tab shows one sort alone, more letters narrow it"
-COLLECTING = "operators come in a moment: they are being collected, once"
+NOTHING = "nothing found: type fewer letters, or tab for another kind"
+EMPTY = "type a name, part of a name (TensIt, add_k), a path, words of a note"
+MORE = "there are more: tab shows one kind, more letters narrow the list"
+COLLECTING = "operators follow in a moment: ptexplore collects them once"
 WITH_OPERATORS = (None, "operator")  # the kinds of results that have operators: all sorts, and operators only
-SEARCHING = "searching …; the first that fits is opened when it comes"
+SEARCHING = "searching …; the first result opens when it is found"
 NO_INDEX = "no source is indexed yet: Esc, then Enter builds the index"
 
 # Called with the number of the question, the results, and the text of an error.
@@ -144,7 +144,7 @@ class Palette(ModalScreen[Message | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", priority=True),
         Binding("down,ctrl+n,ctrl+j", "step('cursor_down')", "Choose", key_display="↑↓", priority=True),
-        Binding("tab", "sort(1)", "One sort alone", priority=True),
+        Binding("tab", "sort(1)", "One kind only", priority=True),
         Binding("shift+tab", "sort(-1)", show=False, priority=True),
         Binding("escape,ctrl+c", "dismiss(None)", "Close", key_display="esc"),
         Binding("up,ctrl+k", "step('cursor_up')", show=False, priority=True),

@@ -329,7 +329,7 @@ class ReadingScreen(Screen[None]):
             self.post_message({TRAIL: ShowTrail(went_back=True), HOME: GoHome(went_back=True)}.get(place.line, card))
             return
         if self.library.tree(place.tree) is None:
-            self.tell(f"there is no tree {place.tree} here")
+            self.tell(f"the tree {place.tree} is not here")
             return
         left = self.place
         if remember and left is not None and left != place:  # another column is another place: it may be a local name
@@ -556,7 +556,7 @@ class ReadingScreen(Screen[None]):
         if text:
             self.source.action_found(1)
             count = self.source.finding.count(file)
-            self.tell(f"{text!r}: {count} in this file; . and , go to the next and the one before" if count else
+            self.tell(f"{text!r}: {count} in this file; . and , go to the next and the previous" if count else
                       f"{text!r} is not in this file")  # fmt: skip
         self.source.refresh()
 
@@ -572,7 +572,7 @@ class ReadingScreen(Screen[None]):
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(file.raw):
             self.go(Place(place.tree, place.path, int(text)))
         else:
-            self.tell(f"there is no line {text} in this file")
+            self.tell(f"this file has no line {text}")
 
     # --- outside ---
 
@@ -586,7 +586,7 @@ class ReadingScreen(Screen[None]):
         """Open the reader's editor, which has the terminal until it ends."""
         where = self._where()
         if where is None:
-            self.tell("there is no file to open")
+            self.tell("no file to open")
             return
         trouble = ""
         with self.app.suspend():
@@ -609,7 +609,7 @@ class ReadingScreen(Screen[None]):
         else:
             self.app.copy_to_clipboard(url)
             shown = f"{url}\n{remark}" if remark else url
-            self.app.notify(shown, title="copied, where the terminal copies", timeout=12, markup=False)
+            self.app.notify(shown, title="copied, if the terminal can copy", timeout=12, markup=False)
 
     def on_resize(self, event: events.Resize) -> None:
         """Fit the panes to the new width."""

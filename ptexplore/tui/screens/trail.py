@@ -286,7 +286,7 @@ class TrailScreen(Screen[None]):
         Binding("escape", "leave", "Source"),
         Binding("v", "view", "View"),
         Binding("f", "full", "All hops"),
-        Binding("N", "step", "Step it", key_display="N"),
+        Binding("N", "step", "Step call", key_display="N"),
         Binding("y", "permalink", "Permalink", show=False),
         Binding("ctrl+o,alt+left,backspace", "back", "Back", key_display="^o"),
     ]
@@ -428,14 +428,12 @@ class TrailScreen(Screen[None]):
         """Run the trace again and step only the operator call under the cursor."""
         name = stepped_by(self.trail, self._node.row.hop if self._node is not None and self._node.row else None)
         if name is None:
-            self._tell("N steps an operator call: put the cursor on a row of one, or inside of it")
+            self._tell("N steps an operator call: put the cursor on its row, or on a row inside it")
         elif self.session is None:
-            self._tell(f"how this was traced is not known: ptexplore trace … --native-op {shlex.quote(name)}")
+            self._tell(f"the command of this trace is not known: ptexplore trace … --native-op {shlex.quote(name)}")
         elif self.ran is None:  # code from a file never runs by a key
             step = f"--rerun --native-op {shlex.quote(name)}"
-            self._tell(
-                f"this trace was not run here: ptexplore trace --load FILE {step} shows what would run, and asks"
-            )
+            self._tell(f"this trace was not made here: ptexplore trace --load FILE {step} shows the code and asks")
         else:
             self.post_message(StepCall(self.ran, name))
 
@@ -448,7 +446,7 @@ class TrailScreen(Screen[None]):
             return
         self.app.copy_to_clipboard(url)
         shown = f"{url}\n{remark}" if remark else url
-        self.app.notify(clean(shown), title="copied, where the terminal copies", timeout=12, markup=False)
+        self.app.notify(clean(shown), title="copied, if the terminal can copy", timeout=12, markup=False)
 
     def _tell(self, text: str) -> None:
         self.query_one("#row", Static).update(Content.styled(clean(text), "$text-warning"))

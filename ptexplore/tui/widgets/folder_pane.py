@@ -100,7 +100,7 @@ class FolderPane(Links):
             around = self._library.folder_pages.sentence(view.folder)
             if around is not None:
                 yield from _prose(around.text)
-            yield _read(Content.styled("Nobody has written a page about this folder yet.", "dim"))
+            yield _read(Content.styled("This folder has no description yet.", "dim"))
         else:
             yield from _prose(page.intro)
         yield from self._map(view)
@@ -181,7 +181,7 @@ class FolderPane(Links):
                 text = Content.assemble((name, "$text-primary"), (f"  {file.lines:,} lines", "dim"))
                 yield Leads(text, OpenPlace(Place(view.spot.tree.name, file.path)))
         elif view.files:
-            more = f"{len(view.files):,} files lie here  (a lists them; e shows them on the left)"
+            more = f"{len(view.files):,} files are here  (a lists them; e shows them on the left)"
             yield _read(Content.styled(more, "dim"))
 
     def _folder(self, view: FolderView, row: FolderRow) -> Option:
@@ -219,10 +219,8 @@ class FolderPane(Links):
         if self._view is not None:
             self.fill(list(self._page_lines(self._view)), keep=True)
             folders, files = len(self._view.folders), len(self._view.files)
-            counted = (
-                f"all folders ({folders:,}) and files ({files:,}) are listed below; a leaves out what is rarely needed"
-            )
-            self.post_message(Tell(counted if self._everything else "what is rarely needed, and files, are left out"))
+            counted = f"all folders ({folders:,}) and files ({files:,}) are listed below; a hides those rarely needed"
+            self.post_message(Tell(counted if self._everything else "files and rarely needed folders are hidden"))
 
 
 def _inside(path: str, folder: str) -> str:

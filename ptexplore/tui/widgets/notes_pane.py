@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
     from ptexplore.view.notes.tour import StopView
 
-NOTHING = "No stop of a tour in this file. ctrl+p finds the others, ? shows every key."
-OF_A_FOLDER = "Enter opens what the cursor is on, h the folder around. a lists everything. ctrl+p searches, ? is help."
+NOTHING = "No tour has a stop in this file. ctrl+p finds other stops, ? shows every key."
+OF_A_FOLDER = "Enter opens the line at the cursor, h the outer folder. a lists everything. ctrl+p searches, ? is help."
 READING = "the notes are being read …"
 READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
 _PAUSE = 0.15  # seconds between two notes that are drawn
-TOUR = "> next  < before  = its source  c contents  d read or not  J K scroll  Esc leaves the tour"
+TOUR = "> next  < previous  = source  c contents  d read or not  J K scroll  Esc leaves the tour"
 
 
 class NotesPane(VerticalScroll):
@@ -266,7 +266,7 @@ class QuestionBox(Vertical):
     def show_answer(self, answer: str) -> None:
         """Put the answer below the question."""
         if answer:
-            parts = ("you answered  ", "dim"), clean(answer), ("\nthe stop above says whether that is right", "dim")
+            parts = ("you answered  ", "dim"), clean(answer), ("\nthe text above says whether that is right", "dim")
             self.query_one(".result", Static).update(Content.assemble(*parts))
 
 
@@ -277,10 +277,10 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
         parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
     if gave:
         lines = gave.split("\n")
-        apart = "\n  " if len(lines) > 1 else "        "
+        apart = "\n  " if len(lines) > 1 else "         "
         verdict, tone = FORETOLD[foretold(prediction, gave)]
         shown = "\n  ".join(map(clean, lines))
-        parts += [(f"\nit gave{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
+        parts += [(f"\nresult{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
     return parts
 
 
@@ -310,7 +310,7 @@ def _head(view: StopView, state: ReadState) -> Content:
     parts += [(f"\n{clean(fact)}", style) for fact in view.facts if not _as_written(view)]
     parts += [(f"\nmay be {clean(path)}:{line}", "$text-warning") for path, line in anchor.candidates[:8]]
     if view.url:
-        parts.append((f"\nto read it: {clean(view.url)}", "dim"))
+        parts.append((f"\nread it at {clean(view.url)}", "dim"))
     return Content.assemble(*parts)
 
 

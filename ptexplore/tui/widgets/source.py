@@ -22,7 +22,7 @@ from ptexplore.tui.widgets.folding import INSET, Folding
 _MARGIN = 3  # lines that stay visible above and below the cursor
 _WIDE_MARGIN = 8  # columns
 NO_NAME = "no name at or after the cursor on this line"
-A_WORD = "this is a word of a comment or string, not written as a name: ctrl+p searches for it"
+A_WORD = "this is a word in a comment or string, not a name: ctrl+p searches for it"
 _MORE = "›"  # the line continues to the right
 
 
@@ -37,7 +37,7 @@ class SourceView(ScrollView, can_focus=True):
         Binding("r", "uses", "Uses"),
         Binding("n", "note(1)", "To a stop"),
         Binding("right,l", "word(1)", "Name", key_display="← →"),
-        Binding("p,N", "note(-1)", "Note before", show=False),
+        Binding("p,N", "note(-1)", "Previous note", show=False),
         Binding("down,j", "line(1)", show=False),
         Binding("up,k", "line(-1)", show=False),
         Binding("left,h", "word(-1)", show=False),
@@ -114,7 +114,9 @@ class SourceView(ScrollView, can_focus=True):
         self._keep_in_view()
         self.refresh()
         told = (
-            "long lines go on in the row below: w takes that back" if self._wraps else "long lines go on to the right"
+            "long lines are folded: w cuts them at the edge"
+            if self._wraps
+            else "long lines are cut at the edge: w folds them"
         )
         self.post_message(Tell(told))
 

@@ -186,20 +186,20 @@ class SymbolPane(Links):
         calls = answer.calls
         if calls is None:
             if not answer.complete:
-                yield Leads(Content.styled("\nwho calls it: being read …", "dim"))
+                yield Leads(Content.styled("\nreading the callers …", "dim"))
             return
         for title, lines, more in (("called by", caller_lines(calls), calls.more_callers),
                                    ("calls", callee_lines(calls), calls.more_callees)):  # fmt: skip
             some = list(lines)
             called = title == "called by"
             if some:
-                maybe = "  ? may be another" if any(line.text.endswith(" ?") for line, _ref in some) else ""
+                maybe = "  ? may be a different one" if any(line.text.endswith(" ?") for line, _ref in some) else ""
                 deeper = len({line.indent for line, _ref in some}) > 1
-                further = f"  below each: {'who calls that' if called else 'what that calls'}" if deeper else ""
+                further = f"  below each: {'its callers' if called else 'its calls'}" if deeper else ""
                 yield _heading(title, f"{further}{maybe}")
                 yield from (self._line(line, self._to(ref)) for line, ref in some)
             if called and more and not is_structured(calls.symbol):  # the numbers are above, where uses are counted
-                text = "and others" if some else "\ncalls of that name: whether they mean it is not known"
+                text = "and others" if some else "\ncalls with this name: it is not known whether they mean it"
                 yield Leads(
                     Content.styled(f"{text}; r lists every use", "$text-accent"), OpenUses(calls.symbol.qualified)
                 )

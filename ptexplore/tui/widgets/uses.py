@@ -45,7 +45,7 @@ class Uses(Choices):
         self._uses.clear()
         self.border_title = Content(clean(f"uses of {name} …"))
         self.display = True
-        self.fill([Option("looking …", disabled=True)])
+        self.fill([Option("searching …", disabled=True)])
         search = partial(hand_over, self.app, partial(self._search, name, only), self._list, self._failed)
         self.run_worker(search, thread=True, exclusive=True)
 
@@ -68,7 +68,7 @@ class Uses(Choices):
         first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]
         options = [Option(Content.styled(line, "$text-warning"), disabled=True) for line in first]
         for group in view.groups:
-            more = f", {len(group.uses)} of them in this list" if group.total > len(group.uses) else ""
+            more = f", {len(group.uses)} in this list" if group.total > len(group.uses) else ""
             heading = f"{group_in_words(group, view)}: {group.total}{more}"
             options.append(Option(Content.styled(clean(heading), "bold"), disabled=True))
             for use in group.uses:
@@ -76,7 +76,7 @@ class Uses(Choices):
                 self._uses[number] = use
                 options.append(Option(_row(use), id=number))
         if not self._uses:
-            options.append(Option("no use of it was found in these trees", disabled=True))
+            options.append(Option("no use was found in these trees", disabled=True))
         remarks = [remark_in_words(remark, typed=False) for remark in view.remarks]
         lines = [line for text in remarks for line in textwrap.wrap(clean(text), room)]
         options += [Option(Content.styled(line, "dim")) for line in lines]  # enabled: the cursor can reach the end
@@ -86,7 +86,7 @@ class Uses(Choices):
         """Go to the use, with the cursor at the name."""
         use = self._uses.get(event.option_id or "")
         if use is None:
-            self.post_message(Tell("that line is a remark: it leads nowhere"))
+            self.post_message(Tell("this line is a remark and opens nothing"))
             return
         if use.spot.ref.path is None:
             return

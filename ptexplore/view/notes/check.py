@@ -14,12 +14,12 @@ from ptexplore.view.notes.labs import LabResult
 
 MEANING: dict[Outcome, str] = {
     "exact": "same place, same text",
-    "moved": "same text, another place",
-    "changed": "there, with other text",
-    "ambiguous": "several things bear that name",
-    "lost": "nothing bears that name",
-    "unpinned": "there, with no fingerprint to compare: ptexplore notes pin",
-    "absent": "this tree holds no such files",
+    "moved": "same text at another place",
+    "changed": "found, with other text",
+    "ambiguous": "several definitions have this name",
+    "lost": "nothing has this name",
+    "unpinned": "found, without a fingerprint to compare: ptexplore notes pin",
+    "absent": "this tree has no files of this kind",
 }
 WORDS: dict[Outcome, str] = {"absent": "not in this tree", "unpinned": "not pinned"}
 # The style of each word, for every renderer.

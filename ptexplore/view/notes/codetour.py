@@ -99,7 +99,7 @@ def _exported(
         if at is not None:
             steps.append({"file": anchor.path, **at, **_words(tour, stop)})
             continue
-        why = "no pattern tells its line from others" if anchor.placed else anchor.why or MEANING[anchor.outcome]
+        why = "no pattern matches only its line" if anchor.placed else anchor.why or MEANING[anchor.outcome]
         placeless.append((anchor.stop, why))
         steps.append(_placeless(tour, stop, why))
     return Exported(f"{name}.tour", _document(tour, title, steps, primary=primary), tuple(placeless))

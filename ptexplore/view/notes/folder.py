@@ -32,8 +32,8 @@ MAP = {
     "c10": "foundations",
 }
 MAP_IN_WORDS = (
-    "A call goes on from each of these to the next, down to a kernel; from autograd it goes through the dispatcher "
-    "again. c10 stands last since it lies under all the others: each of them uses it."
+    "A call passes from each of these to the next, down to a kernel; after autograd it passes through the dispatcher "
+    "again. c10 is last because all the others use it."
 )
 
 
@@ -146,7 +146,7 @@ def find_folder(trees: Sequence[IndexedTree], target: str) -> tuple[IndexedTree,
             return indexed, ending[0]
     if target in SHORT_NAMES:
         why = f"no tree here has {path}"
-        raise PtexploreError(f"there is no folder {target} here", why, "ptexplore fetch", FAILED)
+        raise PtexploreError(f"the folder {target} is not here", why, "ptexplore fetch", FAILED)
     return None
 
 
@@ -160,7 +160,7 @@ def folder_view(indexed: IndexedTree, folder: str, pages: FolderPages, library: 
     newer = next((text for at, text in page.newer if at == version), "") if page is not None else ""
     facts = []
     if page is not None and not is_baseline(info, page.baseline):
-        differs = f"; what is known to differ in {version} stands under that heading" if newer else ""
+        differs = f'; known differences are under "In {version}"' if newer else ""
         facts.append(f"written on {page.baseline}{differs}")
     return FolderView(
         spot(indexed, folder, None), folder, page, sum(inside.values()) + len(files),
@@ -276,7 +276,7 @@ def check_pages(indexed: IndexedTree, pages: FolderPages) -> PagesCheck:
         known = set(indexed.tree.folders_in(page.folder)) if own else set()
         missing = sorted(known - {subfolder.path for subfolder in page.subfolders}) if page.subfolders else []
         if missing:
-            problems.append(Problem(page.where, f"nothing is said of {', '.join(missing)}"))
+            problems.append(Problem(page.where, f"no entry for {', '.join(missing)}"))
     return PagesCheck(len(pages.pages), named, present, judged, tuple(problems), tuple(differ), newer)
 
 
@@ -300,7 +300,7 @@ def _facts(indexed: IndexedTree, page: FolderPage) -> Iterator[_Fact]:
         yield _Fact(entry.where, f"there is no file {entry.path}", exists)
         if entry.symbol:
             called = exists and (indexed.store.file(entry.path) is None or line_named(indexed, entry) is not None)
-            yield _Fact(entry.where, f"nothing in {entry.path} is called {entry.symbol}", called, in_a_file=exists)
+            yield _Fact(entry.where, f"{entry.path} has no {entry.symbol}", called, in_a_file=exists)
     known = set(indexed.tree.folders_in(page.folder))
     for subfolder in page.subfolders:
         inside = subfolder.path in known or has(subfolder.path)

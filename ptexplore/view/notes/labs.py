@@ -74,11 +74,11 @@ def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _why(hops: Sequence[Hop], at: int, kind: str, name: str, number: int) -> str:
-    missed = f"hop {number + 1}, `{kind} {name}`, is not in the Trail"
+    missed = f"hop {number + 1}, `{kind} {name}`, is not in the trace"
     if any(_is(hop, kind, name) for hop in hops[:at]):
-        return f"{missed} after the one before it: it comes earlier"
+        return f"{missed} after the hop before it, but comes earlier"
     same = list(dict.fromkeys(f"{hop.kind} {hop.name}" for hop in hops if hop.kind == kind))[:_SHOWN]
-    return f"{missed}; of that kind there are {', '.join(same) or 'none'}"
+    return f"{missed}; the hops of that kind are {', '.join(same) or 'none'}"
 
 
 def _is(hop: Hop, kind: str, name: str) -> bool:

@@ -118,7 +118,7 @@ class Guide:
         info = indexed.tree.info
         was = resolved.was
         if resolved.outcome == "changed" and was is not None:
-            facts.append(f"the text differs from {was.baseline}, on which this was written")
+            facts.append(f"the text differs from {was.baseline}, on which this stop was written")
         elif resolved.outcome != "exact" and (resolved.placed or not resolved.why):
             facts.append(MEANING[resolved.outcome])
         line = (was.at or was.line) if was is not None else 0
@@ -128,13 +128,13 @@ class Guide:
         if resolved.why:
             facts.append(resolved.why)
         if resolved.outcome == "absent":
-            facts.append("ptexplore fetch brings hand-written C++")
+            facts.append("ptexplore fetch downloads the hand-written C++")
         if info.relation == "version-skew" and self.torch is not None:
-            facts.append(f"what runs here is the installed torch {self.torch}, whose own text of this may differ")
+            facts.append(f"the installed torch is {self.torch}, and its text may differ")
         elif not is_baseline(info, tour.baseline):
             facts.append(f"written on {tour.baseline}; this is {info.label}")
         if resolved.placed and changed(indexed, resolved.path):
-            facts.append("this file was changed after it was indexed, so lines may be off: ptexplore index")
+            facts.append("this file changed after it was indexed, so lines may be wrong: ptexplore index")
         return facts
 
     def excerpt(self, view: StopView, room: int) -> Excerpt | None:
@@ -152,7 +152,7 @@ class Guide:
         language = language_of(resolved.path)
         inner = (resolved.line, resolved.end_line) != (resolved.symbol, resolved.symbol_end)
         marked = (resolved.line, resolved.end_line if inner else resolved.line)
-        cut = f"lines {first}-{last}; it goes from {begin} to {end}" if first > begin or last < end else ""
+        cut = f"lines {first}-{last} of {begin}-{end}" if first > begin or last < end else ""
         before, after = surroundings(lines, first, last, language)
         return Excerpt(
             marked,
@@ -219,20 +219,20 @@ def find_tour(library: NoteLibrary, asked: str) -> Tour:
     if tour is not None:
         if tour.stops:
             return tour
-        why = f"{tour.where.file} has no stop that can be read: ptexplore notes check says why"
+        why = f"{tour.where.file} has no stop that can be read; ptexplore notes check says why"
         raise PtexploreError(f"the tour {asked} is empty", why, "ptexplore notes check", USAGE)
     names = [each.id for each in in_order(library)]
     if not names:
         raise no_tours(library)
     close = difflib.get_close_matches(asked, names, 3, 0.5)
-    why = f"the closest is {close[0]}" if close else f"there are {', '.join(names[:12])}"
-    raise PtexploreError(f"there is no tour {asked}", why, f"ptexplore tour {close[0] if close else names[0]}", USAGE)
+    why = f"the closest name is {close[0]}" if close else f"the tours are {', '.join(names[:12])}"
+    raise PtexploreError(f"no tour is called {asked}", why, f"ptexplore tour {close[0] if close else names[0]}", USAGE)
 
 
 def no_tours(library: NoteLibrary) -> PtexploreError:
     """Returns the error for the case that no tour was found."""
     where = ", ".join(layer.shown for layer in library.layers) or "nowhere"
-    return PtexploreError("there are no tours", f"looked in: {where}", "ptexplore tour --notes DIR", USAGE)
+    return PtexploreError("there are no tours", f"ptexplore searched: {where}", "ptexplore tour --notes DIR", USAGE)
 
 
 def find_stop(tour: Tour, asked: str) -> int:
@@ -244,7 +244,7 @@ def find_stop(tour: Tour, asked: str) -> int:
         return int(asked)
     by_start = [name for name in names if name.startswith(asked)]
     close = by_start[:3] or difflib.get_close_matches(asked, names, 3, 0.5)
-    why = f"the closest are {', '.join(close)}" if close else f"it has {len(names)}: {', '.join(names)}"
+    why = f"the closest names are {', '.join(close)}" if close else f"it has {len(names)} stops: {', '.join(names)}"
     hint = f"ptexplore tour {tour.id} {close[0] if close else names[0]}"
     raise PtexploreError(f"{tour.id} has no stop {asked}", why, hint, USAGE)
 

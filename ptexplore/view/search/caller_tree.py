@@ -39,4 +39,4 @@ def _rows(nodes: Sequence[CallNode], level: int) -> Iterator[CallerRow]:
 
 def _left_out(calls: int, level: int) -> Iterator[CallerRow]:
     if calls:
-        yield CallerRow(level, f"{calls:,} more call{'s' if calls > 1 else ''} of its name")
+        yield CallerRow(level, f"{calls:,} more call{'s' if calls > 1 else ''} with this name")

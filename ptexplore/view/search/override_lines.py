@@ -20,7 +20,7 @@ def overridden_lines(overridden: OverriddenAt) -> Iterator[tuple[str, Spot | Non
     for name, spot, sure in overridden.functions:
         yield f"{'overrides' if sure else 'may override'} {name}", spot
     if not overridden.functions:
-        yield "overrides a function of a base that is not known", None
+        yield "overrides a function of an unknown base class", None
 
 
 def override_facts(trees: Sequence[IndexedTree], symbol: Symbol) -> Iterator[str]:
@@ -37,7 +37,7 @@ def override_facts(trees: Sequence[IndexedTree], symbol: Symbol) -> Iterator[str
         at = f"{each.place.path}:{each.place.definition.line}"
         yield f"{'overrides' if each.sure else 'may override'} {each.name} ({at})"
     if overridden.says and not overridden.functions:
-        yield "overrides a function of a base that is not known"
+        yield "overrides a function of an unknown base class"
     overriding = reader.overriding(symbol.qualified)
     for sure, word in ((True, "overridden"), (False, "may be overridden")):
         classes = _classes([each for each in overriding if each.sure is sure])

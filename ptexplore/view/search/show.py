@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ptexplore.view.card import ShownKernel  # a card imports all resolvers; few pages need one
 
 AROUND = 12  # lines before and after the asked line, if no definition of readable size contains it
-CHANGED = "this file was changed after it was indexed, so lines may be off: ptexplore index"
+CHANGED = "this file changed after it was indexed, so lines may be wrong: ptexplore index"
 READABLE = 120  # lines of a definition that is shown whole around one of its lines
 
 
@@ -94,8 +94,8 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
             facts = _facts(candidate, indexed, None)
             return Page(candidate, candidate.spot, facts, first=1, lines=(), language="yaml")
         place = f"{path}:{ref.line}" if ref.line else path
-        why = f"{candidate.spot.tree.label} names {place} but its text is not there (any more)"
-        raise PtexploreError(f"there is no text of {candidate.name}", why, "ptexplore fetch", FAILED)
+        why = f"{candidate.spot.tree.label} names {place}, but the text is not there"
+        raise PtexploreError(f"the text of {candidate.name} is missing", why, "ptexplore fetch", FAILED)
     lines = tree.lines(path)
     if lines and lines[-1] == "":
         lines = lines[:-1]
@@ -112,7 +112,7 @@ def _page(trees: Sequence[IndexedTree], catalogue: Catalogue | None, candidate: 
         for _symbol, definition in atlas_symbols(trees, candidate.name, 3, prefix=False):
             at = definition.ref
             place = f"{at.path}:{at.line} in {definition.tree.version}, {at.precision} ({at.url})"
-            facts = (*facts, f"defined at {place}; ptexplore fetch brings the text")
+            facts = (*facts, f"defined at {place}; ptexplore fetch downloads the text")
     if ref.line is None:
         ref = SourceRef(path, asked or 1, ref.layer, ref.precision, last, ref.tree, None, ref.reason)
     return Page(
@@ -145,7 +145,7 @@ def _extent(candidate: Candidate, inside: Symbol | None, total: int) -> tuple[in
         why = f"{name} has {total} lines" if first > total else "the last line is before the first"
         asked = f"{first}-{last}" if last is not None else str(first)
         raise PtexploreError(
-            f"there is no line {asked} in {name}", why, f"ptexplore show {shlex.quote(f'{name}:{total}')}", USAGE
+            f"{name} has no line {asked}", why, f"ptexplore show {shlex.quote(f'{name}:{total}')}", USAGE
         )
     if last is not None:
         return first, min(last, total)
@@ -158,12 +158,12 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
     facts: list[str] = []
     symbol, path = candidate.symbol, candidate.spot.ref.path
     if candidate.handed_on:
-        facts.append(f"handed on by {' and '.join(candidate.handed_on)}")
+        facts.append(f"passed on by {' and '.join(candidate.handed_on)}")
     if symbol is not None:
         if symbol.path.startswith("torch/_C/"):
-            facts.append("a stub, for type checkers: what runs is C++")
+            facts.append("a stub for type checkers: the code that runs is C++")
         if symbol.role == "declaration":
-            facts.append("a declaration: no definition of it is in these trees")
+            facts.append("a declaration; these trees have no definition")
         if symbol.macro:
             facts.append(f"made by {symbol.macro}")
         if symbol.guards:
@@ -176,7 +176,7 @@ def _facts(candidate: Candidate, indexed: IndexedTree | None, inside: Symbol | N
         facts.append(f"also in {other.tree.label}: {other.ref.path}{line}")
     held = indexed.tree.read(path) if indexed is not None and path is not None else None
     if held is not None and held.shift:  # line numbers are the repository's; a debugger shows the installed file's
-        facts.append(f"in the installed file these lines are {held.shift} further down: it begins with a guard")
+        facts.append(f"the installed file begins with a guard, so these lines are {held.shift} further down in it")
     if indexed is not None and path is not None and changed(indexed, path):
         facts.append(CHANGED)
     return tuple(facts)

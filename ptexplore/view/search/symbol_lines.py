@@ -42,7 +42,7 @@ def head_lines(facts: SymbolFacts) -> Iterator[Line]:
     if symbol.signature:
         yield Line("text", symbol.signature)
     ref = facts.spot.ref
-    same = f"{facts.same} of that name" if facts.same > 1 else ""
+    same = f"{facts.same} have this name" if facts.same > 1 else ""
     made = f"made by {symbol.macro}" if symbol.macro else ""
     only = f"only where {' and '.join(symbol.guards)}" if symbol.guards else ""
     declared = "declared; no definition here" if symbol.role == "declaration" else ""
@@ -66,21 +66,21 @@ def is_structured(symbol: Symbol) -> bool:
 def uses_in_words(facts: SymbolFacts) -> str:
     """Returns how often a symbol is used: "used on 24 lines: 20 mean this, 4 may mean something else of that name"."""
     if is_structured(facts.symbol):
-        return "its operator's generated wrapper calls it; by its name alone no use can be told"
+        return "the generated wrapper of its operator calls it; its name alone does not identify its uses"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(counted(count, group) for group, count in facts.uses)
         apart = told_apart(facts.lines, facts.certain, facts.definitions)
         other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
-        return f"reads and writes of it are not indexed (/ looks for it in this file){other}"
+        return f"reads and writes are not indexed (/ searches this file){other}"
     if not facts.lines and facts.overridden:
         return overridden_in_words(facts)
     if not facts.lines:
-        types = "; where it is only named as a type is not looked for" if facts.symbol.kind in _TYPES else ""
-        return f"no use of it was found in these trees{types}"
+        types = "; uses as a type name only are not searched" if facts.symbol.kind in _TYPES else ""
+        return f"no use was found in these trees{types}"
     apart = told_apart(facts.lines, facts.certain, facts.definitions)
     sorts = ", ".join(counted(count, group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
-    types = "\nwhere it is only named as a type is not counted" if facts.symbol.kind in _TYPES else ""
+    types = "\nuses as a type name only are not counted" if facts.symbol.kind in _TYPES else ""
     overriders = f"\n{overridden_in_words(facts)}" if facts.overridden else ""
     return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{overriders}"
 

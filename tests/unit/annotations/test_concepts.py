@@ -36,11 +36,11 @@ def test_a_concept_has_its_stage_question_stops_and_lab() -> None:
 @pytest.mark.parametrize(
     "change, line, said",
     [
-        (("{#principles}", "{#middle}"), 3, "there is no stage 'middle'"),
+        (("{#principles}", "{#middle}"), 3, "'middle' is not a stage"),
         (("### One {#one}", "### One"), 7, "ends in an id"),
-        (("stops:", "stop:"), 13, "there is no key 'stop'"),
-        (('"t#b"', '"tb"'), 13, "'tb' is no stop"),
-        (('"t#a/l"', '"t#a"'), 14, "is no lab"),
+        (("stops:", "stop:"), 13, "'stop' is not a key"),
+        (('"t#b"', '"tb"'), 13, "'tb' is not a stop"),
+        (('"t#a/l"', '"t#a"'), 14, "is not a lab"),
         (("Is it so,\nand why?\n", ""), 7, "has no question"),
         (('stops: ["t#a", "t#b"]\n', ""), 13, "the key 'stops' is missing"),
         (("Words on", "<b>Words</b> on"), 5, "raw HTML"),
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_told_by_line_and_the_rest_is_there(change: tuple[str, 
 def test_an_id_is_given_once() -> None:
     found, problems = parse(GOOD + GOOD.split("# Path\n")[1], "c.md")
     assert len(found) == 1
-    assert "is that of line 7 already" in problems[0].text
+    assert "the concept in line 7 already has the id" in problems[0].text
 
 
 def test_the_shipped_path_is_whole() -> None:

@@ -74,14 +74,14 @@ def test_the_page_of_the_whole_tree_is_that_of_no_folder() -> None:
 @pytest.mark.parametrize(
     ("change", "line", "text"),
     [
-        (("title: The", "titel: The"), 3, "there is no key 'titel'"),
-        (("baseline: v2.6.0", "baseline: 2.6"), 5, "the baseline is the release"),
-        (("folder: aten/src/ATen", "folder: ../aten"), 2, "is no path inside the tree"),
-        (("It is for `tensors`.\n\nSecond.\n", ""), 7, "begins with what the folder is for"),
-        (("## Folders", "## Follders"), 19, "there is no section 'Follders'"),
-        (("`core/`: the", "core: the"), 21, "an entry is `path`: a sentence"),
-        (("`core/`: the", "`core/../..`: the"), 21, "an entry is `path`: a sentence"),
-        (("`core/`: the", "`core` at `x`: the"), 21, "a folder has no name to look at"),
+        (("title: The", "titel: The"), 3, "'titel' is not a key"),
+        (("baseline: v2.6.0", "baseline: 2.6"), 5, "the baseline must be the release"),
+        (("folder: aten/src/ATen", "folder: ../aten"), 2, "is not a path inside the tree"),
+        (("It is for `tensors`.\n\nSecond.\n", ""), 7, "begins with the purpose of the folder"),
+        (("## Folders", "## Follders"), 19, "'Follders' is not a section"),
+        (("`core/`: the", "core: the"), 21, "write an entry as `path`: a sentence"),
+        (("`core/`: the", "`core/../..`: the"), 21, "write an entry as `path`: a sentence"),
+        (("`core/`: the", "`core` at `x`: the"), 21, "an entry for a folder has no name"),
         (("It is for", "<b>It is for"), 9, "raw HTML"),
         (("It is for", "[it](javascript:x) is for"), 9, "a link to javascript: is not allowed"),
         (("It is for", "It\x1b[2J is for"), 9, "the control character U+001B is left out"),
@@ -102,7 +102,7 @@ def test_a_later_layer_replaces_a_page_and_one_layer_has_one_a_folder(tmp_path: 
     pages = load_folders(layers(["a", "b"], tmp_path, shipped=False))
     assert pages.pages["aten/src/ATen"].title == "Later"
     assert [problem.text for problem in pages.problems] == [
-        "the folder 'aten/src/ATen' has the page a/folders/x.md already",
+        "the folder 'aten/src/ATen' already has the page a/folders/x.md",
         "it cannot be read: Too many levels of symbolic links",
     ]
 

@@ -120,13 +120,13 @@ def test_a_value_is_a_python_literal_as_it_is_written(value: str, kept: str | No
 WRONG_FRONT = {
     "id: sample": ("id: Not an id", "id"),
     "title: A sample\n": ("", "'title' is missing"),
-    "level: core": ("level: wizard", "no level 'wizard'"),
+    "level: core": ("level: wizard", "'wizard' is not a level"),
     "baseline: v2.6.0": ("baseline: yesterday", "baseline"),
-    "summary: one sentence": ("summary: {a: b}", "a text"),
+    "summary: one sentence": ("summary: {a: b}", "text is expected here"),
     "concepts: [dispatch-key]": ("concepts: &a [dispatch-key]", "aliases"),
-    "prerequisites: [storage]": ("colour: blue", "no key 'colour'"),
+    "prerequisites: [storage]": ("colour: blue", "'colour' is not a key"),
     "level: core\n": ("level: core\nlevel: basic\n", "twice"),
-    "title: A sample": ("title: [A, sample", "no YAML"),
+    "title: A sample": ("title: [A, sample", "not YAML"),
     "---\nid": ("id", "front matter"),
 }
 
@@ -143,8 +143,8 @@ def test_front_matter_that_cannot_be_used(old: str) -> None:
 
 
 WRONG_STOP = {
-    "yaml": ("symbol: add.Tensor", "symbol: [add.Tensor", "no YAML"),
-    "unknown key": ("symbol: add.Tensor", "symbol: add.Tensor\nline: 12", "no key 'line'"),
+    "yaml": ("symbol: add.Tensor", "symbol: [add.Tensor", "not YAML"),
+    "unknown key": ("symbol: add.Tensor", "symbol: add.Tensor\nline: 12", "'line' is not a key"),
     "key twice": ("symbol: add.Tensor", "symbol: add.Tensor\nsymbol: b", "twice"),
     "no symbol": ("symbol: add.Tensor\n", "", "'symbol' is missing"),
     "outside": ("path: aten/src", "path: ../../etc", "inside the tree"),
@@ -152,15 +152,15 @@ WRONG_STOP = {
     "alias": ("symbol: add.Tensor", "symbol: *x", "aliases"),
     "tag": ("symbol: add.Tensor", "symbol: !!python/name:os.system x", "tags"),
     "token": ("token: CPU#2", "token: two words", "one identifier"),
-    "both": ("token: CPU#2", "token: CPU\nlines: [0, 2]", "not both"),
+    "both": ("token: CPU#2", "token: CPU\nlines: [0, 2]", "either `token` or `lines`"),
     "lines": ("token: CPU#2", "lines: [3, 1]", "[first, last]"),
     "signature": ("token: CPU#2", "signature: int", "brackets"),
-    "see": ('"op:add.Tensor"', '"somewhere"', "`see` holds"),
-    "see no operator": ('"op:add.Tensor"', '"op:aten::add; touch x"', "`see` holds"),
-    "see a line of the shell": ('"op:add.Tensor"', '"op:x$(touch x)"', "`see` holds"),
-    "see outside": ("src:c10/core/Blend.h::Blend::numel", "src:../x::y", "`see` holds"),
-    "heading id": ("{#first}", "{#First Things}", "ends in an id"),
-    "no heading id": (" {#first}", "", "ends in an id"),
+    "see": ('"op:add.Tensor"', '"somewhere"', "an entry of `see` is"),
+    "see no operator": ('"op:add.Tensor"', '"op:aten::add; touch x"', "an entry of `see` is"),
+    "see a line of the shell": ('"op:add.Tensor"', '"op:x$(touch x)"', "an entry of `see` is"),
+    "see outside": ("src:c10/core/Blend.h::Blend::numel", "src:../x::y", "an entry of `see` is"),
+    "heading id": ("{#first}", "{#First Things}", "must end with an id"),
+    "no heading id": (" {#first}", "", "must end with an id"),
     "duplicate id": ("{#first}", "{#second}", "already"),
     "html": ("What it is;", "What <script>alert(1)</script> it is;", "raw HTML"),
     "html block": ("What it is;", "<div onclick='x'>\nWhat it is\n</div>\n", "raw HTML"),
@@ -189,18 +189,18 @@ def test_a_stop_that_cannot_be_used(name: str) -> None:
 
 
 WRONG_LAB = {
-    "no yaml": ("run: torch.add(a, b)", "run: {", "no YAML"),
-    "unknown key": ("grad: true", "timeout: 5", "no key 'timeout'"),
+    "no yaml": ("run: torch.add(a, b)", "run: {", "not YAML"),
+    "unknown key": ("grad: true", "timeout: 5", "'timeout' is not a key"),
     "no expectation": (
         "expect:\n  trail:\n    - op aten::add.Tensor\n    - key AutogradCPU\n",
         "",
         "'expect' is missing",
     ),
-    "no python": ("run: torch.add(a, b)", "run: torch.add(a,", "no Python"),
-    "a statement": ("run: torch.add(a, b)", "run: import os", "no Python"),
+    "no python": ("run: torch.add(a, b)", "run: torch.add(a,", "not a Python"),
+    "a statement": ("run: torch.add(a, b)", "run: import os", "not a Python"),
     "kind": ("- key AutogradCPU", "- magic AutogradCPU", "kind"),
     "flag": ("grad: true", "grad: perhaps", "true or false"),
-    "id": ("id: adds", "id: Adds!", "no id"),
+    "id": ("id: adds", "id: Adds!", "is not an id"),
     "name": ("{a:", "{a b:", "name of a variable"),
 }
 

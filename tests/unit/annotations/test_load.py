@@ -283,7 +283,7 @@ def test_notes_that_lead_elsewhere_are_read_where_somebody_names_them(tmp_path: 
     (project / "notes").symlink_to("../elsewhere")
     with pytest.raises(PtexploreError, match="the folder notes is not read") as refused:
         layers(start=project, shipped=False)
-    assert refused.value.hint == "--notes notes reads it all the same"
+    assert refused.value.hint == "--notes notes allows it"
     assert list(load(layers(["notes"], start=project, shipped=False)).tours) == ["secret"]
 
 
@@ -319,9 +319,9 @@ def test_notes_of_a_folder_have_a_limit_together(tmp_path: Path, monkeypatch: py
         )
     library, pages = loaded(tmp_path), load_folders([Layer(tmp_path, "notes")])
     assert set(library.tours) == {"a", "b"}
-    assert said(library) == [f"notes:1: more than {2 * one + 1} bytes of notes: the rest is left out"]
+    assert said(library) == [f"notes:1: more than {2 * one + 1} bytes of notes: the other files are left out"]
     assert set(pages.pages) == {"a", "b"}
-    assert pages.problems[-1].text == f"more than {2 * one + 1} bytes of pages: the rest is left out"
+    assert pages.problems[-1].text == f"more than {2 * one + 1} bytes of pages: the other pages are left out"
 
 
 def test_the_blocks_of_all_folders_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_a_callable_is_refused_with_the_reason(wrong: Any) -> None:
         with pytest.raises(ptexplore.PtexploreError) as caught:
             ask(wrong)
         assert "callable" in caught.value.message
-        assert "closes over" in caught.value.why
+        assert "cannot be sent there with its variables" in caught.value.why
     with pytest.raises(ptexplore.PtexploreError, match="variable a"):
         ptexplore.trace("a + b", variables={"a": wrong})
 
@@ -63,7 +63,7 @@ def test_what_is_no_text_is_refused(wrong: Any) -> None:
 
 def test_a_trace_is_of_one_thing(tmp_path: Path) -> None:
     for arguments in ({}, {"expression": "a", "script": tmp_path / "x.py"}):
-        with pytest.raises(ptexplore.PtexploreError, match="one of expression and script"):
+        with pytest.raises(ptexplore.PtexploreError, match="either an expression or a script"):
             ptexplore.trace(**arguments)  # type: ignore[arg-type]
 
 

@@ -68,18 +68,18 @@ WHOLE = json.dumps({"traceEvents": EVENTS}).encode()
 @pytest.mark.parametrize(
     "data, why",
     [
-        (b"", "no JSON object"),
-        (b"\x7fELF\x00", "no JSON object"),
-        (b"\xff\xfe{", "no JSON"),
-        (b"{}", "no list traceEvents"),
-        (b'{"traceEvents": {}}', "no list traceEvents"),
+        (b"", "neither a JSON object"),
+        (b"\x7fELF\x00", "neither a JSON object"),
+        (b"\xff\xfe{", "not JSON"),
+        (b"{}", "no list called traceEvents"),
+        (b'{"traceEvents": {}}', "no list called traceEvents"),
         (b'{"traceEvents": []}', "no operators"),
-        (b'{"traceEvents": [1, 2]}', "something else than events"),
-        (b'{"traceEvents": [{"a" 1}]}', "cut short, or no JSON"),
-        (WHOLE[:-40], "cut short"),
-        (WHOLE[:-2], "cut short"),
-        (WHOLE[:150], "cut short"),
-        (b"[" * 100_000, "no JSON"),
+        (b'{"traceEvents": [1, 2]}', "something other than events"),
+        (b'{"traceEvents": [{"a" 1}]}', "cut off, or not JSON"),
+        (WHOLE[:-40], "cut off"),
+        (WHOLE[:-2], "cut off"),
+        (WHOLE[:150], "cut off"),
+        (b"[" * 100_000, "not JSON"),
         (json.dumps([event("x", 1, -1)]).encode(), "no name or no time"),
         (b'[{"ph":"X","cat":"cpu_op","name":"x","ts":NaN,"dur":1}]', "no name or no time"),
         (b'[{"ph":"X","cat":"cpu_op","name":"x","ts":1e400,"dur":1}]', "no name or no time"),
@@ -111,7 +111,7 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(chrome_trace, "MOST", 3)
     with pytest.raises(PtexploreError) as caught:
         read_chrome_trace(write(tmp_path, WHOLE))
-    assert "over 3 operators" in caught.value.why
+    assert "more than 3 operators" in caught.value.why
     monkeypatch.setattr(chrome_trace, "LONGEST", 100)
     monkeypatch.setattr(chrome_trace, "PIECE", 50)
     for data in (b'{"a": "' + b"x" * 500 + b'", "traceEvents": []}', b'[{"a": "' + b"x" * 500 + b'"}]'):
@@ -120,7 +120,7 @@ def test_what_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Monkey
         assert "longer than" in caught.value.why or "no list" in caught.value.why
 
 
-@pytest.mark.parametrize("packed, says", [(True, "250 times its size"), (False, "over 1,000 events")])
+@pytest.mark.parametrize("packed, says", [(True, "250 times its size"), (False, "more than 1,000 events")])
 def test_events_that_cost_nothing_to_write_are_refused(
     packed: bool, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,12 +114,12 @@ def test_what_a_command_line_means(name: str, typed: list[str], expected: dict[s
 @pytest.mark.parametrize(
     "typed, error, hint",
     [
-        (["fnid"], "there is no command fnid", "did you mean ptexplore find?"),
+        (["fnid"], "fnid is not a command", "did you mean ptexplore find?"),
         (["notes", "chek"], "no such command 'chek'", "ptexplore notes --help"),
         (["find", "--limt", "3", "x"], "no such option: --limt", "did you mean --limit?"),
         (["find", "--limit", "x", "y"], "'x' is not a whole number", "ptexplore find --help"),
         (["find", "--limit", "-1", "y"], "-1 is not 0 or more", "ptexplore find --help"),
-        (["html", "out", "--scope", "most"], "'most' is none of tours, core, all", "ptexplore html --help"),
+        (["html", "out", "--scope", "most"], "'most' is not one of tours, core, all", "ptexplore html --help"),
         (["html", "out", "--trace"], "requires an argument", "ptexplore html --help"),
         (["notes", "check", "--timeout", "soon"], "'soon' is not a number", "ptexplore notes check --help"),
         (["op"], "missing argument 'NAME'", "ptexplore op --help"),

@@ -23,7 +23,7 @@ def test_a_folder_that_was_deleted_is_named(
     gone.rmdir()
     assert main(arguments) == USAGE
     told = capsys.readouterr().err
-    assert "the current folder is not there" in told
+    assert "the current folder does not exist" in told
     assert str(gone) in told
     os.chdir(tmp_path)
 
@@ -43,7 +43,7 @@ def test_a_folder_that_was_deleted_is_named_where_the_cache_has_no_index_yet(
 
     monkeypatch.setattr("ptexplore.cli.app._run", index)
     assert main(["notes", "check"]) == USAGE
-    assert "the current folder is not there" in capsys.readouterr().err
+    assert "the current folder does not exist" in capsys.readouterr().err
     os.chdir(tmp_path)
 
 

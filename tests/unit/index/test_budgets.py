@@ -35,7 +35,7 @@ def test_what_nests_too_deep_is_not_parsed_but_its_words_are_known(tmp_path: Pat
     read = read_whole(Task(1, "c10/deep.cpp", str(file), "checkout", file.stat().st_size, None), MacroTable({}))
     assert isinstance(read, Whole)
     (problem,) = read.records.problems
-    assert problem.endswith("not read as source")
+    assert problem.endswith("not parsed")
     assert not read.records.symbols
 
 
@@ -64,7 +64,7 @@ def test_a_header_that_is_larger_than_any_is_a_problem(tmp_path: Path) -> None:
     assert not collect([("c10/large.h", file.read_text())]).by_name
     read = read_whole(Task(1, "c10/large.h", str(file), "checkout", file.stat().st_size, None), MacroTable({}))
     assert isinstance(read, Whole)
-    assert "others do not know its macros" in read.records.problems[0]
+    assert "its macros are unknown in other files" in read.records.problems[0]
 
 
 def test_no_memory_is_a_files_problem_where_the_limit_is_for_files(

@@ -109,7 +109,7 @@ def test_references() -> None:
 def test_broken_text_gives_what_is_sound() -> None:
     symbols, _, problems = extract("a.py", "def broken(:\n    pass\n\n\ndef sound():\n    pass\n")
     assert [one.line for one in symbols if one.name == "sound"] == [5]
-    assert problems == ["line 1: not understood as Python"]
+    assert problems == ["line 1: not valid Python"]
     for text in ("", "\0", "\ud800 = 1", "(" * 3000, "x = 'é'\ndef f(): pass"):
         extract("a.py", text)
     assert next(one.line for one in extract("a.py", "x = 'é'\ndef f(): pass")[0] if one.name == "f") == 2

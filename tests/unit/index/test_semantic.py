@@ -282,7 +282,7 @@ int x = F<900, 0>::v;
     tasks = [*costly(headers, texts), Work(headers, PATH, frozenset((PATH,)))]
     outcomes = {one.task.path: one for one in run(work, tasks, 2, Limits(seconds=600, processor=3))}
     for name in texts:
-        assert outcomes[f"c10/core/{name}"].failed == "took more than 3 s of processor"
+        assert outcomes[f"c10/core/{name}"].failed == "took more than 3 s of processor time"
     result = outcomes[PATH].result
     assert result is not None
     assert ResolvedUse(6, "area", "call", "shapes::Shape::area()") in result.uses[PATH].uses

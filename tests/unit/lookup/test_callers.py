@@ -94,7 +94,7 @@ def test_it_fits_a_screen_and_says_what_does_not(tree: IndexedTree) -> None:
     ordered = sorted(whole.callers, key=lambda node: node.call.ref.line or 0)
     assert [shape([node]) for node in ordered] == [{f"call_{n}": {f"twice_{n}": {}}} for n in range(50)]
     assert [row.text for row in caller_rows(callers([tree], "c10::many", depth=1, limit=2).functions[0])][-1] == (
-        "48 more calls of its name"
+        "48 more calls with this name"
     )
 
 
@@ -130,7 +130,7 @@ def test_the_document_has_the_tree(tree: IndexedTree) -> None:
     assert caller.call.line == 7
 
 
-@pytest.mark.parametrize(("name", "why"), [("c10::Base", "it is a struct"), ("c10::nobody", "searched")])
+@pytest.mark.parametrize(("name", "why"), [("c10::Base", "c10::Base is a struct"), ("c10::nobody", "searched")])
 def test_what_is_no_function_is_said(tree: IndexedTree, name: str, why: str) -> None:
     with pytest.raises(PtexploreError) as refused:
         callers([tree], name)

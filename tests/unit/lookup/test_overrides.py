@@ -141,6 +141,6 @@ def test_show_names_both_ways(tree: IndexedTree) -> None:
     assert facts[0] == "overrides c10::Shape::area (c10/Shape.h:3)"
     assert facts[1].startswith("overridden in at::Silent (ptexplore refs at::Square::area")
     [mixed] = tree.store.declarations("at::Mixed::area")
-    assert list(override_facts([tree], mixed))[0] == "overrides a function of a base that is not known"
+    assert list(override_facts([tree], mixed))[0] == "overrides a function of an unknown base class"
     [measure] = tree.store.definitions("at::measure")
     assert list(override_facts([tree], measure)) == []

@@ -129,7 +129,10 @@ def plant(root: Path, names: Mapping[str, str]) -> None:
 def test_a_planted_list_of_pages_deletes_nothing(tmp_path: Path) -> None:
     plant(tmp_path, NAMES)
     before = hashes(tmp_path)
-    with pytest.raises(PtexploreError, match="somebody's site") as caught, open_output(tmp_path, [], force=False):
+    with (
+        pytest.raises(PtexploreError, match="a site of somebody else") as caught,
+        open_output(tmp_path, [], force=False),
+    ):
         pass
     assert "--force" in caught.value.hint
     assert hashes(tmp_path) == before
@@ -227,7 +230,10 @@ def test_a_list_of_pages_that_came_from_another_folder_is_not_believed(tmp_path:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / MANIFEST).write_bytes((tmp_path / "site" / MANIFEST).read_bytes())
     (tmp_path / "other/index.html").write_text("mine!")
-    with pytest.raises(PtexploreError, match="somebody's site"), open_output(tmp_path / "other", [], force=False):
+    with (
+        pytest.raises(PtexploreError, match="a site of somebody else"),
+        open_output(tmp_path / "other", [], force=False),
+    ):
         pass
     assert (tmp_path / "other/index.html").read_text() == "mine!"
 
@@ -272,7 +278,7 @@ def test_what_somebody_else_planted_with_a_list_that_fits_is_not_taken(
         out.write("search/0.js", "ptx.evil( 1)", key)
         out.finish()
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path / "mine"))
-    with pytest.raises(PtexploreError, match="somebody's site"), open_output(prepared, [], force=False):
+    with pytest.raises(PtexploreError, match="a site of somebody else"), open_output(prepared, [], force=False):
         pass
     for known in (False, True):  # as the second build shows, what is one's own is not read again
         with open_output(prepared, [], force=not known) as out:

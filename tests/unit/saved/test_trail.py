@@ -317,7 +317,7 @@ def test_a_text_that_is_no_unicode_is_kept_as_far_as_it_is() -> None:
 )
 def test_refused(change: Document) -> None:
     error = refused(lambda: read(document() | change))
-    assert error.message == "x.json is no saved trace"
+    assert error.message == "x.json is not a saved trace"
 
 
 @pytest.mark.parametrize(
@@ -835,15 +835,15 @@ def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeyp
             patch.setattr(codec, "from_json", None)  # it is not read: that would raise another error
             trail_from_json(text, "x.json")
         assert raised.value.exit_code == USAGE
-        assert "at most 2,000 are read" in raised.value.why
+        assert "the limit is 2,000" in raised.value.why
         assert told in raised.value.why
     with pytest.raises(PtexploreError) as raised:  # Python takes seconds to make a number of that
         trail_from_json(json.dumps(document())[:-1].encode() + b', "more": ' + b"1" * 4_001 + b"}", "x.json")
-    assert "a number of more digits than any real one has" in raised.value.why
+    assert "a number with more digits than any real one" in raised.value.why
     monkeypatch.setattr(saved, "MAX_HOPS", 1)
-    with pytest.raises(PtexploreError, match="is no saved trace") as raised:
+    with pytest.raises(PtexploreError, match="is not a saved trace") as raised:
         trail_from_json(json.dumps(document()).encode(), "x.json")
-    assert "at most 1 are read" in raised.value.why
+    assert "the limit is 1" in raised.value.why
 
 
 def test_kinds_that_hold_one_another_without_end_are_refused() -> None:
@@ -864,7 +864,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
     from ptexplore.workspace.saved_traces import save_trace
 
     for limit in ("MAX_LISTS", "MAX_VALUES"):
-        with monkeypatch.context() as patch, pytest.raises(PtexploreError, match="is not written") as raised:
+        with monkeypatch.context() as patch, pytest.raises(PtexploreError, match="was not written") as raised:
             patch.setattr(codec, limit, 5)
             save_trace(tmp_path / "x.json", a_trail(), None)
         assert "could not be loaded again" in raised.value.why

@@ -59,7 +59,7 @@ def test_a_link_into_another_cache_is_no_checkout(tmp_path: Path, monkeypatch: p
     (tmp_path / "given/checkouts/x").symlink_to(tmp_path / "cache/checkouts/mine")
     assert checkouts.checkouts() == []
     for change in (checkouts.remove, checkouts.use):
-        with pytest.raises(PtexploreError, match="no checkout x"):
+        with pytest.raises(PtexploreError, match="no checkout is called x"):
             change("x")
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "cache"))
     assert [checkout.name for checkout in checkouts.checkouts()] == ["mine"]

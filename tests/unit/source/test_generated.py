@@ -160,7 +160,7 @@ def test_damage_is_made_good(generators: Generators, damage: str) -> None:
     assert generated.find(RUNTIME) is None
     assert generated.ensure(RUNTIME) == folder == generated.find(RUNTIME)
     assert generators.runs == 2
-    assert generators.why.startswith("what was there is damaged")
+    assert generators.why.startswith("the old files are damaged")
     assert (folder / FILE).read_text() == "whole text\n"
     assert sorted(file.name for file in (folder / FILE).parent.iterdir()) == ["RegisterCPU_0.cpp", "RegisterCPU_1.cpp"]
 
@@ -295,7 +295,9 @@ def test_why_it_is_made_is_said(generators: Generators, cache: Path) -> None:
     folder = generated.ensure(RUNTIME)
     assert why_built(RUNTIME, catalogue) == "first run with this torch: reading its dispatcher"
     catalogue.write_bytes(b"")
-    assert why_built(RUNTIME, catalogue).startswith("the catalogue of this torch is damaged, or of another ptexplore")
+    assert why_built(RUNTIME, catalogue).startswith(
+        "the catalogue of this torch is damaged, or another ptexplore made it"
+    )
     (folder / FILE).unlink()
     assert "is damaged" in why_built(RUNTIME, catalogue)
     assert "first run" not in why_built(RUNTIME, catalogue)

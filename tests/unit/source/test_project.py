@@ -145,4 +145,4 @@ def test_folders_of_notes_are_few_and_each_counts_once(tmp_path: Path) -> None:
     file.write_text(f"notes = {['n'] * 21}\n")
     with pytest.raises(PtexploreError, match="notes cannot be used") as refused:
         find_project(tmp_path)
-    assert "it names 21 folders, and 20 is the limit" in refused.value.why
+    assert "it names 21 folders, but the limit is 20" in refused.value.why

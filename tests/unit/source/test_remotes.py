@@ -91,7 +91,7 @@ def test_of_many_reasons_the_first_and_the_last_are_told() -> None:
     files = [f"error: unable to write file c10/{number}.h" for number in range(200)]
     for said in ([*files, "fatal: write error. Out of diskspace"], ["error: write error", *files]):
         told = explain(GitFailed(said, 128), parse_remote("file:///srv/x"), "v2.6.0", Path("/cache"))
-        assert told.message == "no room for the source in /cache"
+        assert told.message == "no space for the source in /cache"
         first, second, more, last = told.why.split("; ")
         assert [f"error: {first}", f"error: {second}"] == said[:2]
         assert (more, last) == ("and 198 more", said[-1].partition(": ")[2])

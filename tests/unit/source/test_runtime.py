@@ -106,7 +106,7 @@ def test_no_python(tmp_path: Path, kind: str) -> None:
     elif kind != "missing":
         path.write_text("#!/bin/sh\nexit 0\n")
         path.chmod(0o755)
-    with pytest.raises(PtexploreError, match="is no Python") as caught:
+    with pytest.raises(PtexploreError, match="is not a Python interpreter") as caught:
         find_runtime(str(path))
     assert caught.value.exit_code == USAGE
     assert caught.value.why
@@ -118,7 +118,7 @@ def test_a_program_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.
     path, pid = tmp_path / "python", tmp_path / "pid"
     path.write_text(f"#!/bin/sh\necho $$ > {pid}\nexec yes\n")
     path.chmod(0o755)
-    with pytest.raises(PtexploreError, match="is no Python") as caught:
+    with pytest.raises(PtexploreError, match="is not a Python interpreter") as caught:
         find_runtime(str(path))
     assert "within 0.3 s" in caught.value.why
     assert not Path(f"/proc/{pid.read_text().strip()}").exists()
@@ -144,7 +144,7 @@ def test_another_python_without_torch(tmp_path: Path) -> None:
     other = tmp_path / "python"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
     other.chmod(0o755)
-    with pytest.raises(PtexploreError, match="there is no torch") as caught:
+    with pytest.raises(PtexploreError, match="torch is not installed") as caught:
         find_runtime(str(other))
     assert caught.value.exit_code == MISSING
 

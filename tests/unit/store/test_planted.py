@@ -95,7 +95,7 @@ def test_a_link_in_place_of_a_database_is_put_away(kind: str, tmp_path: Path) ->
     real.with_name("i.sqlite-journal").write_bytes(journal_that_names(victim, real))
     path.symlink_to("more/i.sqlite")
     path.with_name("d.sqlite-journal").write_bytes(b"not a journal")  # so that it is opened to be written
-    assert "d.sqlite is no regular file" in why_not(kind, path)
+    assert "d.sqlite is not a regular file" in why_not(kind, path)
     assert victim.read_text() == "precious"
     assert (real.is_file(), path.is_symlink()) == (True, False)
     write(path)
@@ -110,7 +110,7 @@ def test_nothing_is_read_or_written_through_a_link_beside_it(kind: str, ending: 
     write(path)
     victim.write_text("precious")
     path.with_name(f"d.sqlite{ending}").symlink_to(victim)
-    assert "is no regular file" in why_not(kind, path)
+    assert "is not a regular file" in why_not(kind, path)
     assert victim.read_text() == "precious"
 
 

@@ -83,7 +83,7 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         await until(pilot, lambda: isinstance(app.screen, Home))
         shown = screen(app)
         for part in ("Learning path  0/2", "Basic use  0/1", "○ Mixing  ← next", "0/4  How things are blended",
-                     "mini 2.99.0  checkout:", "another version than the installed torch"):  # fmt: skip
+                     "mini 2.99.0  checkout:", "a different version from the installed torch"):  # fmt: skip
             assert part in shown, part
         await pilot.press("tab", "enter")
         await until(pilot, lambda: app.touring.walk is not None and app.reader.place is not None)
@@ -93,7 +93,7 @@ def test_home_leads_into_a_tour_that_is_walked_to_its_end(toured, drive, data):
         await until(pilot, lambda: app.reader.place.path == MIX)
         here = app.reader.place
         await pilot.press("greater_than_sign")
-        await until(pilot, lambda: "stop 3 is lost: what is open below is not its source" in screen(app))
+        await until(pilot, lambda: "stop 3 is lost: the file below is not its source" in screen(app))
         await noted(app, pilot, "3/4 Nowhere to be found", "Prose that is read all the same.")
         assert app.reader.place == here, "no other source is shown for it"
         await pilot.press("greater_than_sign")
@@ -224,7 +224,7 @@ def test_search_opens_what_is_chosen_and_the_place_is_remembered(toured, drive, 
         app.screen.query_one("Input").value = "Mix.cpp:11"
         await until(pilot, lambda: f"{MIX}:11" in screen(app))
         app.screen.query_one("Input").value = "no_such_thing_at_all"
-        await until(pilot, lambda: "nothing fits" in screen(app))
+        await until(pilot, lambda: "nothing found" in screen(app))
         assert isinstance(app.screen, Palette)
         app.screen.query_one("Input").value = "native/cpu"
         await until(pilot, lambda: "folder  aten/src/ATen/native/cpu" in screen(app))

@@ -83,7 +83,7 @@ def test_what_bears_one_name_is_chosen_by_the_reader(drive):
     async def reading(app, pilot):
         assert isinstance(app.screen, ChoiceScreen)
         shown = screen(app)
-        assert "mix names" in shown
+        assert "mix means" in shown
         assert f"{MIX}:" in shown
         assert "other::mix" in shown
         await pilot.press("escape")
@@ -133,7 +133,7 @@ def test_the_notes_come_when_they_are_read_and_nothing_waits_for_them(drive, lib
             await until(pilot, lambda: "the notes are being read …" in screen(app))
             assert "blend_kernel" in screen(app)
             await pilot.press("n")
-            await until(pilot, lambda: "the notes were not read yet" in screen(app))
+            await until(pilot, lambda: "the notes are still being read" in screen(app))
             assert "No note on this line" not in screen(app)
             assert "●" not in screen(app)
         finally:
@@ -359,11 +359,11 @@ def test_a_file_that_vanished_and_one_that_changed(drive, library, tmp_path):
         place = type(app.reader.place)
         app.reader.go(place("mini", "torch/csrc/comment.cpp", 3))
         await pilot.pause()
-        await until(pilot, lambda: "its text is not there (any more)" in screen(app))
+        await until(pilot, lambda: "but its text is not there" in screen(app))
         await pilot.press("j", "enter", "n", "o", "y")  # nothing to do, and nothing breaks
         app.reader.go(place("mini", "torch/csrc/long.cpp", 3))
         await pilot.pause()
-        await until(pilot, lambda: "this file was changed after it was indexed" in screen(app))
+        await until(pilot, lambda: "this file changed after it was indexed" in screen(app))
         await pilot.press("y")
         await pilot.pause()
         await until(pilot, lambda: app.clipboard.endswith("/blob/v2.99.0/torch/csrc/long.cpp#L3"))
@@ -543,7 +543,7 @@ def test_what_is_typed_at_the_foot_can_be_read_and_the_position_follows_the_curs
     async def reading(app, pilot):
         await pilot.press("colon", *"4")
         await until(
-            pilot, lambda: [line.strip() for line in screen(app).split("\n")[-2:]] == ["4", "⏎ Go on esc Close"]
+            pilot, lambda: [line.strip() for line in screen(app).split("\n")[-2:]] == ["4", "⏎ Continue esc Close"]
         )
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.line == 4)

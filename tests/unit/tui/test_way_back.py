@@ -53,7 +53,7 @@ def test_going_back_shows_the_lines_that_stood_there(drive):
         assert reader.place == Place("mini", "aten/src/ATen/native", FOLDER)
         assert reader.folder.highlighted == at
         await pilot.press("a")
-        await until(pilot, lambda: "are listed below; a leaves out" in screen(app))
+        await until(pilot, lambda: "are listed below; a hides" in screen(app))
         await pilot.press("a")
         await pilot.press("ctrl+o")
         assert (source.line, source.column, source.scroll_offset.y) == before

@@ -102,7 +102,7 @@ def test_of_another_version_the_names_that_are_gone_from_a_file_are_told(
     checked = check_pages(indexed, FolderPages(older))
     assert not checked.judged
     assert checked.problems == ()
-    assert [problem.text for problem in checked.differ] == [f"nothing in {NATIVE}/Blend.cpp is called no_such_thing"]
+    assert [problem.text for problem in checked.differ] == [f"{NATIVE}/Blend.cpp has no no_such_thing"]
     assert checked.newer == len(older)
 
 
@@ -114,7 +114,7 @@ def test_folders_are_named_by_path_by_a_short_name_or_by_a_dot(indexed: IndexedT
     assert find_folder(trees, ".") == (indexed, "")
     assert find_folder(trees, "add_kernel") is None
     assert find_folder(trees, "torch/nothing") is None
-    with pytest.raises(PtexploreError, match="no folder aten here"):
+    with pytest.raises(PtexploreError, match="the folder aten is not here"):
         find_folder([], "aten")
 
 

@@ -72,7 +72,7 @@ def test_the_comment_is_that_of_the_declaration_where_the_definition_has_none(tr
 def test_uses_are_counted_by_what_they_are(tree):
     # two calls on one line are one use
     assert uses_in_words(of(tree, "at::native::unsaid")) == "used on 1 line: it means this (1 call)"
-    assert uses_in_words(of(tree, "at::native::said")) == "no use of it was found in these trees"
+    assert uses_in_words(of(tree, "at::native::said")) == "no use was found in these trees"
 
 
 @pytest.mark.words
@@ -83,7 +83,7 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     assert [line.text for line, _ref in caller_lines(calls)] == ["native::said"]
     kernel = facts.symbol._replace(name="impl", macro="TORCH_IMPL_FUNC")
     assert list(caller_lines(replace(calls, symbol=kernel))) == []
-    assert uses_in_words(replace(facts, symbol=kernel)).endswith("by its name alone no use can be told")
+    assert uses_in_words(replace(facts, symbol=kernel)).endswith("its name alone does not identify its uses")
     assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
     assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines with the name")
     assert "nothing else of that name is indexed" in otherwise_told(replace(facts, untold=1))

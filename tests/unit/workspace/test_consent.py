@@ -55,7 +55,7 @@ def test_all_code_of_a_saved_trace_is_shown_before_it_may_run(tmp_path: Path) ->
         assert code in shown
     assert "print('of the script')" in "\n".join(loaded(script=str(script)).lines())
     assert not found.is_allowed
-    with pytest.raises(PtexploreError, match="does not run") as caught:
+    with pytest.raises(PtexploreError, match="was not run") as caught:
         found.allowed()
     assert (caught.value.exit_code, found.content in caught.value.why) == (2, True)
     assert "--load add.json --rerun" in caught.value.hint
@@ -225,7 +225,7 @@ def test_a_page_of_a_folder_of_somebody_else_runs_after_a_yes_only() -> None:
     assert page is not None
     found = of_page(page, ASKED)
     assert list(found.lines()) == ["the expression:", "   1 | torch.add(a, b)"]
-    with pytest.raises(PtexploreError, match="does not run"):
+    with pytest.raises(PtexploreError, match="was not run"):
         found.allowed()
     assert found.allow().request.expression == "torch.add(a, b)"
     changed, _ = parse(planted + b"\n", "notes/folders/map.md")
@@ -256,14 +256,14 @@ def test_what_others_may_write_is_no_yes(own: Path, mode: int) -> None:
     trust_file().chmod(mode)
     if os.geteuid() == 0 and mode == 0o622:
         os.chown(trust_file(), 0, 12345)
-    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+    with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
-    assert "others may write" in caught.value.why
-    with pytest.raises(PtexploreError, match="cannot be kept"):
+    assert "other users may write" in caught.value.why
+    with pytest.raises(PtexploreError, match="permission cannot be saved"):
         allowed_labs()
     trust_file().chmod(0o600)
     own.chmod(0o777)
-    with pytest.raises(OSError, match="others may write"):
+    with pytest.raises(OSError, match="other users may write"):
         trust.trusted()
 
 
@@ -273,9 +273,9 @@ def test_a_yes_of_another_user_is_none_and_their_cache_is_refused(
 ) -> None:
     loaded().allow()
     os.chown(trust_file(), 12345, 12345)
-    with pytest.raises(PtexploreError, match="cannot be kept") as caught:
+    with pytest.raises(PtexploreError, match="permission cannot be saved") as caught:
         _ = loaded().is_allowed
-    assert "belongs to somebody else" in caught.value.why
+    assert "belongs to another user" in caught.value.why
     monkeypatch.setenv("PTEXPLORE_CACHE", str(tmp_path / "planted"))
     check_cache()  # it is not there yet
     (tmp_path / "planted").mkdir()

@@ -33,7 +33,7 @@ def test_what_is_asked_for_stands_over_the_projects_file(here: Path) -> None:
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "//evil.example/", "data:text/html,x", "ftp://example.org"])
 def test_the_url_of_a_site_in_somebodys_project_file_is_one_of_the_web(here: Path, url: str) -> None:
     (here / "ptexplore.toml").write_text(f'[site]\nurl = "{url}"\n')
-    with pytest.raises(PtexploreError, match="is no URL"):
+    with pytest.raises(PtexploreError, match="is not a URL"):
         site_settings("core", None, None, None)
 
 

@@ -109,14 +109,14 @@ def test_what_matches_nothing_is_refused(survey: Callable[..., Sequence[str]]) -
 def test_a_folder_holds_one_survey(survey: Callable[..., Sequence[str]]) -> None:
     survey()
     for other in ({"backward": True}, {"torch": replace(TORCH, version="2.14.0")}):
-        with pytest.raises(PtexploreError, match="holds another survey"):
+        with pytest.raises(PtexploreError, match="has another survey"):
             survey(**other)
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_so(survey: Callable[..., Sequence[str]], notices: list[str]) -> None:
     with pytest.raises(KeyboardInterrupt):
         survey(Crew(most=2))
-    assert notices == ["2 of 5 operators done and kept: the same command goes on"]
+    assert notices == ["2 of 5 operators are done and saved: the same command continues"]
     assert survey() == ["linalg.inv", "mul", "sub"]
 
 
@@ -177,7 +177,7 @@ def test_what_says_nothing_of_an_operator_ends_the_survey(tmp_path: Path, error:
     worker = SimpleNamespace(link=ours, op="add")
     plan = SurveyPlan(None, None, tmp_path)  # type: ignore[arg-type]
     assert survey_module._hear(worker, plan) == OPERATORS  # type: ignore[arg-type]
-    with pytest.raises(PtexploreError, match="the survey cannot go on") as told:
+    with pytest.raises(PtexploreError, match="the survey stopped") as told:
         survey_module._hear(worker, plan)  # type: ignore[arg-type]
     assert "x.h" in told.value.why or str(tmp_path) in told.value.why or "memory" in told.value.why
     assert not kept.rows()

@@ -69,9 +69,9 @@ def test_an_index_is_built_once_and_progress_says_so(source: Path, open_one: Ope
 def test_a_tree_that_is_not_in_use_is_refused_before_anything_is_built(
     source: Path, open_one: Open, told: Told
 ) -> None:
-    with pytest.raises(PtexploreError, match="there is no tree v9 in use") as refused:
+    with pytest.raises(PtexploreError, match="no tree in use is called v9") as refused:
         _ = open_one(None, "v9").trees
-    assert (refused.value.exit_code, refused.value.why, told.titles) == (USAGE, "searched are mini", [])
+    assert (refused.value.exit_code, refused.value.why, told.titles) == (USAGE, "the trees in use are mini", [])
 
 
 def test_what_is_found_shown_and_used_stands_where_the_file_has_it(source: Path, open_one: Open) -> None:
@@ -89,7 +89,7 @@ def test_what_is_found_shown_and_used_stands_where_the_file_has_it(source: Path,
 
 
 def test_what_fits_nothing_is_an_error_that_names_what_was_searched(source: Path, open_one: Open) -> None:
-    with pytest.raises(PtexploreError, match="nothing fits xyzzyq") as refused:
+    with pytest.raises(PtexploreError, match="nothing matches xyzzyq") as refused:
         open_one().find("xyzzyq")
     assert "mini" in refused.value.why
 
@@ -101,7 +101,7 @@ def test_notes_that_cannot_be_read_are_a_notice_and_the_answer_is_there(
     view = open_one().find("mix")
     assert view.groups
     (notice,) = told.notices
-    assert notice.startswith("notes are not shown: there is no folder of notes gone")
+    assert notice.startswith("notes are not shown: the folder of notes gone does not exist")
 
 
 def test_a_folder_used_in_place_is_read_again_for_notes(source: Path, open_one: Open, told: Told) -> None:

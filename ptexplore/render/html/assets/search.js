@@ -106,11 +106,11 @@
   const input = document.querySelector("#q"), box = document.querySelector("#results");
   if (!input || !box) return;
   const NOTHING = document.documentElement.dataset.scope === "all" ? "nothing found"
-    : "nothing found: this site has a part of the source";
+    : "nothing found: this site has only a part of the source";
   let kinds = "", results = [], active = -1, turn = 0;
   const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "told" });
-  const choice = make("div", { class: "kinds", role: "group", "aria-label": "What to look for" }, ...KINDS.map(([value, label]) =>
+  const choice = make("div", { class: "kinds", role: "group", "aria-label": "Kinds of results" }, ...KINDS.map(([value, label]) =>
     make("button", { type: "button", "data-kinds": value, "aria-pressed": String(value === "") }, label)));
   box.append(choice, list, told);
   for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-controls": "found", "aria-expanded": "false",
@@ -155,8 +155,8 @@
     const all = answer ? answer.results : [];
     results = all.slice(0, SHOWN);
     list.replaceChildren(...results.map(option));
-    const how = !answer ? "the search's data cannot be loaded" : !all.length ? NOTHING
-      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length.toLocaleString("en")}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; go on typing for more" : ""}`;
+    const how = !answer ? "the data for the search cannot be loaded" : !all.length ? NOTHING
+      : all.length > SHOWN ? `the first ${SHOWN} of ${all.length.toLocaleString("en")}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; type more letters for more" : ""}`;
     told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
     open(true);
     point(-1);

@@ -39,7 +39,7 @@
     const next = (page.dataset.theme || system) === "dark" ? "light" : "dark";
     keep.set("theme", next === system ? null : next);
     paint(next === system ? "" : next);
-    say(next === system ? `${next}, as the system has it` : next);
+    say(next === system ? `${next}, as the system setting` : next);
   }
   addEventListener("storage", (e) => { if (e.key === "ptexplore.theme") paint(e.newValue); });
 
@@ -91,7 +91,7 @@
     const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
   }
-  const CANNOT = "This browser cannot unpack what stands here: Chromium 103, Firefox 113 and Safari 16.4 can, and what came after them.";
+  const CANNOT = "This browser cannot unpack this file. Chromium 103, Firefox 113, Safari 16.4 and later versions can.";
 
   const files = new Map();
   const plainUrl = (href) => { const url = new URL(href, doc.baseURI); url.hash = url.search = ""; return url.href; };
@@ -128,7 +128,7 @@
   }
   function show(first, last) {
     const top = lineAt(first);
-    if (!top) { say(`there is no line ${first} here`); return; }
+    if (!top) { say(`this file has no line ${first}`); return; }
     for (let i = first; i <= last; i++) lineAt(i)?.classList.add("on");
     see(top);
   }
@@ -176,7 +176,7 @@
       from = rows[0][0];
       show(from, from);
       for (const row of rows.slice(1)) lineAt(row[0])?.classList.add("on");
-      if (rows.length > 1) say(`${rows.length} of that name here, all marked`);
+      if (rows.length > 1) say(`${rows.length} symbols here have this name, all marked`);
       return;
     }
     /* In this version the symbol is in another file: the search knows it. */
@@ -188,8 +188,8 @@
   /* Shows the uses of the definition on this line. uses.js does this; it is loaded with the first question. */
   async function openUses(line) {
     const rows = (await rowsOf(here)).filter((row) => row[0] === line);
-    if (!rows.length) { say("nothing is known to be defined there"); return; }
-    try { await load(address("assets/uses.js")); } catch { say("who uses it could not be read"); return; }
+    if (!rows.length) { say("no definition is known on this line"); return; }
+    try { await load(address("assets/uses.js")); } catch { say("the uses could not be loaded"); return; }
     const [, qualified, kind] = rows.find((row) => "fcmte".includes(row[2])) || rows[0];
     ptx.showUses(qualified, kind, doc.body.dataset.id, line);
     lineAt(line)?.scrollIntoView({ block: "center" }); // above the pane
@@ -287,7 +287,7 @@
       return make("li", { "data-depth": entry.depth || null, "data-line": line, class: whole ? "more" : null }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${(shown.length - OUTLINED).toLocaleString("en")} more: j and k step through them`));
-    else if (!shown.length) outline.append(make("li", { class: "w" }, "nothing is known to be defined here"));
+    else if (!shown.length) outline.append(make("li", { class: "w" }, "no definition is known in this file"));
     whereAmI();
   }
   const OUTLINED = 600, CUT = 160, ROOM = 16; // characters of a signature in a row, and characters that fit an entry
@@ -336,7 +336,7 @@
     }
     if (found === current) return;
     current = found;
-    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, make("bdi", {}, found[1])), make("a", { href: `#u${found[0]}`, class: "users" }, "who uses it")] : []));
+    inside.replaceChildren(...(found ? [" › ", make("a", { href: `#L${found[0]}` }, make("bdi", {}, found[1])), make("a", { href: `#u${found[0]}`, class: "users" }, "uses")] : []));
     for (const one of $$(".outline [aria-current]")) one.removeAttribute("aria-current");
     const own = found && $(`.outline li[data-line="${found[0]}"] a`);
     if (own) {
@@ -417,11 +417,11 @@
     if (cardOf !== link) return;
     card.replaceChildren(
       ...(off ? [make("p", { class: "what" }, name), make("p", { class: "doc" }, `${choice ? "it may be" : "defined at"} ${off}: not on this site`)] : []),
-      ...(choice && all.length ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: which is meant here is not known`
-        : "only the name speaks for this one")] : []),
+      ...(choice && all.length ? [make("p", { class: "many" }, all.length > 1 ? `${all.length} things have this name: it is not known which one is meant here`
+        : "matched only by name")] : []),
       ...known.map(([one, row]) => defined(one, row, name)),
-      ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the page's end")] : []),
-      ...(other ? [make("p", { class: "many" }, "this is of another version than this page")] : []));
+      ...(all.length > MANY || cut ? [make("p", { class: "many" }, "and more, listed at the end of the page")] : []),
+      ...(other ? [make("p", { class: "many" }, "this place is of a different version from this page")] : []));
     putCard(link.getClientRects()[0] || link.getBoundingClientRect());
     link.setAttribute("aria-describedby", "card");
     if (focus) $("a", card)?.focus({ preventScroll: true });
@@ -545,7 +545,7 @@
       const next = last < 0 ? "" : [...names.slice(last), ...names].find((name) => !known.done.has(name));
       if (!next) continue;
       link.href = one.dataset.ways.split(" ")[names.indexOf(next)];
-      link.textContent = `Go on: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
+      link.textContent = `Continue: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
       return;
     }
   }
@@ -558,7 +558,7 @@
         const typed = $("input", form).value;
         if (!typed.trim()) return;
         for (const answer of lab ? $$("details", lab) : []) answer.open = true;
-        told.textContent = lab ? `You predicted: ${typed}` : `You answered: ${typed}. Whether that is right, the stop says.`;
+        told.textContent = lab ? `You predicted: ${typed}` : `You answered: ${typed}. The text of the stop says whether that is right.`;
         told.hidden = false;
         change((known) => known.done.add(stopHere()));
       });
@@ -582,7 +582,7 @@
     const text = given.size < 4e6 ? await given.text() : "";
     let fine = false;
     try { fine = JSON.parse(text).format === 1; } catch { /* reported below */ }
-    if (!fine) { say(`${given.name} is no progress of format 1`); return; }
+    if (!fine) { say(`${given.name} is not a progress file of format 1`); return; }
     const other = progress(text);
     change((known) => {
       for (const one of other.done) known.done.add(one);
@@ -590,7 +590,7 @@
       for (const one of other.labs) known.labs.add(one);
       Object.assign(known.last, other.last);
     });
-    say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets it with this page" : ""}`);
+    say(`${other.done.size} stops read, from ${given.name}${keep.blocked ? "; this browser forgets them when you leave this page" : ""}`);
   }
 
   /* --- the operators of a page, filtered by group, and by the typed text in the name or its line of documentation --- */
@@ -637,14 +637,14 @@
 
   const KEYS = [["/", "search; :120 goes to a line"], ["j k", "next and previous symbol, stop, or step of a trace"], ["n p", "next and previous stop in this file; on a stop, the next and previous stop of the tour"],
     ["t", "light or dark"], ["g h", "home"], ["c", "copy a link to this place"], ["o", "open or close a whole trace"],
-    ["u", "who uses what is marked"], ["d", "mark this stop as read, or not"], ["Esc", "close what is open"], ["?", "this list"]];
+    ["u", "uses of the marked symbol"], ["d", "mark this stop as read, or not"], ["Esc", "close the open panel"], ["?", "this list"]];
   function help() {
     let dialog = $("#keys");
     if (!dialog) {
       dialog = make("dialog", { id: "keys", "aria-labelledby": "keys-title" }, make("h2", { id: "keys-title" }, "Keys"),
         make("dl", {}, ...KEYS.flatMap(([key, what]) => [
           make("dt", {}, ...key.split(" ").flatMap((one) => [make("kbd", {}, one), " "])), make("dd", {}, what)])),
-        make("p", {}, "Click a line's number, and the address leads to that line; Shift and click another, and it leads to all lines between."),
+        make("p", {}, "Click a line number to put the line into the address. Shift-click another number to select all lines between."),
         make("form", { method: "dialog" }, make("button", { autofocus: "" }, "Close")));
       doc.body.append(dialog);
     }

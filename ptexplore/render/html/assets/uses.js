@@ -5,7 +5,7 @@
 (function () {
   "use strict";
   const { load, address, make, unpack } = ptx;
-  const KINDS = { c: "", a: "handed on", o: "overrides", i: "inherits", m: "macro", y: "YAML", p: "import", r: "registers" };
+  const KINDS = { c: "", a: "passed on", o: "overrides", i: "inherits", m: "macro", y: "YAML", p: "import", r: "registers" };
   const FIRST = 40; // lines of uses that are open at first
   const doc = document;
 
@@ -60,7 +60,7 @@
   function open(heading) {
     if (!pane) {
       title = make("h2", { id: "uses-title" });
-      tabs = make("div", { class: "tabs", role: "group", "aria-label": "What is shown" });
+      tabs = make("div", { class: "tabs", role: "group", "aria-label": "Views" });
       const shut = make("button", { type: "button", class: "shut", "aria-label": "Close" }, "×");
       body = make("div", { class: "body", tabindex: "0", role: "region", "aria-labelledby": "uses-title" });
       pane = make("section", { id: "uses", "aria-labelledby": "uses-title" }, make("header", {}, title, tabs, shut), body);
@@ -103,7 +103,7 @@
     tabs.replaceChildren();
     body.replaceChildren(make("p", { class: "w" }, "…"));
     let entry;
-    try { entry = await entryOf(name); } catch { body.replaceChildren(make("p", { class: "warning" }, "what uses it could not be read here")); return; }
+    try { entry = await entryOf(name); } catch { body.replaceChildren(make("p", { class: "warning" }, "the uses could not be loaded")); return; }
     const rows = entry?.definitions.filter((row) => row.qualified === qualified) || [];
     const row = rows.find((one) => one.file.path === path && one.line === line) || rows[0];
     const views = [["Uses", () => usesOf(entry, row, kind, name, qualified)]];
@@ -165,13 +165,13 @@
       const used = every || !row ? entry?.used || 0 : row.used;
       const apart = every ? "" : toldApart(used, row?.sure, meant);
       title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
-      told.textContent = every ? `${count(used, "line")} with the name ${name}, whatever each means: ${(row?.used || 0).toLocaleString("en")} of them may mean ${qualified}`
-        : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of that name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
+      told.textContent = every ? `${count(used, "line")} with the name ${name}, with any meaning; ${(row?.used || 0).toLocaleString("en")} may mean ${qualified}`
+        : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of this name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
-      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else with that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
       button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry?.used || 0, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
@@ -184,9 +184,9 @@
     const others = new Set((entry?.definitions || []).map((one) => one.qualified));
     others.delete(qualified);
     if (others.size) words.push(`${count(others.size, "other name")} on this site ${others.size === 1 ? "ends" : "end"} in ${name}`);
-    if (row?.own) words.push("it is seen in its own file alone");
+    if (row?.own) words.push("it is visible only in its own file");
     const unlisted = entry ? entry.more[0] + entry.outsideMore[0] : 0;
-    if (unlisted) words.push(`${count(unlisted, "line")} with the name ${unlisted === 1 ? "is" : "are"} not listed, since there are so many: ptexplore refs ${qualified}`);
+    if (unlisted) words.push(`${count(unlisted, "line")} with the name ${unlisted === 1 ? "is" : "are"} not listed, because there are too many: ptexplore refs ${qualified}`);
     const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // a reader of the number must know
     return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
@@ -230,9 +230,9 @@
     const unnamed = others || row.used > callers.length ? `${others ? "and" : "perhaps"} others: "Uses" lists every line` : "";
     if (others) told.push('more functions call it than are drawn: "Uses" lists every line');
     else if (unnamed) told.push('functions that are not drawn may call it: "Uses" lists every line');
-    if (inside) told.push(`${inside.toLocaleString("en")} more of what it calls ${inside === 1 ? "is" : "are"} not drawn`);
+    if (inside) told.push(`${inside.toLocaleString("en")} more of its calls ${inside === 1 ? "is" : "are"} not drawn`);
     const end = (text) => (text ? [make("li", { class: "w" }, text)] : []);
-    const beyond = (node) => (node.unnamed ? (node.next.length ? "and others: its own uses tell" : "its own uses tell who calls it") : node.more ? `and ${node.more.toLocaleString("en")} more` : "");
+    const beyond = (node) => (node.unnamed ? (node.next.length ? "and others: see its own uses" : "see its own uses for its callers") : node.more ? `and ${node.more.toLocaleString("en")} more` : "");
     const words = (nodes, side, rest) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
       node.next.length || beyond(node) ? make("ul", {}, ...node.next.map((next) => make("li", {}, named(next, side))), ...end(beyond(node))) : null)), ...end(rest));
     requestAnimationFrame(() => { // puts the definition asked about in the middle
@@ -242,8 +242,8 @@
     });
     return [
       make("figure", { class: "calls" }, make("div", { class: "drawn", tabindex: "0", role: "region", "aria-label": "Calls" }, drawing(row, callers, callees)),
-        make("figcaption", { class: "w" }, ["left: who calls it; right: what it calls. Dashed: a choice, or only the name speaks for it", ...told].join("; "))),
-      make("details", { class: "in-words" }, make("summary", {}, "the same in words"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
+        make("figcaption", { class: "w" }, ["left: its callers; right: its calls. Dashed: several candidates, or matched only by name", ...told].join("; "))),
+      make("details", { class: "in-words" }, make("summary", {}, "as text"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
       make("ul", { class: "w remarks" }, make("li", {}, table.matched.replace("{}", ""))),
     ];
   }
@@ -253,10 +253,10 @@
   }
   const href = (node, side) => withLine(node.file, side === "callers" ? node.call : node.line);
   function named(node, side) {
-    const name = node.name || "outside of functions";
+    const name = node.name || "outside functions";
     const link = href(node, side);
     return make("span", {}, link ? make("a", { href: link }, name) : make("span", {}, name), " ",
-      make("small", { class: "w" }, [where(node, side), node.sure ? "" : "a choice"].filter(Boolean).join(" · ")));
+      make("small", { class: "w" }, [where(node, side), node.sure ? "" : "not certain"].filter(Boolean).join(" · ")));
   }
   function drawing(row, callers, callees) {
     const made = [], lines = [];
@@ -289,7 +289,7 @@
     return shape("svg", { width, height: total + 2, viewBox: `-1 -1 ${width} ${total + 2}`, role: "group", "aria-label": `Calls around ${row.qualified}` }, ...lines, ...made);
   }
   function box(node, x, y, side, high = HIGH) {
-    const parts = (node.name || "outside of functions").split("::");
+    const parts = (node.name || "outside functions").split("::");
     let text = parts.pop();
     while (parts.length && text.length + parts.at(-1).length + 2 <= LETTERS) text = `${parts.pop()}::${text}`;
     if (text.length > LETTERS) text = `${text.slice(0, LETTERS - 1)}…`;
@@ -317,13 +317,13 @@
     const parts = [];
     if (row.bases.length) parts.push(make("h3", {}, "Inherits from"), make("ul", {}, ...await Promise.all(row.bases.map((base) => up(base, 2)))));
     if (row.derived.list.length) parts.push(make("h3", {}, "Inherited by"), await below(row, 1));
-    return [...parts, make("ul", { class: "w remarks" }, make("li", {}, "by the names that are written: a choice is marked so, and nothing is told of what comes from it"))];
+    return [...parts, make("ul", { class: "w remarks" }, make("li", {}, "matched by the written names; a class that is not certain is marked, and its own bases and derived classes are not shown"))];
   }
   const more = (some) => (some.more ? make("li", { class: "w" }, `and ${some.more} more`) : null);
   function overrides(row) {
     const list = (heading, some) => (some.list.length ? [make("h3", {}, heading), make("ul", {}, ...some.list.map((each) => make("li", {}, named({ ...each, call: each.line }, "callers"))), more(some))] : []);
     return [...list("Overrides", row.above), ...list("Overridden by", row.below), make("ul", { class: "w remarks" },
-      make("li", {}, "by name: what is declared override in a class that inherits from this one; parameters are not compared"))];
+      make("li", {}, "matched by name: functions declared override in a class that inherits from this one; parameters are not compared"))];
   }
 
   /* --- a name in the source without a link: the things with that name in this file, and a search --- */
@@ -367,8 +367,8 @@
     const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // the class, not its constructors
     const whole = new Set(called.filter((row) => row[5]).map((row) => row[1]));
     const own = called.filter((row) => row[5] || !whole.has(row[1])); // no declaration of a name that is defined here
-    const told = own.length > 1 ? `${own.length} things of this file have this name: which is meant here is not known`
-      : own.length ? "of this file only this has the name, and only the name speaks for it" : `nothing of this file is known as ${word}`;
+    const told = own.length > 1 ? `${own.length} things in this file have this name: it is not known which one is meant here`
+      : own.length ? "the only thing in this file with this name; matched only by name" : `nothing in this file is known as ${word}`;
     const search = make("button", { type: "button" }, `search for ${word}`);
     search.addEventListener("click", () => ptx.ask?.(word));
     const of = objectOf(range, own.length ? null : word);
