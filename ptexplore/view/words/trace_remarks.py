@@ -88,7 +88,7 @@ ENGLISH: Catalogue = {
     says.GeneratorWrote: "{generator} ({file})",
     # --- what a row of a tree stands for ---
     says.CallsInTurn: "{few} calls, each made inside the previous one; their callees are listed together",
-    says.OrderUnknownAmong: "order unknown among the steps of its caller that no recorder saw",
+    says.OrderUnknownAmong: "order unknown: its place among the calls beside it that no recorder saw is not known",
     says.RanInThread: (
         "ran in thread {ordinal}, not in the thread that ran the expression; it is not known inside which call of "
         "that thread"
@@ -162,8 +162,8 @@ ENGLISH: Catalogue = {
     says.ImportsBeside: "imports",
     says.RecordingTook: "about {time} of recording",
     says.Waited: (
-        "the program waited, for other programs or a disk, and the times include this: none of its threads ran for "
-        "{waited} of {of}, imports and recording included"
+        "the program waited, for example for other programs or a disk, and the times include this: none of its threads "
+        "ran for {waited} of {of}, imports and recording included"
     ),
     says.OperatorsCalled: "{calls}{inner#, without calls made by operators|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",

@@ -171,7 +171,7 @@
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
         return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
-      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else of that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else with that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
       button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry?.used || 0, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
