@@ -94,7 +94,7 @@ _MEMORY = (
     Rule("keep", "allocates the bytes of a storage", exact=("c10::alloc_cpu",)),
     Rule("keep", "gives a tensor's storage another size: allocates memory and copies the old content",
          exact=("at::native::resize_bytes_cpu",)),
-    Rule("close", "an allocation through the dispatcher; other calls inside, such as filling the memory, do not belong to it",
+    Rule("close", "an allocation through the dispatcher; other calls inside, such as a fill, do not belong to it",
          operator=("empty", "empty_strided", "empty_like")),
     Rule("fold", "makes a tensor without values: sizes to bytes, the allocator, the TensorImpl",
          prefix=("at::detail::empty_",)),

@@ -414,7 +414,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
             pending = [*child.children, *pending]
         elif child.kind in ("stub", "native") and child.status == "predicted":
             condition = child.stub.condition if child.stub is not None else None
-            hangs = f", as line {condition.line} decides" if condition is not None else ""
+            hangs = f", line {condition.line} decides whether it runs" if condition is not None else ""
             lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}{hangs}", child.source))
             pending = [*child.children, *pending]
         elif child.kind == "node" and child.node is not None and child.node.recorded:
