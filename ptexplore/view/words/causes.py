@@ -113,8 +113,8 @@ ENGLISH: dict[str, Explained] = {
         "compute it with other operators, or write a torch.autograd.Function with its own backward",
     ),
     "nothing-recorded": Explained(
-        "no operator recorded the tensor: no input required grad, recording was off (no_grad, detach), or an"
-        " operator before it has no derivative (argmax, a comparison, any operator that gives integers)",
+        "no operator recorded the tensor: no input required grad, recording was off (no_grad, detach), or an earlier"
+        " operator has no derivative (argmax, a comparison, operators with integer results)",
         "print requires_grad of each value on the way: an input needs requires_grad=True; if an operator loses it,"
         " use another operator",
     ),
@@ -322,13 +322,13 @@ ENGLISH: dict[str, Explained] = {
         "use .any() or .all(), and & for `and`; for a loss, call nn.MSELoss()(x, y): the class itself takes options",
     ),
     "no-parameters": Explained(
-        "the optimizer got no parameters. Perhaps the list is empty, the module has none or keeps them in a plain"
-        " list or dict, or parameters() was used up before, since it can be read only once",
+        "the optimizer got no parameters. The list is empty, or the module has none or keeps them in a plain list or"
+        " dict, or parameters() was read before, which works only once",
         "use nn.ModuleList, nn.ModuleDict or nn.ParameterList instead of list and dict",
     ),
     "recomputed-otherwise": Explained(
-        "a checkpointed function runs again in backward. There it saved tensors of another shape, dtype or device:"
-        " it depends on something that has changed since",
+        "a checkpointed function runs again in backward. There the function saved tensors of another shape, dtype or"
+        " device: it depends on something that has changed",
         'make the function do the same each time; checkpoint(…, determinism_check="none") only silences this check',
     ),
     "saved-another-number": Explained(
@@ -370,8 +370,8 @@ ENGLISH: dict[str, Explained] = {
     "unused-beside": Explained(
         "{input} is a result of {node}, made beside the outputs: both come from one leaf, and the outputs do not"
         " come from it (each x[0] is a new tensor)",
-        "compute the outputs from exactly this tensor, or ask for the gradient of the leaf and take this part of"
-        " it; allow_unused=True gives None for it instead of this error",
+        "compute the outputs from exactly this tensor, or ask for the gradient of the leaf and take this part of it."
+        " allow_unused=True gives None for it instead of this error",
     ),
     "unused-detached": Explained(
         "{input} shares the memory of a leaf that the outputs come from, but is another tensor (.detach(), .data,"

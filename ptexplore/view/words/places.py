@@ -125,7 +125,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.MayBeAnother: "the lambda in the text there may be another one",
     why.NotShown: "the text there does not show it",
     why.LambdaOutside: f"{_OUTSIDE}: {{unit#it is compiled from |its file is not known}}{{unit}}",
-    why.OnlyLambdaOutside: f"{_OUTSIDE}, the only one in this file that it can be",
+    why.OnlyLambdaOutside: f"{_OUTSIDE}, the only lambda in this file that fits",
     why.SeveralLambdasOutside: f"{_OUTSIDE}: {{path}} has {{count}}, and the name does not decide between them",
     why.LambdaNotShown: f"{_OUTSIDE}, in {{path}}: the text does not show it",
     # --- operators and kernels ---

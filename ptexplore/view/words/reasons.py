@@ -296,7 +296,7 @@ ENGLISH: Catalogue = {
     why.PathsTooDeep: "calls nest more than {levels} levels deep: deeper calls count for the call around them",
     why.ManyPaths: "there are more than {most} call paths: deeper calls count for the call around them",
     why.ManyPathsOfTorch: (
-        "there are more than {most} call paths: deeper calls of torch's functions count for the call around them"
+        "there are more than {most} call paths: deeper calls in torch's functions count for the call around them"
     ),
     why.RecordingFailed: "recording failed ({place}: {error}): some events of that time are missing",
     why.ProcessesStarted: "processes were started, and their work is not recorded",
@@ -652,7 +652,7 @@ ENGLISH: Catalogue = {
     why.ByThrowing: "by throwing {type}",
     why.ByCalling: "by calling {function}",
     why.OnStack: "it was on the C++ stack when the error was thrown",
-    why.FunctorNames: "the functor that calls it names it in its type",
+    why.FunctorNames: "the type of the functor that calls it contains its name",
     why.AfterError: "an exception ended the call, perhaps at this point",
     why.ReadAtEnd: "the running functions were read at the moment when the process ended",
     why.KeptByTorch: (
@@ -670,7 +670,7 @@ ENGLISH: Catalogue = {
         "function compiled into it, raised the error by calling {by}"
     ),
     why.RaisedByPython: "a Python `raise` raised it: torch keeps no C++ line with it",
-    why.RunRaisedOther: "the run that looked for where C++ threw it raised another error",
+    why.RunRaisedOther: "the run that searched for the throw raised a different error",
     why.NoSecondRun: "--once: no second run looked for where C++ threw it",
     why.NoLineKept: "torch keeps no C++ line with this error",
     why.MadeError: "it made an error, which was caught: it is not known which of its kernels were reached",

@@ -13,7 +13,7 @@ from ptexplore.view.words.templates import Catalogue, filled
 
 _WARM = "(first calls and parallel paths are not shown)"
 _COLD = (
-    "(the very first call, with dynamic linking, filling of caches, lazy initialisation and first use of memory; code "
+    "(the very first call, with dynamic linking, cache filling, lazy initialisation and first use of memory; code "
     "that had run for the inputs is warm; parallel paths are not shown)"
 )
 _LATER = "to trace a later call, put the calls before it into --setup"
@@ -100,7 +100,7 @@ ENGLISH: Catalogue = {
         "{rest#; `the rest` comes last: the part of a row that none of its rows has|}"
         "{threads#; other threads are last|}"
     ),
-    says.FurtherCalls: "further calls are counted in their callers, with everything that they called",
+    says.FurtherCalls: "further calls count in their callers, with everything inside them",
     says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
     says.ShareOf: "{name} {share}",
     says.BackwardMeans: (
@@ -121,7 +121,7 @@ ENGLISH: Catalogue = {
     says.SavedUnread: "saved: without {tensors} whose layout or class does not show the memory",
     says.SavedTensors: "{count} saved tensor{count#|s}",
     says.SavedSilent: (
-        "saved: without the memory of nodes that do not report it ({count}, such as those of torch._foreach_*)"
+        "saved: without the memory of nodes that do not report it ({count}, such as torch._foreach_* nodes)"
     ),
     says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
