@@ -139,7 +139,7 @@ def test_no_terminal_and_wrong_arguments(mini, arguments, code):
 
 def test_unknown_targets_are_said_before_the_screen_is_taken(mini, tmp_path):
     (tmp_path / "no.json").write_text(json.dumps({"format": 1}))
-    for arguments, told in ((("nothing_is_called_so",), "there is nothing named nothing_is_called_so"),
+    for arguments, told in ((("nothing_is_called_so",), "nothing has the name nothing_is_called_so"),
                             (("--load", str(tmp_path / "no.json")), "no saved trace"),
                             (("--notes", "nowhere", "blending"), "there is no folder of notes nowhere")):  # fmt: skip
         terminal = browse(mini, *arguments)

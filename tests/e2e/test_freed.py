@@ -291,7 +291,7 @@ def test_a_message_alone_gets_no_single_advice(command: InProcess, tmp_path: Pat
         encoding="utf-8",
     )
     shown = command("explain-error", str(pasted)).out
-    assert shown.count("to mend it") == 5
+    assert shown.count("to fix it") == 5
     assert "detach it between the rounds" in " ".join(shown.split())
     told = json.loads(command("explain-error", str(pasted), "--json").out)
     assert told["remedy"] is None

@@ -326,7 +326,7 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
     children, hidden = yield _pruned(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), children, place.hidden.get(hop.id, 0))
-        return replace(row, kind=f"closed ({native.entered(hop)})"), hidden
+        return replace(row, kind=f"no source ({native.entered(hop)})"), hidden
     if full:
         return _of(hop, title(hop), lines_of(hop, full=True), children, 0), hidden
     lines = () if place.opened else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)

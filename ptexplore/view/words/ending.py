@@ -125,7 +125,7 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.RaisedIn: "raised in",
     says.ThrownBy: "thrown by",
     says.InCpp: "in C++",
-    says.PythonLeft: "in Python",
+    says.PythonLeft: "Python stack",
     says.WasInPython: "in Python",
     says.RaisedThere: "raised there",
     says.YourCode: "your code",
@@ -168,7 +168,7 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.ItNames: "names",
     says.ItsText: "source",
     says.OperatorsNamed: "operators",
-    says.PythonLeftAt: "in Python",
+    says.PythonLeftAt: "Python stack",
     says.NoExplanation: "why",
 }
 
