@@ -1633,7 +1633,7 @@ def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command
     assert [kind for kind, _ in told[0]] == ["op", "key", "kernel"]
     assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
     assert "left-by-exception" in codes(caught["why"])
-    assert "left by an exception" in command("trace", *given, "--view", "path").out
+    assert "ended by an exception" in command("trace", *given, "--view", "path").out
 
 
 FAILS = """

@@ -431,7 +431,7 @@ def refused(code: int, *why: str) -> ptexplore.PtexploreError:
 
 def test_no_recording_inside_of_another() -> None:
     with ptexplore.record() as outer:
-        refused(2, "recorded already")
+        refused(2, "already being recorded")
         with pytest.raises(ptexplore.PtexploreError, match="cannot begin"), outer:
             pass
         with pytest.raises(ptexplore.PtexploreError) as caught:

@@ -168,8 +168,8 @@ def test_of_two_ways_one_is_shown_and_the_other_named(cli: Cli) -> None:
     assert operators(result)[-1] == "aten::neg"
     assert "aten::add" not in operators(result)
     (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
-    assert "aten::add.Tensor ran in a run before" in text
-    assert "operator number 1 was aten::add in the run before, aten::mul here" in text
+    assert "aten::add.Tensor ran in an earlier run" in text
+    assert "operator number 1 was aten::add in the earlier run, aten::mul here" in text
 
 
 def test_what_it_gives_is_what_the_run_that_is_shown_gave(cli: Cli) -> None:
@@ -210,7 +210,7 @@ def test_a_call_more_than_the_stepped_run_made_is_in_the_finding_and_not_in_the_
     assert found["kind"] == "other-run"
     assert one["aten::copy_"] == 1
     assert two["aten::copy_"] == 2
-    assert "aten::copy_ (1 call more)" in found["text"]
+    assert "aten::copy_ (1 more call)" in found["text"]
     assert "aten::unsqueeze," in found["text"]
 
 
