@@ -31,7 +31,8 @@ AS_COMMANDS: Catalogue = {
     to.LookUpOperator: "ptexplore op NAME looks up an operator of torch",
     to.UseNearName: "did you mean {names: or }?",
     to.ComputeFromInputs: (
-        "compute the result from the values of a floating-point input: no comparison, index, detach() or torch.no_grad()"
+        "compute the result from the values of a floating-point input: no comparison, index, detach() or "
+        "torch.no_grad()"
     ),
     to.UseSmallerTensors: "trace it with smaller tensors",
     to.RunAlone: "run it in Python without ptexplore to see whether it raises there too",
@@ -64,7 +65,8 @@ IN_PYTHON: Catalogue = {
     to.EnterContext: 'contexts=("torch.inference_mode()",)',
     to.LookUpOperator: "ptexplore.op(NAME) looks up an operator of torch",
     to.RunAloneOrOtherwise: (
-        "run it in Python without ptexplore to see whether it raises there too; variables= and setup= give it other values"
+        "run it in Python without ptexplore to see whether it raises there too; variables= and setup= give it "
+        "other values"
     ),
     to.StepOperator: "ptexplore.trace(script={script}, native_op={op})",
 }
