@@ -30,7 +30,7 @@ def test_many_processes_are_counted_and_some_are_numbered() -> None:
     listed = ", ".join(f"{long} (process {number})" for number in range(11, 14))
     assert sentence(told) == (
         "the script started 11 processes that still run: "
-        f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; left alone"
+        f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; ptexplore does not end them"
     )
 
 
