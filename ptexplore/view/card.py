@@ -52,7 +52,7 @@ class KeyRow:
     def told(self) -> str:
         """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
         is_default = self.reason == "default backend kernel"
-        return f"{self.reason}: in this torch these keys have none of their own" if is_default else self.reason
+        return f"{self.reason}: these keys have no kernel of their own in this torch" if is_default else self.reason
 
     @property
     def shown_keys(self) -> tuple[str, ...]:
@@ -127,10 +127,10 @@ def find_operator(store: Store, tree: SourceTree, asked: str) -> tuple[Operator,
         if defined:
             place = "; ".join(f"{d.kind} {d.name}, {d.path}:{d.line}" for d in defined)
             hint = f"ptexplore show {shlex.quote(asked)}"
-            raise PtexploreError(f"{asked} is no operator", f"in Python it is the {place}", hint, USAGE)
+            raise PtexploreError(f"{asked} is not an operator", f"in Python it is the {place}", hint, USAGE)
         close = store.suggest(asked, 5)
         hint = f"ptexplore op {shlex.quote(close[0])}" if close else "ptexplore op add"
-        why = f"the closest are {', '.join(close)}" if close else "no operator has a name like it"
+        why = f"the closest are {', '.join(close)}" if close else "no operator has a similar name"
         raise PtexploreError(f"there is no operator {asked}", why, hint, USAGE)
     chosen = exact or store.operator(_preferred(names))
     assert chosen is not None
@@ -360,7 +360,7 @@ def _derivative_lines(card: Card) -> Iterator[Line]:
     derivative, entry = card.derivative, card.formulas
     yield Line("heading", "derivative")
     if derivative is None or entry is None:
-        yield Line("dim", "none of its own in derivatives.yaml", indent=2)
+        yield Line("dim", "no own entry in derivatives.yaml", indent=2)
         return
     matched = f"(entry of {derivative.source_op}; {derivative.matched})" if derivative.matched != "exact" else ""
     yield _place_line(entry, after=matched)

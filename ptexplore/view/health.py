@@ -77,7 +77,7 @@ def health(
         missing = generated.total - generated.confirmed
         advice.append(f"{missing} registrations in generated C++ are not confirmed: ptexplore doctor --unconfirmed")
     if runtime.build == "source":
-        advice.append("this torch is a source build: its generated C++ is read from its own build folder where found")
+        advice.append("this torch is a source build: its generated C++ is read from its build folder, if that is found")
     return Health(
         runtime=runtime,
         trees=(tree.info, *(checkout.tree for checkout in checkouts)),

@@ -50,7 +50,7 @@ def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
         why = f"searched: {indexed.tree.info.label}"
-        raise PtexploreError(f"there is nothing named {target}", why, "ptexplore find NAME", USAGE)
+        raise PtexploreError(f"nothing has the name {target}", why, "ptexplore find NAME", USAGE)
     if len(named) > 1:
         raise _several(target, named)
     (candidate,) = named
@@ -63,8 +63,8 @@ def _anchor_of_target(indexed: IndexedTree, target: str) -> tuple[Anchor, str]:
         rows = indexed.store.dialect(name, ("yaml-function",))
         if len(rows) == 1:
             return _anchor_of_row(rows[0]), rows[0].name
-        why = f"{len(rows)} entries of that name are in its YAML"
-        raise PtexploreError(f"{name} has no one place in this source", why, "ptexplore show NAME", USAGE)
+        why = f"its YAML has {len(rows)} entries with that name"
+        raise PtexploreError(f"{name} has no single place in this source", why, "ptexplore show NAME", USAGE)
     return _anchor_of(indexed, candidate.symbol), candidate.symbol.qualified
 
 
@@ -82,8 +82,8 @@ def _anchor_of(indexed: IndexedTree, symbol: Symbol) -> Anchor:
         resolved = resolver.resolve("new#note", anchor)
         if resolved.placed and (resolved.path, resolved.symbol) == (symbol.path, symbol.line):
             return anchor
-    message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be told from others of its name"
-    raise PtexploreError(message, "neither its parameters nor what is around it differ", "a place inside it", FAILED)
+    message = f"{symbol.qualified} at {symbol.path}:{symbol.line} cannot be distinguished from others with its name"
+    raise PtexploreError(message, "neither its parameters nor the code around it differs", "a place inside it", FAILED)
 
 
 def _tries(symbol: Symbol) -> Iterator[Anchor]:
@@ -114,8 +114,8 @@ def _anchor_at(indexed: IndexedTree, path: str, line: int) -> tuple[Anchor, str]
         rows = (row for row in store.dialect_in(path) if row.line <= line <= row.end_line)
         row_around = next((row for row in rows if DIALECT_KINDS[row.kind].anchor in ("entry", "block")), None)
         if row_around is None:
-            why = "no definition is around it, and a note is anchored to a name"
-            raise PtexploreError(f"{path}:{line} has no name to hold on to", why, "ptexplore notes new SYMBOL", FAILED)
+            why = "no definition is around it, and a note needs a name as its anchor"
+            raise PtexploreError(f"{path}:{line} has no name for an anchor", why, "ptexplore notes new SYMBOL", FAILED)
         block = DIALECT_KINDS[row_around.kind].anchor == "block"
         anchor = Anchor(_NOWHERE, path, row_around.text) if block else _anchor_of_row(row_around)
         return _with_line(anchor, line - row_around.line), row_around.name

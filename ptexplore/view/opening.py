@@ -45,7 +45,7 @@ def open_hit(hit: Candidate) -> Opening:
     if hit.kind == "folder":
         return Opening(folder=ref)
     if ref.path is None or ref.layer == "atlas":
-        return Opening(why=f"its text is not here: {why_there(ref.reason) or 'ptexplore fetch brings the source'}")
+        return Opening(why=f"its text is not here: {why_there(ref.reason) or 'ptexplore fetch gets the source'}")
     return Opening(ref=ref)
 
 
@@ -74,14 +74,14 @@ def open_see(see: See, trees: Sequence[IndexedTree]) -> Opening:
         resolved = Resolver(indexed.tree, indexed.store).resolve(see.text, anchor)
         if resolved.placed:
             return Opening(ref=spot(indexed, resolved.path, resolved.line, resolved.end_line).ref)
-    return Opening(why=f"{see.symbol} in {see.path} is in none of these trees: ptexplore fetch brings the source")
+    return Opening(why=f"{see.symbol} in {see.path} is in none of these trees: ptexplore fetch gets the source")
 
 
 def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]) -> Opening:
     """Returns the first of a row's places that can be opened, else why the first one cannot."""
     troubles = [(ref, _why_not(ref, trail, trees)) for ref in places]
     opens = next((Opening(ref=ref) for ref, why in troubles if why is None), None)
-    return opens or Opening(why=(troubles[0][1] or "") if troubles else "nothing says where this is")
+    return opens or Opening(why=(troubles[0][1] or "") if troubles else "its place is not known")
 
 
 def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[IndexedTree]) -> tuple[str | None, str]:
@@ -98,7 +98,7 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
         return None, "this file is generated: it is in no repository, so there is no permalink"
     known = next((info for info in trail.trees if info.name == ref.tree), None)
     if known is None:
-        return None, f"it is not known which commit {ref.tree} is of"
+        return None, f"the commit of {ref.tree} is not known"
     if _COMMIT.fullmatch(known.commit or ""):
         return permalink(known.commit or "", ref.path, ref.line), ""
     tag, remark = tagged(known.version, known.name)
@@ -114,17 +114,17 @@ def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str 
         return why_there(ref.reason) or f"its place is {ref.precision}"
     known = next((info for info in trail.trees if info.name == ref.tree), None)
     if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
-        return f"{ref.path}:{ref.line} is known by name and line alone: ptexplore fetch brings its text"
+        return f"{ref.path}:{ref.line} is known only by name and line: ptexplore fetch gets its text"
     indexed = _tree(trees, ref.tree)
     if indexed is None:
-        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not at hand"
+        return f"{ref.path}:{ref.line} is in {ref.tree}, which is not here"
     info, checkout = indexed.tree.info, indexed.checkout
     commit = (public_commit(checkout) if checkout is not None else None) or info.commit  # as a trace records it
     if known is None or (known.version, known.commit) != (info.version, commit):
         was, now = (known.version if known is not None else "another version"), info.version
         if known is not None and was == now:
             was, now = (f"{now} ({(name or 'no known commit')[:15]})" for name in (known.commit, commit))
-        return f"the trace is of {ref.tree} {was}, and {now} is at hand: line {ref.line} is another one there"
+        return f"the trace names {ref.tree} {was}, but {now} is here: line {ref.line} is a different line there"
     return None
 
 

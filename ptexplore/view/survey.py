@@ -269,7 +269,7 @@ class Folder:
         try:
             run = run_of_facts(from_document(_json(facts).get("run"), SurveyedFacts, facts.name))
         except PtexploreError as error:
-            message = f"what was saved of {op} cannot be read"
+            message = f"the saved facts about {op} cannot be read"
             raise PtexploreError(message, str(facts), "ptexplore survey --again") from error
         for each in (run, *run.inside):
             file = self.trace(op, each.way)
@@ -365,7 +365,7 @@ def report_of(about: About, operators: Sequence[str], rows: Mapping[str, SurveyR
     """Returns the report on `operators`. `rows` are the rows of surveyed operators, by name."""
     surveyed = tuple(rows[op] for op in operators if op in rows)
     return Report(
-        title=f"{len(surveyed)} of PyTorch's own operator samples, traced",
+        title=f"{len(surveyed)} of PyTorch's operator samples, traced",
         about=_about(about, rows),
         shares=tuple(_shares(surveyed, matched=about.matched)),
         exceptions=tuple(Exceptions(title, entries) for title, why in _exceptions(surveyed) if (entries := tuple(why))),
@@ -441,14 +441,14 @@ def _exceptions(rows: Sequence[SurveyRow]) -> Iterator[tuple[str, Iterable[tuple
     yield (
         "Result not compared",
         (
-            (row.op, "it has no plain bytes")
+            (row.op, "its result has no plain bytes")
             for row in rows
             if row.result == "not compared" and row.state in (*NATIVE, "derived")
         ),
     )
     yield (
         "Exempt from comparison",
-        ((row.op, "it returns memory as it finds it") for row in rows if row.result == "exempt"),
+        ((row.op, "it returns uninitialised memory") for row in rows if row.result == "exempt"),
     )
     yield ("Predicted otherwise", ((row.op, "; ".join(row.differences)) for row in rows if row.differences))
     yield ("Other findings", ((row.op, "; ".join(row.findings)) for row in rows if row.findings))

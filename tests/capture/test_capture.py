@@ -211,7 +211,7 @@ def test_syntax_error_shows_the_place(warm: Runtime) -> None:
         ({"variables": (("x", "torch.mm(a, torch.ones(7, 7))"),)}, "--var x raised RuntimeError"),
         ({"setup": ("m = = 3",)}, "--setup does not parse"),
         ({"setup": ("1 / 0",)}, "--setup raised ZeroDivisionError"),
-        ({"contexts": ("3",)}, "is no context manager"),
+        ({"contexts": ("3",)}, "is not a context manager"),
         ({"backward": True, "expression": "1 + 1"}, "does not require grad"),
     ],
 )

@@ -134,9 +134,9 @@ def test_an_expression_that_is_killed_keeps_what_ran(command: InProcess, how: st
     assert (ending["exception"], ending["by"], ending["message"]) == ("SIGKILL", "signal", KILLS[how])
     assert operators(trace) == ["ones", "cos"]
     assert [(left["source"]["line"], left["name"]) for left in ending["python"]] == ([(5, "f")] if KILLS[how] else [])
-    said = "sent itself" if KILLS[how] else "when memory runs out, or somebody did"
+    said = "sent this signal to itself" if KILLS[how] else "when memory runs out, or a person did it"
     assert said in ending["cause"]["why"]
-    assert KILLS[how] or "without a word" in json.dumps(trace)
+    assert KILLS[how] or "without a message" in json.dumps(trace)
 
 
 def test_a_kill_keeps_what_was_folded(command: InProcess, tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ def test_the_output_says_how_it_searched(mini: Searching) -> None:
     assert "left out in notes: where, does" in asked
     assert "autograd" in asked.splitlines()[1]
     some = mini("find", "storage", "elephants").out
-    assert "no note has all the words storag, elephant: these have some of them" in some
+    assert "no note has all the words storag, elephant: the notes below have some of them" in some
     assert "storage" in some.splitlines()[1]
-    assert "lines of text: those that hold the query as it stands" in mini("find", "--text", "compute(a)").out
+    assert "lines of text that contain the query literally" in mini("find", "--text", "compute(a)").out
 
 
 def test_a_namespace_is_one_result(mini: Searching) -> None:

@@ -245,7 +245,7 @@ def test_the_lines_the_names_and_the_situation(compiler_command: InProcess, tmp_
     assert (freed["recorded_after"], freed["freed_by"], freed["backwards"]) == (0, 1, 2)
     if case.situation in ("state", "once", "uses"):
         assert all(held in ending["cause"]["remedy"] for held in case.names)
-    assert ("retain_graph=True is no mend" in ending["cause"]["remedy"]) is (case.situation == "state")
+    assert ("retain_graph=True is not a fix" in ending["cause"]["remedy"]) is (case.situation == "state")
 
 
 def test_each_program_raises_and_mended_it_does_not(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_message_alone_gets_no_single_advice(command: InProcess, tmp_path: Pat
         encoding="utf-8",
     )
     shown = command("explain-error", str(pasted)).out
-    assert shown.count("to mend it") == 5
+    assert shown.count("to fix it") == 5
     assert "detach it between the rounds" in " ".join(shown.split())
     told = json.loads(command("explain-error", str(pasted), "--json").out)
     assert told["remedy"] is None

@@ -651,7 +651,7 @@ def test_a_stepped_call_of_another_thread_is_laid_over_no_call_of_this_one(comma
     assert not [hop for hop in made.hops if hop["kind"] == "op" and hop["instructions"] is not None]
     reason = made.data["captured"]["reason"]  # of a torch whose profiler tells nothing of the thread
     told = [finding["text"] for finding in made.data["findings"]] + ([reason["text"]] if reason is not None else [])
-    assert any("but no row has what ran in it" in t or "which call was stepped" in t for t in told)
+    assert any("but no row shows the functions inside it" in t or "which call was stepped" in t for t in told)
 
 
 def test_a_call_made_once_is_no_two_where_the_profile_function_was_taken_away(command: InProcess) -> None:
@@ -868,7 +868,7 @@ def test_what_makes_the_tensor_is_shown(command: InProcess) -> None:
     assert not [name for name in makers if name not in shown], shown
     inside = next(hop for hop in made.hops if hop["name"] == "torch::PythonArgParser::check_deprecated")
     told = " ".join(command("trace", "--load", file, "--explain", str(inside["id"])).out.split())
-    assert "in the tree left out: it is inside of [" in told
+    assert "in the tree left out: it is inside [" in told
 
 
 def test_a_type_is_named_once(compiler_command: InProcess) -> None:
@@ -1066,7 +1066,7 @@ def test_another_threads_calls_say_so(command: InProcess) -> None:
     if torch_says("print(json.dumps(torch.__version__))").startswith("2.6."):
         assert "this torch's profiler records only one" in made.out
         return
-    (told,) = (number for number, row in enumerate(rows) if "not in the one that ran the expression" in row)
+    (told,) = (number for number, row in enumerate(rows) if "not in the thread that ran the expression" in row)
     assert "<lambda>" in rows[told - 1]
     assert [row for row in rows[told:] if "aten::exp" in row]
     assert not [row for row in rows[:told] if "aten::exp" in row]
@@ -1466,7 +1466,10 @@ def test_the_path_says_what_backend_select_goes_by(command: InProcess, runtime: 
         if hop["kind"] == "kernel" and hop["key"] == "BackendSelect" and (ref := hop["source"])
     ]
     shown = " ".join(command("trace", expression, "--no-native", "--view", "path").out.split())
-    told = {False: shown.count("no tensor tells the backend"), True: shown.count("makes the next set of its options")}
+    told = {
+        False: shown.count("the options decide the backend"),
+        True: shown.count("computes the next set from options"),
+    }
     assert told[by_tensors[0]], "the outermost, whose rows are open"
     assert all(count <= by_tensors.count(kind) for kind, count in told.items())
 
@@ -1630,7 +1633,7 @@ def test_of_a_call_whose_exception_was_caught_only_the_first_key_is_told(command
     assert [kind for kind, _ in told[0]] == ["op", "key", "kernel"]
     assert [kind for kind, _ in told[1]] == ["op", "key", "kernel", "key", "kernel", "impl", "impl"]
     assert "left-by-exception" in codes(caught["why"])
-    assert "left by an exception" in command("trace", *given, "--view", "path").out
+    assert "ended by an exception" in command("trace", *given, "--view", "path").out
 
 
 FAILS = """
@@ -1680,8 +1683,8 @@ def test_what_raised_stands_behind_what_ran_before_it(command: InProcess, native
 def test_what_cannot_be_called_was_not(command: InProcess) -> None:
     assert not torch_says("print(json.dumps(callable(torch.ones(2))))")
     made = command("trace", "x[0].sum() or x(0)", "--var", "x=torch.zeros(2, 2)", "--no-native", "--view", "path")
-    assert re.search(r"left step +\[\d+\] x\(0\)$", made.out, re.MULTILINE)
-    assert re.search(r"x\(0\) +cannot be called; TypeError left it here$", made.out, re.MULTILINE)
+    assert re.search(r"in row +\[\d+\] x\(0\)$", made.out, re.MULTILINE)
+    assert re.search(r"x\(0\) +cannot be called; TypeError was raised here$", made.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("expression", ["(lambda p, q: p)(x)", "f(x)", "D().go(x, x)"])
@@ -1692,7 +1695,7 @@ def test_a_function_whose_call_failed_before_its_body_was_not_entered(command: I
     said = torch_says(f"{told} print(json.dumps([f.name for f in traceback.extract_tb(error.__traceback__)]))")
     assert said == ["<module>"]
     made = command("trace", expression, "--setup", setup, "--var", "x=torch.ones(3)", "--no-native", "--view", "path")
-    assert re.search(r"\) +not entered; TypeError left it here$", made.out, re.MULTILINE)
+    assert re.search(r"\) +not entered; TypeError was raised here$", made.out, re.MULTILINE)
     assert "called by Python" not in made.out
 
 
@@ -1700,7 +1703,9 @@ def test_a_function_whose_body_raised_was_entered(command: InProcess) -> None:
     setup = "def f(a): return a.nope\ndef g(a): return f()"
     for expression in ("f(x)", "g(x)"):
         given = (expression, "--setup", setup, "--var", "x=torch.ones(3)", "--no-native", "--view", "path")
-        assert re.search(rf"{expression[0]}\(\) +Python; \w+ left it here$", command("trace", *given).out, re.MULTILINE)
+        assert re.search(
+            rf"{expression[0]}\(\) +Python; \w+ was raised here$", command("trace", *given).out, re.MULTILINE
+        )
 
 
 NAMED_BY_CLASS = """
@@ -1766,7 +1771,7 @@ def test_counts_are_said_to_be_those_of_operators_that_the_profiler_records(comp
         [TARGET or sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert json.loads(ran.stdout.splitlines()[-1]) == ["mine", "aten::sin"]
-    counted = "operator calls? that torch's profiler records, without those that operators make"
+    counted = "operator calls? that torch's profiler records, without calls made by operators"
     modules = compiler_command("trace", "opt.step()", "--setup", STEP, "--no-native", "--view", "modules")
     assert re.search(counted, " ".join(modules.out.split())), modules.out
     legend = compiler_command(
@@ -1857,4 +1862,4 @@ print(json.dumps([given == (None,), reached, "SumBackward0" in names]))
     assert torch_says(code) == [True, True, False]
     shown = command("trace", "torch.autograd.grad(y, x)", "--setup", setup, "--no-native", "--view", "path")
     told = " ".join(shown.out.split())
-    assert "SumBackward0 not run: its gradient is taken, or no input asked for is behind it" in told, told
+    assert "SumBackward0 not run: its gradient is taken, or it leads to no requested input" in told, told

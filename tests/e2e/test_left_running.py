@@ -86,7 +86,7 @@ def test_a_daemon_of_an_expression_is_told_and_lives_on(command: InProcess, seco
     (number,) = running(seconds)
     told = re.sub(r"\n  ", " ", result.out)
     assert (
-        f"! left-running: 1 process still runs that the expression started: sleep {seconds} (process {number})" in told
+        f"! left-running: the expression started 1 process that still runs: sleep {seconds} (process {number})" in told
     )
 
 
@@ -96,7 +96,9 @@ def test_a_daemon_of_a_script_is_told_by_its_number(command: InProcess, seconds:
     number = int(Path("number").read_text())
     assert running(seconds) == {number}, "it lives on"
     texts = [finding["text"] for finding in told if finding["kind"] == "left-running"]
-    assert texts == [f"1 process still runs that the script started: sleep {seconds} (process {number}); left alone"]
+    assert texts == [
+        f"the script started 1 process that still runs: sleep {seconds} (process {number}); ptexplore does not end it"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_what_stays_in_the_group_ends_with_the_trace(command: InProcess, seconds
     child = f"subprocess.Popen(['sleep', '{seconds}'])"
     result = command("trace", f"{child} and a", "--setup", "import subprocess", "--once", "--json")
     (told,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "left-running")
-    pattern = rf"1 process that the expression started still ran at its end, .*: sleep {seconds} \(process \d+\)"
+    pattern = rf"the expression started 1 process that still ran at its end, .*: sleep {seconds} \(process \d+\)"
     assert re.fullmatch(pattern, told)
     assert not running(seconds)
 

@@ -129,7 +129,10 @@ def test_what_never_ends_in_the_native_pass_alone(command: InProcess, monkeypatc
         "3",
         "--json",
     )
-    assert "native pass was stopped, with what it had started: the 3 s of all runs together were over" in reason(result)
+    assert (
+        "native pass was stopped, with everything that it had started: the 3 s for all runs together were over"
+        in reason(result)
+    )
 
 
 def test_a_kernel_that_refuses_executable_memory(command: InProcess) -> None:

@@ -144,7 +144,7 @@ def test_a_frame_is_explained_with_its_rule(saved: dict[str, tuple[InProcess, st
 def test_facts_tell_how_it_was_recorded(saved: dict[str, tuple[InProcess, str]]) -> None:
     text = shown(saved, "add", env={"COLUMNS": "400"}).out
     assert re.search(r"native pass: [\d,]+ instructions stepped; \d warm-ups, 1 thread \(first calls", text), text
-    assert re.search(r"also ran, not opened, in instructions: .*libc \d", text), text
+    assert re.search(r"libraries that ran and are not opened, in instructions: .*libc \d", text), text
     back = shown(saved, "backward", env={"COLUMNS": "400"}).out
     assert re.search(r"native pass: [\d,]+ instructions stepped, [\d,]+ of backward; ", back), back
     off = saved["add"][0]("trace", "a + b", "--no-native")

@@ -103,4 +103,4 @@ def test_those_that_a_generator_wrote(sourced: Here) -> None:
 def test_the_first_lines_say_so(sourced: Here) -> None:
     lines = sourced("refs", ASKED, "--kind", "overrides", "--tree", "pytorch-v2.6.0").out
     assert "no use is indexed" not in lines
-    assert f"overridden by {BY_HAND} functions of classes below" in lines
+    assert f"overridden by {BY_HAND} functions of derived classes" in lines

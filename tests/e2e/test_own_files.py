@@ -99,10 +99,10 @@ def test_an_error_in_an_imported_file_names_its_line(cli: Cli, own: dict[str, st
     module = cli(*asked("Doubts()(a)", "--no-native"), env=own)
     assert "seven rows, not 3" in module.out
     assert f"own_module.py:{line_of('assert y')}" in module.out
-    left = module.out.partition("Python left")[2].splitlines()
+    left = module.out.partition("Python stack")[2].splitlines()
     assert left[0].split() == ["forward()", next(word for word in left[0].split() if "own_module.py" in word)]
     backward = cli(*asked("Scale.apply(a, 9)", "--grad", "--backward", "--no-native"), env=own)
-    left = backward.out.partition("Python left")[2].splitlines()
+    left = backward.out.partition("Python stack")[2].splitlines()
     assert left[0].split()[0] == "backward()"
     assert f"own_module.py:{line_of('raise ValueError')}" in left[0]
     assert f"own_module.py:{line_of('def backward') - 1}" in backward.out
@@ -379,7 +379,7 @@ def test_what_ran_after_the_last_python_function_that_is_told_stands_where_it_is
     result = command("trace", "many(a), later(a), a.exp()", "--setup", setup, "--no-native", "--json")
     trail = json.loads(result.out)
     (told,) = (finding["text"] for finding in trail["findings"] if finding["kind"] == "cut")
-    assert "in those that were open then, or in the part of the expression that called it" in told
+    assert "in the frames that were open then, or in the part of the expression that called it" in told
     hops = {hop["id"]: hop for hop in trail["hops"]}
 
     def around(op: str) -> set[str]:

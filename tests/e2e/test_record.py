@@ -173,7 +173,7 @@ def test_what_it_raised_passes_through_and_is_the_ending() -> None:
     assert ending is not None
     assert (ending.stage, ending.exception, ending.message) == ("block", "RuntimeError", str(caught.value))
     assert [function.name for function in ending.python][0] == "left"
-    assert f"what was recorded raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
+    assert f"the recorded block raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
 
 
 def test_a_graph_that_was_freed_has_the_call_that_recorded_it(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def refused(code: int, *why: str) -> ptexplore.PtexploreError:
 
 def test_no_recording_inside_of_another() -> None:
     with ptexplore.record() as outer:
-        refused(2, "recorded already")
+        refused(2, "already being recorded")
         with pytest.raises(ptexplore.PtexploreError, match="cannot begin"), outer:
             pass
         with pytest.raises(ptexplore.PtexploreError) as caught:
@@ -451,13 +451,13 @@ def test_no_recording_beside_another_profiler() -> None:
     finally:
         sys.setprofile(None)
     with torch.autograd.profiler.profile():
-        refused(2, "profiler of torch's")
+        refused(2, "torch's profiler is already running")
     try:
         config = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     except TypeError:  # an older torch records the thread that asks for it alone
         return
     with torch.autograd.profiler.profile(experimental_config=config) as of_all_threads:
-        refused(2, "profiler of torch's")
+        refused(2, "torch's profiler is already running")
         torch.ones(2).cos()
     assert "aten::cos" in {event.name for event in of_all_threads.function_events}, "it is the program's"
 
@@ -467,7 +467,7 @@ def test_no_recording_in_another_thread() -> None:
 
     def asked() -> None:
         try:
-            refused(2, "not the main one")
+            refused(2, "not the main thread")
         except BaseException as error:
             errors.append(error)
 
@@ -610,7 +610,7 @@ def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProce
     given = ("--times", "times.json", "--export", "collapsed", "out.txt", "--view", "modules")
     result = command("trace", "--load", "x.trail", *given)
     assert result.code == 0, result
-    assert "times are of another run, from times.json" in " ".join(result.out.split())
+    assert "times are from another run, in times.json" in " ".join(result.out.split())
     weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path("out.txt").read_text().splitlines()}
     assert weights == {"ones": "9000", "exp": "5000"}
 
@@ -641,4 +641,4 @@ def test_an_expression_has_no_program_to_lay_times_over(command: InProcess) -> N
     result = command("trace", "a + b", "--no-native", "--times", "x.json").three_parts(2)
     assert "this trace is not of a program" in result.err
     result = command("trace", "a + b", "--no-native", "--export", "chrome", "x.json").three_parts(2)
-    assert "nothing to weigh" in result.err
+    assert "no times and no instructions" in result.err

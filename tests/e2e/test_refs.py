@@ -77,8 +77,8 @@ def test_classes(mini_here: Searching) -> None:
 def test_how_sure_it_is_is_said(mini_here: Searching) -> None:
     text = mini_here("refs", "mix").out
     assert "name-matched" in text
-    assert "3 definitions are called so" in text
-    assert "named as a type is not indexed" in mini_here("refs", "Mixer").out
+    assert "3 definitions have this name" in text
+    assert "name it as a type are not indexed" in mini_here("refs", "Mixer").out
 
 
 def test_kinds_and_limits(mini_here: Searching) -> None:

@@ -164,7 +164,7 @@ def test_the_kernel_of_an_extension_that_threw_is_the_step_that_was_left(
         assert (left["kind"], left["op"]) == ("kernel", "built::refuses")
     shown = command("trace", "torch.ops.built.refuses(a)", *setup, *native, "--view", "path", env={"COLUMNS": "200"})
     lines = shown.out.splitlines()
-    (number,) = (number for number, line in enumerate(lines) if "RuntimeError left it here" in line)
+    (number,) = (number for number, line in enumerate(lines) if "RuntimeError was raised here" in line)
     assert "refuses " in " ".join(lines[number - 2 : number + 1]), "it may stand on a line of its own below the row"
     thrown = json.loads(command("trace", "torch.ops.built.throws(a)", *setup, *native, "--json").out)
     assert thrown["ending"]["how"] == "by throwing std::out_of_range"

@@ -137,7 +137,7 @@ def test_what_can_be_neither_repeated_nor_made_anew_is_stepped_as_it_ran_first(c
     text = " ".join(command("trace", "--load", "s.json").out.split())
     assert "the very first call" in text
     assert "the list_iterator has gone on" in text
-    assert "what is shown is the first" in " ".join(command("trace", "--load", "s.json", "--view", "tree").out.split())
+    assert "the first run is shown" in " ".join(command("trace", "--load", "s.json", "--view", "tree").out.split())
 
 
 def test_a_cache_of_torchs_is_hit_or_missed_in_all_passes(cli: Cli) -> None:
@@ -168,8 +168,8 @@ def test_of_two_ways_one_is_shown_and_the_other_named(cli: Cli) -> None:
     assert operators(result)[-1] == "aten::neg"
     assert "aten::add" not in operators(result)
     (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
-    assert "aten::add.Tensor ran in a run before" in text
-    assert "operator number 1 was aten::add in the run before, aten::mul here" in text
+    assert "aten::add.Tensor ran in an earlier run" in text
+    assert "operator number 1 was aten::add in the earlier run, aten::mul here" in text
 
 
 def test_what_it_gives_is_what_the_run_that_is_shown_gave(cli: Cli) -> None:
@@ -185,7 +185,7 @@ def test_that_processes_ran_something_is_said(cli: Cli) -> None:
         result = cli("trace", "next(iter(data)).sum()", "--setup", setup.format(workers), "--no-native", "--json")
         told = [finding["text"] for finding in result.data["findings"] if finding["kind"] == "cut"]
         told = [text for text in told if "this torch's profiler records only one" not in text]  # of threads
-        assert told == ["processes were started: what they ran is not recorded"] * workers
+        assert told == ["processes were started, and their work is not recorded"] * workers
         assert ("aten::stack" in operators(result)) == (workers == 0)
     started = cli("trace", "a.add(__import__('subprocess').call('true'))", "--no-native", "--json")
     assert [f["text"].split(":")[0] for f in started.data["findings"] if f["kind"] == "cut"] == [
@@ -210,7 +210,7 @@ def test_a_call_more_than_the_stepped_run_made_is_in_the_finding_and_not_in_the_
     assert found["kind"] == "other-run"
     assert one["aten::copy_"] == 1
     assert two["aten::copy_"] == 2
-    assert "aten::copy_ (1 call more)" in found["text"]
+    assert "aten::copy_ (1 more call)" in found["text"]
     assert "aten::unsqueeze," in found["text"]
 
 
@@ -220,7 +220,7 @@ def test_of_two_functions_with_the_same_operators_one_is_shown(cli: Cli) -> None
     called = [hop["name"] for hop in result.hops if hop["kind"] == "python"]
     assert ("shared" in called, "alone" in called) == (False, True)
     (text,) = (finding["text"] for finding in result.data["findings"] if finding["kind"] == "other-run")
-    assert text.startswith("shared() ran in a run before, and not in the one that was stepped")
+    assert text.startswith("shared() ran in an earlier run, but not in the stepped run")
 
 
 def test_nothing_is_launched_for_a_tensor_that_is_only_said_to_be_on_a_device(cli: Cli, runtime: Runtime) -> None:
@@ -331,7 +331,7 @@ def test_nothing_is_said_to_be_put_back_where_nothing_was_changed(command: InPro
 def test_that_setup_runs_anew_is_said(command: InProcess) -> None:
     result = command("trace", "next(it) + 1", "--setup", ITERATOR, "--no-native", "--json", "--save", "s.json")
     assert result.data["captured"]["anew"] is True
-    assert "--setup runs anew before each run" in " ".join(command("trace", "--load", "s.json").out.split())
+    assert "--setup runs again before each run" in " ".join(command("trace", "--load", "s.json").out.split())
 
 
 def test_a_class_of_setup_keeps_what_torch_makes_of_it_once(compiler_command: InProcess) -> None:

@@ -223,8 +223,8 @@ def test_each_sample_is_put_into_vmap_jit_trace_and_a_function(survey_cli: Cli, 
         for row in operator["inside"]
         if row["state"] == "no sample"
     }
-    assert why["item", "vmap"].startswith("data decide its shape or its path")
-    assert why["item", "jit.trace"] == "its result is no tensor"
+    assert why["item", "vmap"].startswith("its shape or its path depends on the data")
+    assert why["item", "jit.trace"] == "its result is not a tensor"
     assert ("item", "Function") not in why
     shown = survey_cli("trace", "--load", str(out / "traces" / "mH@jit.trace.json.gz"), target=None)
     assert "torch.jit.trace(lambda a: " in shown.out, shown

@@ -370,7 +370,7 @@ def test_what_a_first_call_imports_is_not_what_runs(command: InProcess) -> None:
     assert result.data["captured"]["warm"] >= 1
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
     text = " ".join(command("trace", "--load", "warm.json").out.split())
-    assert re.search(r"the first run imports [\w,]+ modules?; what is shown is a later one", text), text
+    assert re.search(r"the first run imports [\w,]+ modules?; a later run is shown", text), text
 
 
 def test_what_a_later_run_is_shown_on_is_as_it_was(command: InProcess) -> None:
@@ -408,7 +408,7 @@ def test_what_ends_only_the_first_time_is_told_as_it_ran_then(command: InProcess
     assert captured["first"]["why"] == {"code": "does-not-end", "seconds": 0.8, "text": sentence(why)}
     assert captured["reason"]["second"]["code"] == "does-not-end"
     shown = " ".join(command("trace", "--load", "f.json").out.split())
-    assert f"what is shown is the first, since the second {sentence(why)}" in shown
+    assert f"the first run is shown, since the second run {sentence(why)}" in shown
     assert [hop["op"] for hop in result.hops if hop["kind"] == "op"] == ["aten::add.Tensor"]
 
 

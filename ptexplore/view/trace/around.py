@@ -54,7 +54,7 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
 # Remarks that explain figures, each with the word that it explains. `--explain legend` shows them: they are the same
 # for every trace of a kind, and below the rows they would hide the remarks about this trace.
 EXPLAINS: dict[type[TraceRemark], str] = {
-    says.SharesOfPath: "no row",
+    says.SharesOfPath: "hidden rows",
     says.PythonIn: "Python functions",
     says.RowsOrdered: "order of rows",
     says.BackwardMeans: "backward",

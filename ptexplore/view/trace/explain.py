@@ -92,8 +92,8 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     facts = [(name, value) for name, value in facts if name not in left_out]
     facts += [("given", f"{name}: {what}") for name, what in given_in_words(ending)]
     facts += [("compared", ending_in_words(compared_value(value))) for value in ending.compared]
-    facts += [("left in C++", name) for name in ending.stack]
-    places = [("thrown at", ending.source), *((f"left {named(left)}", _with_line(left)) for left in ending.python)]
+    facts += [("C++ stack", name) for name in ending.stack]
+    places = [("thrown at", ending.source), *((f"in {named(left)}", _with_line(left)) for left in ending.python)]
     name, words = "--timeout" if ending.by == "timeout" else ending.exception, message_of(ending)
     title = f"{name}: {words}" if words else name
     why = tuple(map(sentence, ending.why))
@@ -152,7 +152,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
 
 def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
     """Returns the fact. If it is a key set without the keys of unread arguments, the value says so."""
-    return (name, f"{value}, and what {', '.join(unread)} carries") if name in ("set", "raw") else (name, value)
+    return (name, f"{value}, and the keys of {', '.join(unread)}") if name in ("set", "raw") else (name, value)
 
 
 def explanation_to_json(explanation: Explanation) -> str:

@@ -104,7 +104,7 @@ def reasoning(hop: Hop) -> list[Line]:
         lines.append(Line("reason", sentence(dispatch.redispatch)))
     skipped = dispatch.skipped
     masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    unread = f" and of what {', '.join(left_out(dispatch))} carries" if left_out(dispatch) else ""
+    unread = f" and the keys of {', '.join(left_out(dispatch))}" if left_out(dispatch) else ""
     lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
     return lines
 
@@ -175,8 +175,8 @@ def _places(hop: Hop) -> list[Line]:
         return [Line("place", "", hop.source), *([Line("note", formulas)] if formulas else [])]
     if hop.node is not None and hop.node.reached:
         node = hop.node.reached
-        note = f"takes the gradient that {node} is given, which was asked for, and does not run {node}"
-        note = f"an error left it before {node} ran" if hop.node.failed else note
+        note = f"takes the gradient that reaches {node}, as requested, and does not run {node}"
+        note = f"an error ended it before {node} ran" if hop.node.failed else note
         return [Line("place", "", hop.source), Line("note", note)]
     if hop.kind in ("stub", "native") and hop.registration is not None:
         return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]

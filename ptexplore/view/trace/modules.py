@@ -141,7 +141,9 @@ def _with_row_names(whole: Part) -> Iterator[tuple[Part, str]]:
 
 def _no_part(whole: Part, name: str) -> PtexploreError:
     known = ", ".join(dict.fromkeys(part.name for part in list(whole.walk())[1:6]))
-    return PtexploreError(f"nothing is called {name}", f"there is {known}, …", "--view modules shows them", USAGE)
+    return PtexploreError(
+        f"nothing here has the name {name}", f"there is {known}, …", "--view modules shows them", USAGE
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,13 +72,13 @@ def in_the_tree(trail: Trail, hop: Hop) -> str:
         return ""
     inside = _folded_by(trail, hop)
     if inside is not None:
-        return f"left out: it is inside of [{inside.id}] {shown_name(inside)}, which is {_reasoned(inside)}"
+        return f"left out: it is inside [{inside.id}] {shown_name(inside)}, with the rule: {_reasoned(inside)}"
     return _reasoned(hop)
 
 
 def _reasoned(hop: Hop) -> str:
     rule = rule_of(hop)
-    return f"{ACTIONS[action(hop)]} ({rule.why if rule is not None else 'no rule names it'})"
+    return f"{ACTIONS[action(hop)]} ({rule.why if rule is not None else 'no rule fits it'})"
 
 
 def _folded_by(trail: Trail, hop: Hop) -> Hop | None:
@@ -282,13 +282,15 @@ def _not_there(trail: Trail, wanted: str) -> PtexploreError:
     names = {name for hop in walk(trail.hops) for name in names_of(hop)}
     near = _near(name_in_row(wanted), names)
     reason = trail.captured.reason if not frames(trail.hops) else None
-    why = f"{len(names)} names of functions are in this trace"
+    why = f"this trace has {len(names)} function names"
     if reason is not None:
-        why = f"no native frame was recorded: {sentence(reason)}"
+        why = f"no C++ function was recorded: {sentence(reason)}"
     hint = (
-        f"nearest: {', '.join(near)}" if near else "--view tree --full lists what ran: --open takes each of its names"
+        f"nearest: {', '.join(near)}"
+        if near
+        else "--view tree --full lists everything that ran; --open takes each of these names"
     )
-    return PtexploreError(f"no function whose name holds {wanted} ran", why, hint, USAGE)
+    return PtexploreError(f"no function with {wanted} in its name ran", why, hint, USAGE)
 
 
 def _near(wanted: str, names: Iterable[str]) -> list[str]:

@@ -326,7 +326,7 @@ def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:
     children, hidden = yield _pruned(hop.children, place.inside(hop), full=full)
     if hop.kind == "closed":
         row = _of(hop, title(hop), (), children, place.hidden.get(hop.id, 0))
-        return replace(row, kind=f"closed ({native.entered(hop)})"), hidden
+        return replace(row, kind=f"no source ({native.entered(hop)})"), hidden
     if full:
         return _of(hop, title(hop), lines_of(hop, full=True), children, 0), hidden
     lines = () if place.opened else brief_places(hop) if place.is_deep(hop) else lines_of(hop, full=False)
@@ -414,7 +414,7 @@ def _brief(hop: Hop, place: RowContext) -> Pruned[TraceRow]:
             pending = [*child.children, *pending]
         elif child.kind in ("stub", "native") and child.status == "predicted":
             condition = child.stub.condition if child.stub is not None else None
-            hangs = f", as line {condition.line} decides" if condition is not None else ""
+            hangs = f", line {condition.line} decides whether it runs" if condition is not None else ""
             lines.append(Line("place", f"→ {child.name.rsplit('::', 1)[-1]} {child.status}{hangs}", child.source))
             pending = [*child.children, *pending]
         elif child.kind == "node" and child.node is not None and child.node.recorded:

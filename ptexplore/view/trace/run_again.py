@@ -15,7 +15,7 @@ from ptexplore.view.trace.screen import bare
 
 RUNS_AGAIN = ("torch/utils/checkpoint.py",)  # files of torch that recompute in backward
 # Functions in these files that recompute nothing, with what they do.
-PREPARES = {"detach_variable": "gives the function inputs of its own: detached, so that they are leaves"}
+PREPARES = {"detach_variable": "gives the function its own inputs: detached, so that they are leaves"}
 MOST = 3  # nodes that get a line of their own
 
 

@@ -19,7 +19,7 @@ from ptexplore.view.trace.screen import stepped
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.trace_remarks import all_in_words
 
-SUMS = "times are sums over all calls of one path, laid one behind the other: no timeline was kept"
+SUMS = "times are sums over all calls of one path, placed one after another: this is not a timeline"
 STEPS = "a unit is one instruction of the stepped run, not a time"
 
 
@@ -84,9 +84,9 @@ def _of_program(trail: Trail, _session: Session | None) -> Stacks:
 def _of_expression(trail: Trail, session: Session | None) -> Stacks:
     nodes = tuple(node for held in folded(trail.hops, _stepped) for node, _ in held)
     if not nodes:
-        why = "it has neither the times of a program nor the instructions of a native pass"
-        hint = "ptexplore trace --script FILE has times, a trace without --no-native instructions"
-        raise PtexploreError("this trace has nothing to weigh", why, hint, USAGE)
+        why = "the trace has neither the times of a program nor the instructions of a native pass"
+        hint = "ptexplore trace --script FILE records times; a trace without --no-native records instructions"
+        raise PtexploreError("this trace has no times and no instructions", why, hint, USAGE)
     own = max(stepped(trail, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop
     root = StackNode(StackFrame(trail.expression, "expression"), own, 1, nodes)
     return Stacks(trail.expression, "instructions", (root,), (STEPS,))

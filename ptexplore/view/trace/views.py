@@ -51,7 +51,7 @@ def _choice_of_expression(trail: Trail, options: Options) -> ViewName:
     is_opened = options.opened is not None and bool(modules_called(trail, options.opened))
     name = options.view or _first_of_expression(trail, options, is_opened=is_opened)
     if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and is_opened):
-        why = f"{_OF_THE_TREE} choose rows of the tree, --view {name} has others"
+        why = f"{_OF_THE_TREE} choose rows of the call tree; --view {name} has other rows"
         raise PtexploreError(f"--view {name} takes no such option", why, "--view tree", USAGE)
     return name
 
@@ -69,8 +69,8 @@ def _first_of_expression(trail: Trail, options: Options, *, is_opened: bool) -> 
 def _choice_of_program(_trail: Trail, options: Options) -> ViewName:
     """Chooses the view of a program. With `--open`, parts of the program come first, then operators."""
     if options.view == "path":
-        why = "a program takes many ways through the dispatcher: each operator has its own"
-        raise PtexploreError("a program has no one path", why, "--view operators, then --open NAME", USAGE)
+        why = "a program takes many paths through the dispatcher, one for each operator"
+        raise PtexploreError("a program has no single path", why, "--view operators, then --open NAME", USAGE)
     is_tree = options.full or options.depth is not None or options.only is not None
     return options.view or ("tree" if is_tree else "modules")
 

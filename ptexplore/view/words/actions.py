@@ -11,7 +11,7 @@ from ptexplore.model.options import asked_options
 from ptexplore.view.words.templates import Catalogue, filled
 
 AS_COMMANDS: Catalogue = {
-    to.GiveLonger: "--timeout S gives it longer",
+    to.GiveLonger: "--timeout S gives it more time",
     to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
     to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
     to.TraceScript: "ptexplore trace --script FILE",
@@ -28,28 +28,29 @@ AS_COMMANDS: Catalogue = {
     to.BindValue: '--var a="torch.randn(3, 4)"',
     to.Prepare: '--setup "m = nn.LSTM(3, 4)"',
     to.EnterContext: '--with "torch.inference_mode()"',
-    to.LookUpOperator: "ptexplore op NAME knows torch's operators",
+    to.LookUpOperator: "ptexplore op NAME looks up an operator of torch",
     to.UseNearName: "did you mean {names: or }?",
     to.ComputeFromInputs: (
-        "a result computed from a floating-point input's values: no comparison, index, detach() or torch.no_grad()"
+        "compute the result from the values of a floating-point input: no comparison, index, detach() or "
+        "torch.no_grad()"
     ),
     to.UseSmallerTensors: "trace it with smaller tensors",
-    to.RunAlone: "run it in Python alone to see whether it raises there too",
+    to.RunAlone: "run it in Python without ptexplore to see whether it raises there too",
     to.RunAloneOrOtherwise: (
-        "run it in Python alone to see whether it raises there too; --var and --setup give it other values"
+        "run it in Python without ptexplore to see whether it raises there too; --var and --setup give it other values"
     ),
     to.RunAloneToEnd: (
-        "run it in Python alone to see whether it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
+        "run it in Python without ptexplore to see whether it ends there too; PTEXPLORE_DEBUG=1 shows what it printed"
     ),
     to.ImportFaster: "is the disk that holds it slow?",
     to.Diagnose: "ptexplore doctor",
     to.InstallTorch: "{python} -m pip install torch",
-    to.CheckSearchPath: "look at PYTHONPATH",
+    to.CheckSearchPath: "check PYTHONPATH",
     to.StepOperator: "ptexplore trace --script {script} --native-op {op}",
 }
 # For a call of `ptexplore.trace`: the actions that Python spells differently.
 IN_PYTHON: Catalogue = {
-    to.GiveLonger: "timeout=S gives it longer",
+    to.GiveLonger: "timeout=S gives it more time",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
     to.TraceSomething: 'ptexplore.trace("a + b")',
@@ -62,9 +63,10 @@ IN_PYTHON: Catalogue = {
     to.BindValue: 'variables={"a": "torch.randn(3, 4)"}',
     to.Prepare: 'setup=("m = nn.LSTM(3, 4)",)',
     to.EnterContext: 'contexts=("torch.inference_mode()",)',
-    to.LookUpOperator: "ptexplore.op(NAME) knows torch's operators",
+    to.LookUpOperator: "ptexplore.op(NAME) looks up an operator of torch",
     to.RunAloneOrOtherwise: (
-        "run it in Python alone to see whether it raises there too; variables= and setup= give it other values"
+        "run it in Python without ptexplore to see whether it raises there too; variables= and setup= give it "
+        "other values"
     ),
     to.StepOperator: "ptexplore.trace(script={script}, native_op={op})",
 }

@@ -19,10 +19,10 @@ from ptexplore.view.words.places import place_sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
 _COMPUTES = (
-    "its body makes the next set from the call's dtype, layout and device options and from the tensors it is given; the"
-    " profiler does not record the options, and CPU is assumed: every tensor that this trace saw is there, and strided"
+    "its body computes the next set from its tensors and from the dtype, layout and device options; the profiler does "
+    "not record the options. CPU is assumed, since every tensor that this trace saw is strided and on the CPU"
 )
-_TOLD = "the libraries told: {calls}[ and {more} more]"
+_TOLD = "the libraries reported: {calls}[ and {more} more]"
 ENGLISH: Catalogue = {
     why.Said: "{sentence}",
     # --- the key sets of arguments ---
@@ -30,160 +30,167 @@ ENGLISH: Catalogue = {
     why.ForEach: "{reasons:; }",
     why.Together: "{reasons:; }",
     why.FreshTensor: (
-        "the tensor was made during the call, or no Python object was it; one of its device and layout carries these "
-        "keys"
+        "the tensor was made during the call, or no Python object stood for it; tensors of its device and layout "
+        "carry these keys"
     ),
-    why.NotReadTensor: "no recorder read the tensor; one of its device and layout carries these keys",
-    why.ReadByName: "as a name of Python's held it before the first such call from each place",
+    why.NotReadTensor: "no recorder read the tensor; tensors of its device and layout carry these keys",
+    why.ReadByName: "read from a Python name that held it, before the first such call from each place",
     why.NotRead: "not read, and {because}",
     why.MayBeWrapped: "a function transform may have wrapped it",
-    why.SetsDiffer: "calls from several places were given tensors with different sets",
+    why.SetsDiffer: "calls from several places got tensors with different key sets",
     why.UndefinedTensor: "None, or an undefined tensor, which carries AutogradOther and ADInplaceOrView",
     why.TensorsNotListed: (
-        "the profiler tells nothing of its tensors; an undefined one carries AutogradOther and ADInplaceOrView"
+        "the profiler does not record its tensors; an undefined tensor carries AutogradOther and ADInplaceOrView"
     ),
-    why.MayBeGenerator: "a torch.Generator, if one was given: the key of its device counts, and nothing tells",
-    why.MayCarry: "made during the call, it may carry {keys}: {because}",
+    why.MayBeGenerator: "if a torch.Generator was given, the key of its device counts; no recorder shows it",
+    why.MayCarry: "it was made during the call and may carry {keys}: {because}",
     why.MayBeOfDispatchingClass: "a class that dispatches in Python may have made it",
-    why.AsItsBaseMay: "what it is a view of may",
-    why.KeptByVjp: "a graph that torch.func.vjp kept holds the tensors that it had wrapped",
-    why.NamesAreInherited: "names come from what it was made of",
+    why.AsItsBaseMay: "if it is a view, its base may carry the same",
+    why.KeptByVjp: "torch.func.vjp kept a graph, which holds the tensors that vjp had wrapped",
+    why.NamesAreInherited: "names of dimensions come from the tensors that it was made from",
     why.NotInInferenceMode: "{keys: and } only if it was not made in inference mode",
-    why.OtherSet: "the call's set is not the one that devices and layouts would give",
+    why.OtherSet: "the set of the call differs from the set that devices and layouts would give",
     # --- the thread-local sets ---
     why.DefaultsAssumed: "not read; torch's defaults are assumed",
     why.AsPythonLeftThem: "as they were when Python last made or ended a call",
-    why.FramesEnd: "Python's frames end before it, so what Python did to the thread-local sets is not known",
-    why.MayHoldGuard: "the function around it names a guard of torch._C's, which may be on: Python tells of none",
+    why.FramesEnd: (
+        "the recorded Python frames end before this call, so it is not known what Python did to the thread-local sets"
+    ),
+    why.MayHoldGuard: (
+        "the function around it names a guard of torch._C, which may be active: Python does not report guards"
+    ),
     why.InAnotherThread: "it ran in another thread, whose thread-local sets were not read",
-    why.SetByTransform: (
-        "a layer of a function transform sets the thread-local sets anew, and what they then are was not read"
-    ),
+    why.SetByTransform: "a layer of a function transform changes the thread-local sets, and the new sets were not read",
     why.LeftByGuards: "as the guards of the kernels around it leave them",
-    why.MayHoldNoNamesGuard: (
-        "whether Named is among the excluded is not known: what is around may hold a NoNamesGuard"
-    ),
+    why.MayHoldNoNamesGuard: "it is not known whether Named is excluded: code around the call may hold a NoNamesGuard",
     why.ChangedByHandWritten: (
         "the hand-written kernel of {key} changes the thread-local sets, and its text is not here"
     ),
     why.NamesMayBeOff: "the kernel of {key} may hold a NoNamesGuard, and a tensor of the call has names",
-    why.InExtension: "the kernel around it is an extension's: its C++, which is not read, may set them",
+    why.InExtension: "the kernel around it belongs to an extension: its C++, which is not read, may change them",
     why.InMaker: "inside {function} ({file}), which holds {guard} and excludes {excludes}",
     why.InMakerOfPlain: (
-        "inside {function} ({file}), where it makes the plain tensor, which holds {guard} and excludes {excludes}"
+        "inside {function} ({file}), which makes the plain tensor here, holds {guard} and excludes {excludes}"
     ),
-    why.InMakerAtLift: "inside {function} ({file}), around lift_fresh(), which holds {guard} and excludes {excludes}",
-    why.AroundFrame: "as they were read at the call around this frame, which may have changed them since",
+    why.InMakerAtLift: "inside {function} ({file}), which around lift_fresh() holds {guard} and excludes {excludes}",
+    why.AroundFrame: "as they were read at the call around this frame; the frame may have changed them since",
     why.InFactory: "inside torch::{factory} ({file}), which holds {guard}",
     why.WhileTracing: "inside {function}, which includes Tracer while it traces ({file})",
-    why.MakingSubclass: "inside _make_subclass ({file}), which takes {keys} out of the include set",
+    why.MakingSubclass: "inside _make_subclass ({file}), which removes {keys} from the include set",
     why.InHandWrittenBinding: (
-        "as they were at the binding; it is hand-written, and may hold a guard that is not followed here"
+        "as they were at the binding; the binding is hand-written and may hold a guard that is not followed here"
     ),
     why.OverloadNotKnown: "inside an operator whose overload is not known",
-    why.KernelsNotKnown: "which kernels of {op} ran is not known",
+    why.KernelsNotKnown: "it is not known which kernels of {op} ran",
     why.NotRecorded: (
-        "the profiler tells nothing of {arguments}: it skips tensors that are undefined, nested or of symbolic sizes"
+        "the profiler does not record {arguments}: it skips tensors that are undefined or nested or have symbolic sizes"
     ),
     why.MayBeCopy: (
-        "a copy of a sparse tensor begins with empty ones: nothing tells whether the {key} kernel, which saves one, or "
-        "the next made this"
+        "a copy of a sparse tensor begins with empty tensors: the {key} kernel, which saves a copy, or the next "
+        "kernel made this one; it is not known which"
     ),
     why.MayBeOwnCall: (
-        "the {key} kernel's own text calls it, and nothing tells whether that called it or the kernel below"
+        "the text of the {key} kernel calls it, so that kernel or the kernel below made this call; it is not known "
+        "which"
     ),
     why.MayBeTangent: (
-        "the {key} kernel's own text computes a forward gradient, and nothing tells whether that called it or the "
-        "kernel below"
+        "the text of the {key} kernel computes a forward gradient; it is not known whether this computation or the "
+        "kernel below made the call"
     ),
     # --- where a kernel sends a call ---
-    why.ByCustomOp: "{file} makes it, whose kernel redispatches below autograd ({kernel})",
-    why.ByCustomOpWrites: "{file} makes it, whose kernel of what writes its arguments redispatches below its own key",
+    why.ByCustomOp: "{file} makes the kernel, which redispatches below autograd ({kernel})",
+    why.ByCustomOpWrites: (
+        "{file} makes the kernel of an operator that writes its arguments; this kernel redispatches below its own key"
+    ),
     why.BodyRedispatches: "its body redispatches with `{expression}`",
     why.BodyComputes: _COMPUTES,
-    why.BodyComputesTyped: f"{_COMPUTES}, and nothing that was typed speaks of another device or layout",
+    why.BodyComputesTyped: f"{_COMPUTES}; your code names no other device or layout",
     why.NotImplementedBelowAutograd: "{function} is hand-written; it redispatches below autograd",
     why.NotImplementedBelowViews: (
-        "{function} is hand-written; with no alias in the schema it redispatches below ADInplaceOrView"
+        "{function} is hand-written; if the schema has no alias, it redispatches below ADInplaceOrView"
     ),
     why.AutogradFallback: "autograd's fallback ({file}) is hand-written; it redispatches below autograd",
     why.ManualKernel: "in 2.6.0 the hand-written kernel in {file} redispatches below its own key",
     # --- why a key ---
     why.ThreadLocalSets: "thread-local sets: {because}",
-    why.HighestKey: "{key} is the highest key of (arguments | include) - exclude, less the fallthroughs",
+    why.HighestKey: "{key} is the highest key of (arguments | include) - exclude, without the fallthroughs",
     why.HighestLeft: "{key} is the highest key left",
-    why.EntryOfTable: "the table's entry for {key}: {entry}",
-    why.GivenSet: "{function} was given the set {set} ({register}): {key} is its highest key",
-    why.KeyNotKnown: "which key this call goes to[ after {after}] is not known: {because}",
+    why.EntryOfTable: "entry of the dispatch table for {key}: {entry}",
+    why.GivenSet: "{function} got the set {set} ({register}): {key} is its highest key",
+    why.KeyNotKnown: "it is not known which key this call goes to[ after {after}]: {because}",
     why.ComputedFromOptions: (
-        "its body makes the next set from the device, layout and dtype that it was given, which the profiler does not "
-        "record"
+        "its body computes the next set from the device, layout and dtype options, which the profiler does not record"
     ),
     # --- kernels and their calls ---
-    why.RanInside: "the profiler saw these operators inside the call; that this kernel called them is derived",
-    why.RegisteredByPython: (
-        "Python registered it, and {function} is the function of Python that the dispatcher called"
-    ),
+    why.RanInside: "the profiler saw these operators inside the call; it is derived that this kernel called them",
+    why.RegisteredByPython: "Python registered it, and the dispatcher called the Python function {function}",
     why.BodyCalls: "the body of {function} calls it",
     why.BodyNames: (
-        "the body of {function} names it[ through {through}], at {place}; that this line ran, nothing saw[; whether it "
-        "does, the condition at {condition} decides]"
+        "the body of {function} names it[ through {through}], at {place}; this line was not seen to run[; the "
+        "condition at {condition} decides whether it runs]"
     ),
     why.RegistersFor: "{macro} at {place} registers it for {device}",
-    why.OneOfKernels: "one of {count} kernels registered for {device}: which one depends on the machine",
+    why.OneOfKernels: "one of {count} kernels that are registered for {device}: which one depends on the machine",
     # --- operators ---
     why.OverloadRecorded: "the profiler recorded the overload",
-    why.FitsStack: "the one overload of {op} that the end of the recorded stack fits",
+    why.FitsStack: "the only overload of {op} that fits the end of the recorded stack",
     why.OnlyOverload: "the only overload of {op}",
-    why.TakesInputs: "the one overload of {op} that takes these inputs ({others} others do not)",
-    why.TakesNames: "{overloads} takes names of dimensions, which no tensor here has",
-    why.WouldCallOthers: ("{overloads} would have called other operators than ran inside, by the text of its kernel"),
-    why.BoxedStack: "called boxed: of {values} values on the stack the last {inputs} are its inputs",
+    why.TakesInputs: "the only overload of {op} that takes these inputs ({others} others do not)",
+    why.TakesNames: "overloads that take names of dimensions, which no tensor here has: {overloads}",
+    why.WouldCallOthers: (
+        "by the text of the kernel, {overloads} would have called other operators than those that ran inside"
+    ),
+    why.BoxedStack: "called boxed: the last {inputs} of the {values} values on the stack are its inputs",
     why.BoxedByTorchOps: "torch.ops calls operators boxed",
     # --- the stepped run ---
-    why.RanInCaller: ("it left no frame of its own, and what it calls ran: the compiler put it into its caller"),
-    why.CalledAsDispatcher: (
-        "it has no frame: its caller asked who listens to operator calls and called a kernel, as a call does"
+    why.RanInCaller: (
+        "it has no frame of its own, but the functions that it calls ran: the compiler put it into its caller"
     ),
-    why.CompiledIn: "the type of {function} names it, and it has no frame: it was compiled into that one",
-    why.RanUnnamed: "{function} ran it, and does not name it: the table's entry for {key} does",
-    why.RanPython: "{function} ran {python}, a function of Python",
-    why.IsWhatRan: "{function} is what ran",
+    why.CalledAsDispatcher: (
+        "it has no frame: its caller looked for observers of operator calls and called a kernel, as a call of an "
+        "operator does"
+    ),
+    why.CompiledIn: "the type of {function} names it, and it has no frame: it was compiled into {function}",
+    why.RanUnnamed: "{function} ran it without naming it; the dispatch table's entry for {key} names it",
+    why.RanPython: "{function} ran the Python function {python}",
+    why.IsWhatRan: "{function} is the function that ran",
     why.NotProfiled: (
-        "{function} ran[ {kernel}, a kernel of this operator alone]; the profiler recorded no event for it"
+        "{function} ran[ {kernel}, a kernel that only this operator has]; the profiler recorded no event for it"
     ),
     why.CalledElsewhere: (
-        "{function} ran[ {kernel}, a kernel of this operator alone]; in the run that the profiler recorded it was "
-        "called elsewhere"
+        "{function} ran[ {kernel}, a kernel that only this operator has]; in the run that the profiler recorded, it "
+        "had another caller"
     ),
     # --- calls of Python ---
     why.WhichCall: (
-        "a loop calls this part of the expression again and again: it may have run at the end of the call before"
+        "a loop calls this part of the expression repeatedly: it may have run at the end of the previous call"
     ),
-    why.OperatorSyntax: "`{source}` is {syntax} syntax: Python looks {name} up on the operand's type",
-    why.ThroughPython: "`{source}`: Python's {through} looks {name} up on the operand's type",
-    why.SlotByName: "`{source}` calls {name} by its name; Python tells no profile function of such a call",
-    why.RowOfTable: "the {table} table's row for {row}, {place}, names {function}",
+    why.OperatorSyntax: "`{source}` is {syntax} syntax: Python looks up {name} on the type of the operand",
+    why.ThroughPython: "`{source}`: Python's {through} looks up {name} on the type of the operand",
+    why.SlotByName: "`{source}` calls {name} by its name; Python does not report such a call to a profile function",
+    why.RowOfTable: "the row for {row} in the {table} table ({place}) names {function}",
     why.TableNames: "the table at {place} names {function}",
-    why.MarksRange: "it is a range that code marks for the profiler, and no call of a function",
+    why.MarksRange: "it is a range that code marks for the profiler, not a function call",
     # --- autograd ---
-    why.HeldByGraph: "the result's graph holds this node, with the sequence number of this call",
+    why.HeldByGraph: "the graph of the result holds this node, which has the sequence number of this call",
     why.AccumulatesGradient: "leaves accumulate their gradient",
     why.MadeByCall: "made by the call of {op}, which has the same sequence number",
     why.EntriesMakeNode: "{count} entries of derivatives.yaml make this node",
-    why.EventsEnd: "the profiler's events end here: whether {node} ran is not known",
-    why.EngineAtNode: "the profiler recorded the engine at {node}, and no call of its apply",
-    why.FormulaCalls: "the formula at {place} calls it where that input needs a gradient",
+    why.EventsEnd: "the profiler's events end here: it is not known whether {node} ran",
+    why.EngineAtNode: "the profiler recorded the engine at {node}, but no call of its apply",
+    why.FormulaCalls: "the formula at {place} calls it if that input needs a gradient",
     # --- findings ---
     why.OtherResult: (
-        "the stepped run gave another result than the run before it (memory that was never written, a clock, …)"
+        "the stepped run gave another result than the run before it (perhaps through memory that was never written, a "
+        "clock, …)"
     ),
     why.GradientCopied: (
-        "the recorder may have changed what ran: AccumulateGrad copied a gradient, as it does where something else "
-        "holds that, and telling sizes makes torch's profiler hold a gradient a little longer; a single run cannot tell"
+        "the recorder may have changed what ran: AccumulateGrad copied a gradient, as it does if the gradient has "
+        "another holder. torch's profiler holds a gradient a little longer when it records sizes; a single run cannot "
+        "show the cause"
     ),
     why.RegistrationsChanged: (
-        "{op}: its registrations are not those of the catalogue (the traced code or its setup changed them)"
+        "{op}: its registrations differ from the catalogue (the traced code or its setup changed them)"
     ),
     why.KindsStepped: (
         "{kinds} of {all_kinds} kinds of operator calls and nodes were stepped, {of_each}[, {instructions} "
@@ -191,253 +198,260 @@ ENGLISH: Catalogue = {
     ),
     why.OneOfEach: "one call of each",
     why.CallsInAll: "{calls} calls in all",
-    why.KindsLeft: "of {count} others none: {because}",
+    why.KindsLeft: "{count} other kind{count#|s} not stepped: {because}",
     why.LaunchesNotTold: (
-        "torch's profiler does not tell what is launched on {devices}: which kernels ran there is not known"
+        "torch's profiler does not record launches on {devices}: it is not known which kernels ran there"
     ),
     why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]",
-    why.ToldOfSuchCall: f"of one such call, in a fork of its own, {_TOLD}",
-    why.ToldOfCall: f"of this call, in a run of its own, {_TOLD}",
-    why.ToldOfExpression: f"of the whole expression, in a run of its own, {_TOLD}",
+    why.ToldOfSuchCall: f"about one such call, in a separate fork, {_TOLD}",
+    why.ToldOfCall: f"about this call, in a separate run, {_TOLD}",
+    why.ToldOfExpression: f"about the whole expression, in a separate run, {_TOLD}",
     why.LibraryUnordered: (
-        "[{op}: ]{library} tells of {calls} call{calls#|s}, in a run of its own; in the tree are {frames} that may be "
-        "these by their names: which is which is not known"
+        "[{op}: ]{library} reported {calls} call{calls#|s}, in a separate run; by their names, {frames} "
+        "frame{frames#|s} in the tree may be these: it is not known which belong together"
     ),
     why.CompilesScript: (
-        "the stepped call compiles TorchScript, and its instructions are in the shares: the executor optimises a graph "
-        "in the first calls of it"
+        "the stepped call compiles TorchScript, and the shares include that work: the executor optimises a graph in "
+        "its first calls"
     ),
-    why.TreeEnds: "the native tree[ of {op}] ends early: {because}",
-    why.NotPlaced: "{op} was stepped, but no row has what ran in it: {because}",
-    why.NotAmongShown: "it is none of the calls that are shown",
+    why.TreeEnds: "the native call tree[ of {op}] ends early: {because}",
+    why.NotPlaced: "{op} was stepped, but no row shows the functions inside it: {because}",
+    why.NotAmongShown: "it is not among the calls that are shown",
     why.InSeveralThreads: "several threads call it, in an order that is not known",
-    why.CalledOtherTimes: "its run called {op} {stepped} times, the run here {called} times",
+    why.CalledOtherTimes: "the stepped run called {op} {stepped} times, the run shown here {called} times",
     why.EnteredOtherTimes: (
-        "{op} was entered another number of times than calls were recorded, so its number is not known"
+        "the number of entries into {op} differs from the number of recorded calls, so the number of the stepped call "
+        "is not known"
     ),
-    why.NoSuchCall: "there is no such call among the {called} here",
+    why.NoSuchCall: "the run shown here has {called} call{called#|s} of it, and none with that number",
     why.RanBefore: (
-        "{names}[ and {further} more] ran in a run before, and {threads}[; operator number {number} was {before} in "
-        "the run before, {stepped} here]"
+        "{names}[ and {further} more] ran in an earlier run, {threads}[; operator number {number} was {before} in the "
+        "earlier run, {stepped} here]"
     ),
     why.NameAlone: "{name}",
-    why.CallMore: "{name} (1 call more)",
-    why.CallsMore: "{name} ({count} calls more)",
+    why.CallMore: "{name} (1 more call)",
+    why.CallsMore: "{name} ({count} more calls)",
     why.NodeBy: "{node} (by {op})",
-    why.RecordedBefore: "{nodes}: recorded for backward in a run before, and {threads}",
+    why.RecordedBefore: "{nodes}: recorded for backward in an earlier run, {threads}",
     why.OnOneThread: (
-        "not in the one that was stepped, on 1 thread: what runs may depend on that, or change as code warms up; this "
-        "is the stepped one"
+        "but not in the stepped run, which is shown here and had 1 thread: the number of threads may change what "
+        "runs, and so may warm-up"
     ),
     why.OnThreads: (
-        "not in the one that was stepped, on {count} threads: what runs may depend on that, or change as code warms "
-        "up; this is the stepped one"
+        "but not in the stepped run, which is shown here and had {count} threads: the number of threads may change "
+        "what runs, and so may warm-up"
     ),
     why.NotCalledAgain: (
-        "the stepped run did not call {names}, which the profiler saw in a run before: the two differ"
+        "the stepped run did not call {names}, which the profiler saw in an earlier run: the two runs differ"
     ),
-    why.FramesUnordered: (
-        "native frames may stand under another Python function than the one that called them: {because}"
-    ),
+    why.FramesUnordered: "native frames may be below a Python function that did not call them: {because}",
     why.TooDeep: "calls nested deeper than {levels} are not shown",
-    why.ThereTwice: ("{ops}: there as the profiler saw it, and as it was stepped; which call is which is not known"),
-    why.OtherKeys: "{op}: predicted were the keys {predicted}; those that ran are {ran}",
-    why.OtherKernel: "{op}: for {key} {predicted} was predicted; {ran} ran",
+    why.ThereTwice: (
+        "{ops}: shown twice, as the profiler saw it and as it was stepped; it is not known which calls are the same"
+    ),
+    why.OtherKeys: "{op}: the keys {predicted} were predicted; {ran} ran",
+    why.OtherKernel: "{op}: {predicted} was predicted for {key}; {ran} ran",
     # --- why calls of a program were not stepped ---
     why.CalledOnce: "it was called once, and a first call is not stepped",
-    why.PythonRuns: "Python runs in it, or between the fork and it, and no line of the program runs twice",
+    why.PythonRuns: "Python runs in it, or between the fork and the call, and no line of your program may run twice",
     why.ForkTooLate: "its fork did not end in time",
     why.ForkKilled: "its fork was killed by signal {signal}",
-    why.BudgetSpent: "the budget was spent",
+    why.BudgetSpent: "the budget of instructions is used up",
     why.NoFurtherCall: "it was not called again where it can be stepped",
-    why.NoEntryPoint: "it has no function of its own in torch's library to begin at",
+    why.NoEntryPoint: "torch's library has no separate function for it, where stepping could begin",
     why.SteppingTimeSpent: "stepping took {seconds} s, which is its part of --timeout",
-    why.DeviceInUse: "{device} is in use, which no fork of the program can use",
-    why.ThreadsOfProgram: "the program runs threads of its own, which no fork has",
-    why.PythonModeOn: "a mode written in Python is on, and would run in a fork",
-    why.MemoryShared: ("the program shares memory (share_memory_, a mapped file), to which a fork would write too"),
-    why.ThreadsOfEngine: "autograd runs threads for a device, which no fork has",
-    why.ChildrenHandled: "the program handles SIGCHLD, by which it would see the forks",
+    why.DeviceInUse: "{device} is in use, and a fork of the program cannot use it",
+    why.ThreadsOfProgram: "the program runs threads of its own, and a fork does not have them",
+    why.PythonModeOn: "a mode written in Python is active, and would run in a fork",
+    why.MemoryShared: "the program shares memory (share_memory_, a mapped file), and a fork would write to it too",
+    why.ThreadsOfEngine: "autograd runs threads for a device, and a fork does not have them",
+    why.ChildrenHandled: "the program handles SIGCHLD, and would notice the forks",
     why.NoProcessForked: "no process could be forked: {error}",
     # --- why a process cannot be stepped ---
     why.OtherMachine: "stepping needs x86-64 Linux, and this is {machine} {system}",
-    why.TrapBlocked: "the signal SIGTRAP is blocked here, and stepping works by it",
+    why.TrapBlocked: "the signal SIGTRAP is blocked here, and stepping needs it",
     why.AlreadyTraced: "another program (a debugger, strace) already traces this process",
-    why.TrapFlagIdle: "the trap flag does nothing here: is the processor an emulated one?",
+    why.TrapFlagIdle: "the trap flag has no effect here: is this processor emulated?",
     why.NoTrapHandler: "no handler can be set for SIGTRAP: {error}",
     why.NoExecutableMemory: "this system refuses memory that can be executed: {error}",
     why.NoBreakpoint: "this system refuses a breakpoint in torch's own code: {error}",
     why.NotProtectedAgain: "this system refuses to protect torch's own code again: {error}",
     why.NoMemoryForLog: "there is no memory for the log of steps ({kilobytes} KB): {error}",
     # --- why a stepped run ends early ---
-    why.LogFull: "the log was full",
-    why.ManyInstructions: ("it runs more than {most} instructions, with those by which Python's calls are seen"),
+    why.LogFull: "the log of steps was full",
+    why.ManyInstructions: (
+        "it runs more than {most} instructions, including those that show Python's calls to ptexplore"
+    ),
     why.ManySingleSteps: (
-        "it runs more than {most} instructions that must be stepped one by one, as code that was made at run time must"
+        "it runs more than {most} instructions that must be stepped one by one, such as code that was made at run time"
     ),
-    why.SteppingTimeUp: "it was not done when its time was up, after {seconds} s",
-    why.BlocksTrap: "from here on the code blocks SIGTRAP, as whatever starts a thread or a process does",
-    why.HandlesTrap: "from here on the code handles or sends SIGTRAP itself, by which stepping works",
+    why.SteppingTimeUp: "it was not finished when its time was over, after {seconds} s",
+    why.BlocksTrap: "from here on the code blocks SIGTRAP, as code that starts a thread or a process does",
+    why.HandlesTrap: "from here on the code handles or sends SIGTRAP itself, which stepping needs",
     why.StartsAnother: "from here on the code starts a thread, a process or another program",
-    why.HookTaken: "the traced code took the profile function away: what Python called after that is not known",
+    why.HookTaken: "the traced code removed the profile function: Python calls after that are not known",
     why.PythonLacks: "this Python lacks {function}",
-    why.OtherBuiltins: "this Python's builtin functions are laid out in another way",
+    why.OtherBuiltins: "this Python has another memory layout for builtin functions",
     # --- what a recorder leaves out ---
-    why.PathsTooDeep: "calls nest over {levels} deep: what lies deeper is counted for the call it lies in",
-    why.ManyPaths: "there are over {most} paths: what lies deeper is counted for the call it lies in",
+    why.PathsTooDeep: "calls nest more than {levels} levels deep: deeper calls count for the call around them",
+    why.ManyPaths: "there are more than {most} call paths: deeper calls count for the call around them",
     why.ManyPathsOfTorch: (
-        "there are over {most} paths: what torch's functions do deeper is counted for the call it lies in"
+        "there are more than {most} call paths: deeper calls in torch's functions count for the call around them"
     ),
-    why.RecordingFailed: "recording failed ({place}: {error}): some of what ran then is not told",
-    why.ProcessesStarted: "processes were started: what they ran is not recorded",
-    why.ProfilerNotStopped: "the profiler could not be stopped for long, since an operator was always at work",
+    why.RecordingFailed: "recording failed ({place}: {error}): some events of that time are missing",
+    why.ProcessesStarted: "processes were started, and their work is not recorded",
+    why.ProfilerNotStopped: "the profiler could not be stopped for long, since an operator was always running",
     why.OtherThreadsWentOn: (
-        "other threads may have gone on while what had run was being folded: operators that they called then are not "
-        "told"
+        "other threads may have run on while a part of the recording was processed: operators that they called then "
+        "are missing"
     ),
     why.ClockWasSet: (
-        "the machine's clock was set meanwhile, which torch's profiler tells time and order by: of what ran then both "
-        "may be wrong"
+        "the machine's clock was set during the run, and torch's profiler takes time and order from it: both may be "
+        "wrong for that part"
     ),
-    why.ProfilesItself: "the program runs torch's profiler itself: the operators that ran meanwhile are not told",
+    why.ProfilesItself: "the program uses torch's profiler itself: operators that ran meanwhile are missing",
     why.DeviceBeganInside: (
-        "what the first call that used the device launched is not told: torch's profiler looks at it from then on"
+        "launches of the first call that used the device are missing: torch's profiler watches the device only after it"
     ),
     why.DeviceNotWatched: (
-        "what was launched on the device is not told: it was first used in here, and torch's profiler looks at those "
-        "that are in use when it begins"
+        "launches on the device are missing: it was first used during the recording, and torch's profiler watches "
+        "only devices that are in use when it begins"
     ),
     why.InterruptedInHook: (
-        "an interrupt came inside of the profile function: Python's calls for some 0.2 s after it are not told"
+        "an interrupt came inside the profile function: Python calls in about 0.2 s after it are missing"
     ),
-    why.OperatorsInsideCut: (
-        "an operator was at work in which so many others ran that the rest of these is not told: {because}"
-    ),
-    why.OperatorsCut: "operators that ran later are not told: {because}",
-    why.ReadingTakesTime: "to read what was recorded takes a large part of the {seconds} s that there are",
-    why.ReadingTakesMemory: "to read what was recorded may take {megabytes} MB of memory",
+    why.OperatorsInsideCut: "so many operators ran inside one operator that the rest of them is missing: {because}",
+    why.OperatorsCut: "operators that ran later are missing: {because}",
+    why.ReadingTakesTime: "reading the recording takes a large part of the {seconds} s that are available",
+    why.ReadingTakesMemory: "reading the recording may take {megabytes} MB of memory",
     why.ThreadsInsideAtEnd: (
-        "other threads may have been inside of operators as the recording ended: the rest of these is not told"
+        "other threads may have been inside operators when the recording ended: the rest of these operators is missing"
     ),
-    why.HookTakenOrFailed: (
-        "Python's profile function was taken away, or failed: Python's calls after that are not told"
-    ),
+    why.HookTakenOrFailed: "Python's profile function was removed, or failed: Python calls after that are missing",
     why.MoreThreads: "{count} more threads ran; this torch's profiler records only one",
     why.MoreThreadsCalled: "{count} more threads called torch; this torch's profiler records only one",
     why.ThrowNotNoted: (
-        "where C++ threw is not known: {because}; TORCH_SHOW_CPP_STACKTRACES=1 in the environment has torch write it "
-        "into the error's text, and it is read there"
+        "it is not known where C++ threw: {because}; with TORCH_SHOW_CPP_STACKTRACES=1 in the environment, torch "
+        "writes the place into the error's text, and ptexplore reads it there"
     ),
-    why.NoNotesOnMachine: "this is {machine} {system}, and errors are noted on x86-64 Linux",
+    why.NoNotesOnMachine: "this is {machine} {system}, and errors are noted only on x86-64 Linux",
     why.NotesRefused: "errors cannot be noted here: {error}",
-    why.NotesUnexecutable: "the system gives no memory that can be executed",
-    why.NotesDoNotFit: "the code that notes does not fit",
-    why.ErrorsMadeOtherwise: "this torch makes its errors in another way",
-    why.RaisingUnwatched: "what raises cannot be watched here: {error}",
+    why.NotesUnexecutable: "the system gives no executable memory",
+    why.NotesDoNotFit: "the code that notes errors does not fit",
+    why.ErrorsMadeOtherwise: "this torch creates errors in another way",
+    why.RaisingUnwatched: "functions that raise cannot be watched here: {error}",
     why.SizesMerged: "sizes beyond the first {most} of an operator are counted as one",
-    why.CutBySilentEnd: ("the process ended without a word: what ran since its operators were last kept is not told"),
+    why.CutBySilentEnd: (
+        "the process ended without a message: everything since the operators were last saved is missing"
+    ),
     why.CutByLateEnd: (
-        "it did not end when its time was over, and was killed: what ran since its operators were last kept is not told"
+        "the process did not end when its time was over, and was killed: everything since the operators were last "
+        "saved is missing"
     ),
     why.FramesCut: (
-        "Python frames are told up to the {most}th: what ran later stands in those that were open then, or in the "
+        "only the first {most} Python frames are recorded: later work is in the frames that were open then, or in the "
         "part of the expression that called it"
     ),
     why.FramesLost: (
-        "the traced code took the profile hook away, or came to the recursion limit in it: some Python frames are "
-        "not told"
+        "the traced code removed the profile hook, or reached the recursion limit in it: some Python frames are missing"
     ),
-    why.ThreadBefore: "a thread was there before the expression: of such a one {told}",
-    why.ThreadsBefore: "{count} threads were there before the expression: of such a one {told}",
-    why.OperatorsOfNobody: "Python is not told, and its operators count as no calls of yours",
-    why.NothingOfThread: "nothing is told, as this torch's profiler records only one",
+    why.ThreadBefore: "a thread existed before the expression: {told}",
+    why.ThreadsBefore: "{count} threads existed before the expression: {told}",
+    why.OperatorsOfNobody: (
+        "Python calls of such a thread are not recorded, and its operators do not count as your calls"
+    ),
+    why.NothingOfThread: "nothing is recorded of such a thread, since this torch's profiler records only one",
     why.NestsTooDeep: "the expression nests too deeply for its calls to be recorded",
     why.EventsCut: "only the first {most} events are kept",
-    why.CallsCut: "the expression's calls are told up to the {most}th",
-    why.NodesCut: "only the first {most} autograd nodes are told",
+    why.CallsCut: "only the first {most} calls of the expression are recorded",
+    why.NodesCut: "only the first {most} autograd nodes are recorded",
     why.LocationsLeftOut: (
-        "the native pass left torch.jit.trace's record of source locations out, which walks all of Python's stack"
+        "the native pass left out torch.jit.trace's record of source locations, which walks the whole Python stack"
     ),
     why.ManySavedTensors: "more than {most} tensors were saved at one time",
     # --- why there is no native pass ---
     why.NativeNotAsked: "the native pass was not asked for",
-    why.NoBudget: "--native-budget 0 leaves it nothing to step",
-    why.RunsOnce: "--once runs it a single time, and the native pass runs it again",
-    why.ScriptNotStepped: "a script is never stepped whole; --native-op NAME#N steps one operator call of it",
-    why.RanInYourProcess: "it ran once, in a process of yours: nothing was stepped",
+    why.NoBudget: "--native-budget 0 leaves no instructions to step",
+    why.RunsOnce: "--once runs it a single time, and the native pass would run it again",
+    why.ScriptNotStepped: "a script is never stepped as a whole; --native-op NAME#N steps one operator call of it",
+    why.RanInYourProcess: "it ran once, in your own process: nothing was stepped",
     why.CalledNoOperator: "it called no operator",
-    why.KindNotStepped: "of 1 kind of calls: {because}",
-    why.KindsNotStepped: "of {count} kinds of calls: {because}",
-    why.NativeSilent: "the native pass said nothing",
+    why.KindNotStepped: "1 kind of calls: {because}",
+    why.KindsNotStepped: "{count} kinds of calls: {because}",
+    why.NativeSilent: "the native pass sent no message",
     why.NothingToStep: "{beyond}, and {instead}",
-    why.AllBeyond: "all of it runs more than {most} instructions, with those by which Python's calls are seen",
-    why.AllBeyondSingly: "all of it runs more than {most} instructions that must be stepped one by one",
-    why.NoOperatorEnters: "no operator that it calls has an entry point of its own",
+    why.AllBeyond: (
+        "the whole run has more than {most} instructions, including those that show Python's calls to ptexplore"
+    ),
+    why.AllBeyondSingly: "the whole run has more than {most} instructions that must be stepped one by one",
+    why.NoOperatorEnters: "none of the operators that it calls has an entry point of its own",
     why.CallsNoOperator: "it calls no operator",
     why.CalledBeyondRecorded: (
-        "{op} is called more often than was recorded ({because}): which call was stepped is not known"
+        "{op} was called more often than was recorded ({because}): it is not known which call was stepped"
     ),
-    why.MaybeInAnotherThread: "another thread may have called it, of which this torch's profiler tells nothing",
-    why.CallNumberWanted: "--native-op {given}: after # comes which call of it, from 1",
-    why.NoEntryOf: "--native-op {op}: torch's library has no entry point of its own for it",
-    why.NoSuchOperator: "--native-op {op}: torch has no operator of that name[; there is {near: and }]",
-    why.CalledFewerTimes: "{op} is called {called} time(s) through at::_ops::NAME::call, not {wanted}",
-    why.NothingCalled: "any operator is called {called} time(s) through at::_ops::NAME::call, not {wanted}",
-    why.EndsItself: "what ends its process is not stepped",
+    why.MaybeInAnotherThread: (
+        "another thread may have called it, and this torch's profiler does not record that thread"
+    ),
+    why.CallNumberWanted: "--native-op {given}: after # comes the number of the call, from 1",
+    why.NoEntryOf: "--native-op {op}: torch's library has no separate entry point for it",
+    why.NoSuchOperator: "--native-op {op}: torch has no operator with that name[; there is {near: and }]",
+    why.CalledFewerTimes: "{op} is called {called} time{called#|s} through at::_ops::NAME::call, not {wanted}",
+    why.NothingCalled: "operators are called {called} time{called#|s} through at::_ops::NAME::call, not {wanted}",
+    why.EndsItself: "code that ends its process is not stepped",
     why.OwnCodeFailed: "ptexplore's own code failed: {exception}: {message}",
-    why.LaterCallStepped: "it steps a later call than the first, and the second {second}",
+    why.LaterCallStepped: "it steps a later call than the first, and the second call {second}",
     why.RaisedUnderStepper: "under the stepper it raised {exception}: {message}",
-    why.SaysNothing: "it says nothing more",
-    why.TrapTaken: (
-        "its process was killed by SIGTRAP, by which it is stepped: something blocked or took over that signal"
-    ),
-    why.FurtherRun: "a further run in its process {does}",
+    why.SaysNothing: "no further message",
+    why.TrapTaken: "SIGTRAP killed its process; stepping uses this signal, and something blocked or took it over",
+    why.FurtherRun: "a further run in the same process {does}",
     why.SetupRaisedAgain: "--setup, run a second time in one process, raised {exception}: {message}",
-    why.EndedBySignal: "its process ended by {signal} in the native pass",
-    why.EndedByItself: "its process ended by itself in the native pass",
-    why.PassEndedBySignal: "the {recorder} pass ended by {signal}",
-    why.PassEndedByItself: "the {recorder} pass ended by itself, with status {status}",
-    why.TimeWasOver: "the time was over before[, so {missing:, so }]",
-    why.TimeOverBefore: "the time of all runs was over before it began",
-    why.FramesMissing: "functions of Python are not shown",
-    why.CallsMissing: "which call of the expression ran an operator is not shown",
-    why.PassStopped: "{running} was stopped, with what it had started: the {seconds} s of all runs together were over",
+    why.EndedBySignal: "{signal} ended its process in the native pass",
+    why.EndedByItself: "its process exited in the native pass",
+    why.PassEndedBySignal: "{signal} ended the {recorder} pass",
+    why.PassEndedByItself: "the {recorder} pass exited with status {status}",
+    why.TimeWasOver: "the time was over before this pass[, so {missing:, so }]",
+    why.TimeOverBefore: "the time for all runs was over before it began",
+    why.FramesMissing: "Python functions are not shown",
+    why.CallsMissing: "the trace does not show which call of the expression ran an operator",
+    why.PassStopped: (
+        "{running} was stopped, with everything that it had started: the {seconds} s for all runs together were over"
+    ),
     why.RunningPass: "the {recorder} pass",
     why.ImportingTorch: "import torch",
     why.NotEndedInTime: "the expression did not end within {seconds} s",
     why.ProbeDied: "the probe died",
-    why.ProbeKilled: "it was killed by {signal} during {running}, before it was done",
-    why.ProbeEnded: "it ended with status {status} during {running}, before it was done",
+    why.ProbeKilled: "{signal} killed it during {running}, before it was finished",
+    why.ProbeEnded: "it exited with status {status} during {running}, before it was finished",
     # --- why the first call is shown ---
     why.DoesNotEnd: "does not end within {seconds} s",
-    why.DoesNotEndRecorded: "does not end within {seconds} s beside the recorders",
+    why.DoesNotEndRecorded: "does not end within {seconds} s with the recorders on",
     why.EndsProcess: "ends its process by {signal}",
-    why.ExitsProcess: "ends its process by itself, with status {status}",
+    why.ExitsProcess: "exits its process with status {status}",
     why.RaisesError: "raises {exception}: {message}",
     why.RaisesNothing: "raises nothing",
     why.CannotBeRun: "cannot be run: {because}",
     why.NeedsSetupAgain: "would need --setup to run again, which {because}",
-    why.EntersMode: "enters a mode of torch's dispatcher or functions",
+    why.EntersMode: "enters a mode for dispatch or for torch functions",
     why.EntersLevel: "enters a transform or a level of forward-mode differentiation",
-    why.RegistersGlobalHook: "registers a hook of all modules or optimizers",
+    why.RegistersGlobalHook: "registers a hook for all modules or optimizers",
     why.SetsSavedHooks: "sets hooks on saved tensors",
     why.RegistersOperators: "registers operators or kernels",
     why.StartsThread: "starts a thread",
     why.RegistersAtExit: "registers a function with atexit",
-    why.RegistersGcCallback: "registers a callback of gc",
+    why.RegistersGcCallback: "registers a gc callback",
     why.AddsMetaPath: "adds to sys.meta_path",
     why.AddsPathHooks: "adds to sys.path_hooks",
     why.ReplacesFunction: "replaces {name}",
-    why.RunsInWhatIsLeft: "would run in what the first left on ({settings})",
-    why.UsedUp: "would not find what the first used up ({things:; })",
+    why.RunsInWhatIsLeft: "would run with settings that the first call left on ({settings})",
+    why.UsedUp: "would find objects that the first call used up or changed ({things:; })",
     why.AndMore: "…",
     why.OfName: "{name}: {because}",
     why.SlotChanged: "{slot} of {owner} has changed",
     why.CacheChanged: "its cache has changed",
     why.StateUnread: "its state cannot be read: {error}",
-    why.GoneOn: "the {type} has gone on",
+    why.GoneOn: "the {type} has advanced",
     why.OtherMemory: "it has other memory, sizes or strides",
-    why.MadeByAnother: "another operator made what it is now",
+    why.MadeByAnother: "another operator made its present value",
     why.WrittenTo: "it was written to",
     # --- where backward started ---
     why.BackwardFrom: "from {starts: and }[ and {more} more]",
@@ -456,44 +470,47 @@ ENGLISH: Catalogue = {
     why.NestsBeyondParser: "it nests too deeply",
     why.GivenStatement: "{given} is a statement, not one expression",
     why.GivenStatements: "{given} is {count} statements, not one expression",
-    why.ScriptChanged: "the script is no longer as it was shown: it changed since then",
+    why.ScriptChanged: "the script has changed since it was shown",
     why.GivenRaised: "{given} raised {exception}: {message}",
-    why.NoContextManager: "{given} is no context manager: {exception}: {message}",
+    why.NoContextManager: "{given} is not a context manager: {exception}: {message}",
     why.NameUndefined: "name '{name}' is not defined",
-    why.NameCalled: "name '{name}' is called, so it can be no seeded tensor",
+    why.NameCalled: "name '{name}' is called, so it cannot be a seeded tensor",
     why.NoAttribute: "{owner} has no '{name}'",
-    why.ExpressionProfiles: "the expression runs torch's profiler itself",
-    why.NeedsNoGrad: "the result ({result}) does not require grad: there is nothing to run backward",
+    why.ExpressionProfiles: "the expression uses torch's profiler itself",
+    why.NeedsNoGrad: "the result ({result}) does not require grad: backward has nothing to run",
     # --- differences between passes and runs ---
-    why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in {recorder}",
+    why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in the {recorder} pass",
     why.CountsDiffer: (
-        "{cause}: in other threads {name} was called {first} times in the {reference} pass, {second} in {recorder}"
+        "{cause}: other threads called {name} {first} times in the {reference} pass, {second} times in the {recorder} "
+        "pass"
     ),
     why.TheEnd: "the end",
     why.RunsDiffer: "two runs called different operators[ ({limit})]",
     why.RecorderChanged: (
-        "the recorder changed what ran[ ({limit})][, and its run is the one that is shown; the {reference} pass is "
-        "as your code runs alone]"
+        "the recorder changed what ran[ ({limit})][, and its run is shown here; the {reference} pass is as your code "
+        "runs alone]"
     ),
-    why.AtRecursionLimit: "at Python's recursion limit, for which its own frames count",
+    why.AtRecursionLimit: "at Python's recursion limit, to which the recorder's own frames add",
     # --- what was stopped, or varies ---
-    why.ThrowNotLooked: "which function of C++ threw it, and which step was left, was not looked for: {because}",
-    why.RunsTimeOver: "the time of all runs was over; {then}",
+    why.ThrowNotLooked: (
+        "ptexplore did not look for the C++ function that threw it, or for the row that it came from: {because}"
+    ),
+    why.RunsTimeOver: "the time for all runs was over; {then}",
     why.TooLate: "{because}[, so {missing:, so }]; {then}",
     why.Stopping: "{message}, {because}; {then}",
-    why.WritesNotTold: "a run of its own that watches saved tensors told nothing of who wrote to it: {because}",
-    why.ErrorNotRaised: "that error was not raised in it",
-    why.RunEndedBySignal: "its process ended by {signal}",
-    why.RunEndedByItself: "its process ended by itself",
-    why.VariesByChance: "another run may count a little differently: --vary leaves {what: and } to chance",
-    why.VariesAnyway: "another run may count a little differently: this system lets nobody fix {what: and }",
+    why.WritesNotTold: "a separate run that watches saved tensors did not show who wrote to the tensor: {because}",
+    why.ErrorNotRaised: "that run did not raise the error",
+    why.RunEndedBySignal: "{signal} ended its process",
+    why.RunEndedByItself: "its process exited",
+    why.VariesByChance: "another run may give slightly different counts: --vary leaves {what: and } to chance",
+    why.VariesAnyway: "another run may give slightly different counts: {what: and } cannot be fixed on this system",
     why.ScriptInterrupted: "the script was interrupted after {seconds} s: {then}",
     # --- why your process cannot be recorded ---
     why.NotRecordedNow: "this process cannot be recorded now",
-    why.RecordedAlready: "this process is recorded already",
-    why.InOtherThreadThanMain: "it was asked for in a thread that is not the main one",
-    why.ProfileFunctionSet: "a profile function is set: another profiler is at work",
-    why.TorchProfilerAtWork: "a profiler of torch's is at work",
+    why.RecordedAlready: "this process is already being recorded",
+    why.InOtherThreadThanMain: "the recording was begun in a thread that is not the main thread",
+    why.ProfileFunctionSet: "a profile function is set: another profiler is running",
+    why.TorchProfilerAtWork: "torch's profiler is already running",
     # --- why nothing could be captured ---
     why.NothingToTrace: "there is nothing to trace",
     why.NothingGiven: "no expression and no script",
@@ -501,15 +518,15 @@ ENGLISH: Catalogue = {
     why.NoFile: "no file of that name",
     why.NothingToRun: "there is nothing to run",
     why.ParserRefuses: "Python's own parser refuses it",
-    why.OneExpression: "a trace is of one expression",
+    why.OneExpression: "a trace takes one expression",
     why.NamesBecomeTensors: (
         "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
     ),
-    why.LookedForBefore: "it was looked for before anything ran",
+    why.LookedForBefore: "it was looked up before anything ran",
     why.VariablesRunOnce: "a --var is evaluated once, before the expression",
-    why.SetupRunsFirst: "--setup is run before the expression, in each run anew",
+    why.SetupRunsFirst: "--setup runs before the expression, again in each run",
     why.ContextsAreExpressions: "--with takes an expression that gives a context manager",
-    why.OneProfiler: "torch has one profiler at a time, and a trace runs under it",
+    why.OneProfiler: "torch allows one profiler at a time, and a trace uses it",
     why.BackwardNeeds: "backward needs a floating-point result that depends on a tensor that requires grad",
     why.CannotRun: "it cannot be run",
     why.GivenLine: "{line}{caret}",
@@ -518,93 +535,98 @@ ENGLISH: Catalogue = {
     why.PartContext: "leaving --with",
     why.PartRaised: "{part} raised {exception}: {source}",
     why.PartNeedsMemory: "{part} needs more memory than there is",
-    why.ErrorSilent: "{exception} says nothing more",
+    why.ErrorSilent: "{exception} has no message",
     why.ScriptNotEnded: "the script did not end within {seconds} s",
-    why.RunsOver: "the {seconds} s of all runs were over in the {recorder} pass[, {where}]",
+    why.RunsOver: "the {seconds} s for all runs were over in the {recorder} pass[, {where}]",
     why.AtLine: "at line {line} of {file}",
     why.InFunction: "in {function}(), called at line {line} of {file}",
     why.CannotBeTraced: "{given} cannot be traced: {source}",
     why.KilledProcess: "{given} killed its process: {source}",
     why.ProcessEnded: "{how}[ in the {recorder} pass][, {where}][; {killer}][: {limit}][; {alone}]",
     why.KilledBy: "it was killed by {signal}",
-    why.EndedWithStatus: "it ended by itself with status {status}",
+    why.EndedWithStatus: "it exited with status {status}",
     why.CalledToEnd: "it called {function}[ with {status}]",
     why.SystemKillsForTime: (
-        "the system kills a process so when its limit of processor time (ulimit -t) or memory runs out"
+        "the system kills a process in this way when memory or its limit of processor time (ulimit -t) is used up"
     ),
-    why.SystemKillsForMemory: "the system kills a process so when memory runs out",
-    why.ProcessorTimeLimit: "the limit on processor time is reached (ulimit -t)",
-    why.FileSizeLimit: "the limit on the size of a file is reached (ulimit -f)",
-    why.AloneGoesOn: "without recorders it did not end its process: ptexplore is in its way",
+    why.SystemKillsForMemory: "the system kills a process in this way when memory is used up",
+    why.ProcessorTimeLimit: "the limit on processor time was reached (ulimit -t)",
+    why.FileSizeLimit: "the limit on the size of a file was reached (ulimit -f)",
+    why.AloneGoesOn: "without recorders it did not end its process: ptexplore disturbs it",
     why.AloneAlike: "without recorders it ends the same way",
-    why.AloneOtherwise: "without recorders it ends by {how}",
+    why.AloneOtherwise: "without recorders it ends with {how}",
     why.TorchNotInTime: "torch was not imported in time",
     why.TookMoreThan: "it took more than {seconds} s",
     why.ProbeUnread: "the probe's answer cannot be read",
     why.NotStarted: "{python} cannot be started",
     why.TorchNotImported: "torch cannot be imported there",
-    why.OtherTorchImported: "the probe imported a torch that was not meant",
-    why.OtherTorchFound: "another torch is found first: {path}",
+    why.OtherTorchImported: "the probe imported another torch than the one it should",
+    why.OtherTorchFound: "Python finds another torch first: {path}",
     why.ProbeFailed: "the probe failed inside ptexplore's own code",
     # --- processes left running ---
-    why.LeftAlone: "1 process still runs that {given} started: {processes}; left alone",
+    why.LeftAlone: "{given} started 1 process that still runs: {processes}; ptexplore does not end it",
     why.SeveralLeftAlone: (
-        "{count} processes still run that {given} started: {processes}[ and {others} others]; left alone[. {often}]"
+        "{given} started {count} processes that still run: {processes}[ and {others} others]; ptexplore does not end "
+        "them[. {often}]"
     ),
-    why.RunsSeveralTimes: "A trace runs its expression several times, with --once a single time",
-    why.EndedWithTrace: "1 process that {given} started still ran at its end, and ended with the trace: {processes}",
+    why.RunsSeveralTimes: "A trace runs its expression several times; --once runs it a single time",
+    why.EndedWithTrace: (
+        "{given} started 1 process that still ran at its end, and that was ended with the trace: {processes}"
+    ),
     why.SeveralEndedWithTrace: (
-        "{count} processes that {given} started still ran at its end, and ended with the trace: {processes}[ and "
-        "{others} others]"
+        "{given} started {count} processes that still ran at its end, and that were ended with the trace: "
+        "{processes}[ and {others} others]"
     ),
     why.ProcessOf: "{command} (process {number})",
     why.ProcessesOf: "{command} (processes {numbers}[, {further}])",
     why.ForkOfRun: "a fork of the run's own process",
     why.ProbeEndedIn: "{message}: {because}[, so {missing:, so }]; {then}",
     # --- comparison with a second run of a script ---
-    why.RanAlike: "run a second time under torch's profiler alone: {same}",
+    why.RanAlike: "run a second time under torch's profiler only: {same}",
     why.RanOtherwise: (
-        "run a second time under torch's profiler alone: {differences:; } (recording may have changed it, or the "
-        "script does not do the same twice)"
+        "run a second time under torch's profiler only: {differences:; } (recording may have changed the run, or the "
+        "script does not do the same each time)"
     ),
-    why.SecondUnanswered: "a second run, under torch's profiler alone, gave no answer",
-    why.NotCompared: "operators not compared, since {because}",
-    why.ClockSetMeanwhile: "the machine's clock was set meanwhile, which torch's profiler tells time and order by",
+    why.SecondUnanswered: "a second run, under torch's profiler only, gave no answer",
+    why.NotCompared: "operators were not compared, since {because}",
+    why.ClockSetMeanwhile: (
+        "the machine's clock was set during the run, and torch's profiler takes time and order from it"
+    ),
     why.ManyOperators: "there are too many",
     why.RandomStateDiffers: "the state of {source}'s random numbers differs at the end",
     why.SameRandomStates: "the same states of random numbers",
     why.SameEnding: "the same ending ({ending})",
-    why.BothToTheEnd: "to its end",
-    why.OtherEnding: "the recorded run came to {first}, the second one to {second}",
+    why.BothToTheEnd: "ran to its end",
+    why.OtherEnding: "the recorded run came to {first}, the second run to {second}",
     why.ItsEnd: "its end",
     why.OtherCall: (
         "number {number} of {count} calls of operators, nodes and the engine was {first} in the recorded run, "
-        "{second} in the second one[, {many}]"
+        "{second} in the second run[, {many}]"
     ),
     why.HadCalls: "which had {count} calls",
-    why.OtherCounts: "{name} ran in other threads {first} times in the recorded run, {second} times in the second one",
+    why.OtherCounts: "{name} ran in other threads: {first} times in the recorded run, {second} times in the second run",
     why.SameCalls: (
-        "{count} calls of operators, nodes and the engine in the same order[, and {beside} in other threads, each as "
-        "often]"
+        "{count} calls of operators, nodes and the engine in the same order[, and {beside} in other threads, each "
+        "equally often]"
     ),
-    why.OtherOutput: "line {line} of the output was {first} in the recorded run, {second} in the second",
+    why.OtherOutput: "line {line} of the output was {first} in the recorded run, {second} in the second run",
     why.NoLine: "nothing",
     why.SameOutput: "the same output",
-    why.SameOutputKept: "the same output as far as it was kept",
+    why.SameOutputKept: "the same output, as far as it was kept",
     why.FailedSo: "{told}: {because}",
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
-    why.AllRunsOver: "the {seconds} s of all runs were over; {then}",
+    why.AllRunsOver: "the {seconds} s for all runs were over; {then}",
     # --- why an operator has no sample to trace ---
     why.NoTensorInSample: "the sample has no tensor",
-    why.NoSampleGiven: "its OpInfo gives no sample for the CPU",
-    why.SamplesRaise: "its samples raise untraced too: {exception}: {message}",
-    why.NoBackwardOf: "its OpInfo says that it has no backward",
+    why.NoSampleGiven: "its OpInfo has no sample for the CPU",
+    why.SamplesRaise: "its samples also raise without a trace: {exception}: {message}",
+    why.NoBackwardOf: "its OpInfo says that the operator has no backward",
     why.NoDtypeNamed: "its OpInfo names no dtype for {backward#a backward on |}the CPU",
     why.RefusedInside: "{sort}[: {particulars}]",
     why.NoBatchingRuleInside: "no batching rule",
-    why.DataDecide: "data decide its shape or its path",
-    why.ResultNoTensor: "its result is no tensor",
+    why.DataDecide: "its shape or its path depends on the data",
+    why.ResultNoTensor: "its result is not a tensor",
     why.RaisesInside: "torch raises {exception}",
     # --- values that a failed check compared ---
     why.ValueShape: "the shape",
@@ -616,44 +638,44 @@ ENGLISH: Catalogue = {
     why.ValueColumns: "the number of columns",
     why.ValueSize: "the size of dimension {dimension}",
     why.ValueSomeSize: "a size",
-    why.ValueBroadcast: "a size at dimension {dimension} of the shape that they broadcast to",
+    why.ValueBroadcast: "a size at dimension {dimension} of the broadcast shape",
     why.ValueIndexed: (
-        "the size of the dimension of self that index tensor {tensor} is for{masks#, if a mask counts once for each of "
-        "its dimensions|}"
+        "the size of the dimension of self that index tensor {tensor} indexes{masks#, if a mask counts once for each "
+        "of its dimensions|}"
     ),
     why.ValueToChoose: "the number of dimensions to choose from",
     why.ValueAsked: "the {what} asked for",
     why.ValueResult: "the {what} of the result",
     # --- errors ---
-    why.TensorUntold: "not told (nested, undefined or of symbolic sizes)",
-    why.ListUntold: "not told (a list of optional tensors)",
+    why.TensorUntold: "not recorded (nested, undefined or with symbolic sizes)",
+    why.ListUntold: "not recorded (a list of optional tensors)",
     why.ByThrowing: "by throwing {type}",
-    why.ByCalling: "by {function}",
-    why.OnStack: "C++'s stack held it when the error was thrown",
-    why.FunctorNames: "the type of the functor that calls it names it",
-    why.AfterError: "an exception left what called it, maybe from here",
-    why.ReadAtEnd: "the functions that ran as the process ended were read at that moment",
+    why.ByCalling: "by calling {function}",
+    why.OnStack: "it was on the C++ stack when the error was thrown",
+    why.FunctorNames: "the type of the functor that calls it contains its name",
+    why.AfterError: "an exception ended the call, perhaps at this point",
+    why.ReadAtEnd: "the running functions were read at the moment when the process ended",
     why.KeptByTorch: (
-        "torch keeps with each error of its C++ the function, file and line that throw it; {told}[, {elsewhere}]"
+        "torch keeps the function, file and line of the throw with each error of its C++; {told}[, {elsewhere}]"
     ),
-    why.NotedWhenMade: "they were noted when it was made",
-    why.ToldByRun: "one more run told them",
+    why.NotedWhenMade: "they were noted when the error was made",
+    why.ToldByRun: "one more run showed them",
     why.InAnotherProcess: "in another process of the program",
     why.WatchedThrowing: (
-        "torch keeps no line of C++ with it; one more run watched which function raises: {function}, or a function "
-        "that was compiled into it, raised it by throwing {type}"
+        "torch keeps no C++ line with this error; one more run watched which function raises: {function}, or a "
+        "function compiled into it, raised the error by throwing {type}"
     ),
     why.WatchedRaising: (
-        "torch keeps no line of C++ with it; one more run watched which function raises: {function}, or a function "
-        "that was compiled into it, raised it by {by}"
+        "torch keeps no C++ line with this error; one more run watched which function raises: {function}, or a "
+        "function compiled into it, raised the error by calling {by}"
     ),
-    why.RaisedByPython: "a `raise` of Python's raised it: no line of torch's C++ is kept with it",
-    why.RunRaisedOther: "the run that was to tell where C++ threw it raised something else",
-    why.NoSecondRun: "--once: no second run was asked where C++ threw it",
-    why.NoLineKept: "no line of torch's C++ is kept with it",
-    why.MadeError: "it made an error, which was caught: which of its kernels were come to is not known",
+    why.RaisedByPython: "a Python `raise` raised it: torch keeps no C++ line with it",
+    why.RunRaisedOther: "the run that searched for the throw raised a different error",
+    why.NoSecondRun: "--once: no second run looked for where C++ threw it",
+    why.NoLineKept: "torch keeps no C++ line with this error",
+    why.MadeError: "it made an error, which was caught: it is not known which of its kernels were reached",
     why.LeftByException: (
-        "an exception left this call: which kernels of the operator that raised were come to is not known"
+        "an exception ended this call: it is not known which kernels of the operator that raised were reached"
     ),
 }
 

@@ -42,12 +42,12 @@ from ptexplore.model.remarks import (
 from ptexplore.view.words.templates import filled
 from ptexplore.view.words.uses import otherwise_in_words
 
-_NOT_INDEXED = "where it is only named as a type is not indexed"
-_NOT_READ = "where it is read or written is not indexed"
+_NOT_INDEXED = "lines that only name it as a type are not indexed"
+_NOT_READ = "lines that read or write it are not indexed"
 _FIND_TEXT = ": ptexplore find --text {}"
-_NAME_MATCHED = "name-matched: found by name, not by types{}; which overload a use is of is not told"
+_NAME_MATCHED = "name-matched: found by name, not by types{}; overloads are not distinguished"
 _RESOLVE = " (ptexplore index --semantic PATH resolves them)"
-SEVERAL = "; {} definitions are called so"
+SEVERAL = "; {} definitions have this name"
 # As the site shows them.
 NOT_INDEXED = _NOT_INDEXED + _FIND_TEXT
 NOT_READ = _NOT_READ + _FIND_TEXT
@@ -56,44 +56,42 @@ NAME_MATCHED = _NAME_MATCHED + _RESOLVE
 
 # For records of a search. These words are imported without those of `reasons.py`.
 ENGLISH: Mapping[type[AnswerRemark], str] = {
-    CopiesNotSearched: "lines of {tree}'s own copies of these files are not looked at",
-    FilesChanged: "{count} of these files were changed after they were indexed, so lines may be off ({files})",
+    CopiesNotSearched: "lines in {tree}'s own copies of these files were not searched",
+    FilesChanged: "{count} of these files changed after they were indexed, so lines may be off ({files})",
     NoCallIndexed: "no call of that name is indexed; it may be registered: ptexplore refs {quoted}",
-    CallsMayMeanOther: (
-        "?: the name at the call may also mean something else, so what stands below may not lead to it"
-    ),
-    FollowedElsewhere: "(elsewhere): its callers are below another row of it",
-    NoRoomToFollow: "…: not followed, for want of room: --limit N shows N callers of each",
+    CallsMayMeanOther: "?: the name at the call may also mean something else, so the rows below may not lead to it",
+    FollowedElsewhere: "(elsewhere): its callers are listed below another row",
+    NoRoomToFollow: "…: not followed, since there are too many: --limit N shows N callers of each",
     LastLevel: "↑: not followed, the last level: --depth N",
-    OverridesOther: "{name} overrides {base}: a call of that may run it (refs --callers {quoted})",
+    OverridesOther: "{name} overrides {base}: a call of {base} may run it (refs --callers {quoted})",
     IsRegistered: (
-        "{name} is registered ({registered}[ and {more} more]): what calls it through that is no call of its name "
-        "(ptexplore refs {quoted})"
+        "{name} is registered ({registered}[ and {more} more]): code that calls it through the registration does not "
+        "name it (ptexplore refs {quoted})"
     ),
-    SomeWords: "no note has all the words {words}: these have some of them",
+    SomeWords: "no note has all the words {words}: the notes below have some of them",
     WordsDropped: "left out in notes: {words}",
-    OnlyInCpp: "nothing of Python is called {query} here: what C++ calls so is listed",
+    OnlyInCpp: "no Python name here is {query}: the C++ names are listed",
     LinesOfText: (
-        "lines of text: those that hold the query as it stands, "
-        "{any_case#in small or capital letters|capitals as typed}{inside_words#; it may begin or end inside a word|}"
+        "lines of text that contain the query literally, {any_case#in small or capital letters|capitals as "
+        "typed}{inside_words#; it may begin or end inside a word|}"
     ),
-    OnlyLastPart: "nothing is called {name}; these are called {last}",
+    OnlyLastPart: "nothing has the name {name}; the results have the name {last}",
     OfOtherLanguage: (
-        "{last}: its definition is not known; what is called so is of another language (ctrl+p lists it)"
+        "{last}: its definition is not known; definitions with this name are in another language (ctrl+p lists them)"
     ),
-    NotDefined: "{name}: no definition in these trees (a local name, or what no header here says)",
+    NotDefined: "{name}: no definition in these trees (a local name, or a name that no header here declares)",
     IsDefinedHere: "this is where {last} is defined; r lists its uses",
-    OfCppLibrary: "{name} is the C++ library's: it is not in these trees",
-    SeenFromHere: "seen from here, of {count} places that have the name",
+    OfCppLibrary: "{name} belongs to the C++ library: it is not in these trees",
+    SeenFromHere: "visible from here, of {count} places with that name",
     MayBeSeveral: "{name} may be {count} things: Enter lists them",
-    ByNameAlone: "found by its name alone",
-    LocalName: "{name} is a local name here, it seems",
+    ByNameAlone: "found only by its name",
+    LocalName: "{name} seems to be a local name here",
     DeclaredByMacro: "{name} is declared by the macro around this line",
-    LocalOfClass: "{owner} is a {kind}, it seems",
+    LocalOfClass: "{owner} seems to be a {kind}",
     DefinedInTree: "{count} definitions of it in this tree",
     NoFileNamed: "the binary names no file for it",
     AnchorIs: "its anchor is {outcome}{outcome#|not placed} here",
-    DeclarationsFolded: "{count} declarations and constructors of these are not listed: --declarations",
+    DeclarationsFolded: "{count} declarations and constructors are not listed: --declarations",
 }
 
 

@@ -13,8 +13,8 @@ from ptexplore.view.words.templates import Catalogue, filled
 
 _WARM = "(first calls and parallel paths are not shown)"
 _COLD = (
-    "(the very first call: also the dynamic linker's look-ups, caches, lazy initialisation, memory touched for the "
-    "first time; what had run before to make the inputs is warm; parallel paths are not shown)"
+    "(the very first call, with dynamic linking, cache filling, lazy initialisation and first use of memory; code "
+    "that had run for the inputs is warm; parallel paths are not shown)"
 )
 _LATER = "to trace a later call, put the calls before it into --setup"
 
@@ -24,12 +24,12 @@ ENGLISH: Catalogue = {
     says.TorchRan: "torch {version}[; {told:; }]",
     says.TorchBuildBeside: "torch {version} (git {commit}, {build})",
     says.AtlasIs: (
-        "atlas ({version}[, git {commit}]): {relation}, names and lines alone, shipped with ptexplore; "
-        "ptexplore fetch brings the text"
+        "atlas ({version}[, git {commit}]): {relation}; it has only names and lines and comes with ptexplore; "
+        "ptexplore fetch gets the text"
     ),
     says.TreeIs: "source {name} ({version}[, git {commit}]): {relation}, {meaning}",
     says.TreeMatches: "it is the source of the torch that ran",
-    says.TreeConsistent: "nobody knows it, but it agrees with the torch that ran wherever both have a file",
+    says.TreeConsistent: "its commit is not known, but it agrees with the torch that ran in every file that both have",
     says.TreeSkewed: "it is not the source of torch {torch}: its lines are found by name",
     says.NamesBound: "{names}: {random#random |}{description}",
     says.Gives: "gives {description}",
@@ -39,9 +39,8 @@ ENGLISH: Catalogue = {
     says.CallNumber: "call {ordinal}",
     says.CallsOfKinds: "{few} calls of operators and nodes",
     says.WholeStepped: (
-        "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: "
-        "{cold#the very first call|warm call} on {threads} thread{threads#|s}, single-stepped"
-        "[, since the second {because}]"
+        "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: {cold#the very first "
+        "call|warm call} on {threads} thread{threads#|s}, single-stepped[, since the second call {because}]"
     ),
     says.OneCallStepped: "one call was stepped: {instructions} instructions",
     says.CallsStepped: "{few} calls of operators and nodes were stepped: {instructions} instructions",
@@ -51,11 +50,11 @@ ENGLISH: Catalogue = {
     ),
     # The limit is for everything that is stepped; the expression's own instructions may be half of that.
     says.BeyondLimit: (
-        "all of it runs more than {count} instructions"
-        "{singly# that must be stepped one by one|, with those by which Python's calls are seen}"
+        "the whole run has more than {count} instructions{singly# that must be stepped one by one|, including those "
+        "that show Python's calls to ptexplore}"
     ),
-    says.InstructionsAreOf: "instructions are those of {cold#the very first call|a warm call}",
-    says.NothingStepped: "nothing was stepped, so there are no shares: {why}",
+    says.InstructionsAreOf: "the instructions are from {cold#the very first call|a warm call}",
+    says.NothingStepped: "no shares, since nothing was stepped: {why}",
     says.NotAskedFor: "not asked for",
     says.NativePassWarm: f"native pass: {{parts}}; {{few}} warm-ups, {{threads}} thread{{threads#|s}} {_WARM}",
     says.NativePassCold: f"native pass: {{parts}}; no warm-ups, {{threads}} thread{{threads#|s}} {_COLD}",
@@ -64,11 +63,11 @@ ENGLISH: Catalogue = {
     says.ForwardStepped: "stepped",
     says.OfBackward: "of backward",
     says.OfOperator: "of {op}",
-    says.CallAlone: "{call} of it alone[: {why}]",
+    says.CallAlone: "only {call}[: {why}]",
     says.FramesStepped: (
         f"native pass: {{cold#the first call was stepped, {_COLD}|frames were stepped warm, {_WARM}}}"
     ),
-    says.AlsoRan: "also ran, not opened, in instructions: {libraries}",
+    says.AlsoRan: "libraries that ran and are not opened, in instructions: {libraries}",
     says.LibraryRan: "{library} {instructions}",
     says.LibraryNameless: "{library}: {why}",
     says.NoNativePass: "no native pass: {why}",
@@ -76,10 +75,10 @@ ENGLISH: Catalogue = {
     says.FirstRunImports: "the first run imports {modules}; {shown}",
     says.OneModule: "a module",
     says.Modules: "{count} module{count#|s}",
-    says.OfTheRuns: "of the runs in one process {shown}",
-    says.FirstShown: "what is shown is the first, since the second {why}",
-    says.LaterShown: "what is shown is a later one",
-    says.SetupRunsAnew: f"--setup runs anew before each run: {_LATER}",
+    says.OfTheRuns: "several runs were made in one process; {shown}",
+    says.FirstShown: "the first run is shown, since the second run {why}",
+    says.LaterShown: "a later run is shown",
+    says.SetupRunsAnew: f"--setup runs again before each run: {_LATER}",
     says.RunsBeginWith: f"each run begins with[ {{first}} and] {{last}} as --setup left {{first#them|it}}: {_LATER}",
     says.More: "{few} more",
     # --- what a tree leaves out ---
@@ -88,47 +87,50 @@ ENGLISH: Catalogue = {
     says.GeneratorsWrote: "written by PyTorch's generators: {listed}",
     says.GeneratorWrote: "{generator} ({file})",
     # --- what a row of a tree stands for ---
-    says.CallsInTurn: "{few} calls, each made inside the one before: what they called is listed together",
-    says.OrderUnknownAmong: "order unknown among the steps of its caller that no recorder saw",
+    says.CallsInTurn: "{few} calls, each made inside the previous one; their callees are listed together",
+    says.OrderUnknownAmong: "order unknown: its place among the calls beside it that no recorder saw is not known",
     says.RanInThread: (
-        "ran in thread {ordinal}, not in the one that ran the expression: inside which call of that is not told"
+        "ran in thread {ordinal}, not in the thread that ran the expression; it is not known inside which call of "
+        "that thread"
     ),
     # --- below the rows of modules ---
-    says.PartsHidden: "{few} more part{few#|s}, {costs#which cost least|the innermost}, {few#is|are} not shown",
+    says.PartsHidden: "{few} more part{few#|s}, {costs#the cheapest|the innermost}, {few#is|are} not shown",
     says.RowsOrdered: (
         "by the first operator that ran in each row"
         "{rest#; `the rest` comes last: the part of a row that none of its rows has|}"
         "{threads#; other threads are last|}"
     ),
-    says.FurtherCalls: "further calls, with everything that they did, are counted in their callers",
+    says.FurtherCalls: "further calls count in their callers, with everything inside them",
     says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
     says.ShareOf: "{name} {share}",
     says.BackwardMeans: (
-        "the cost of the nodes that a row's operators recorded; "
-        "{own#it is in the row's own cost too, if the row ran them itself|it is not in the row's own cost and share}"
+        "the cost of the nodes that a row's operators recorded; {own#it is also in the row's own cost, if the row ran "
+        "them itself|it is not in the row's own cost and share}"
     ),
     says.SavedMeans: (
         "bytes kept for backward, without parameters; each storage counts once, in the row that kept it first"
     ),
-    says.SavedNotTold: "saved: not told, since this torch would run hooks for it, as those of a checkpoint",
-    says.SavedInFirst: "saved: {backwards} alone",
+    says.SavedNotTold: "saved: not known, since this torch would run hooks for it, such as a checkpoint's",
+    says.SavedInFirst: "saved: only {backwards}",
     says.FirstBackwards: "in the first {seen} of {of} calls of backward",
     says.SavedElsewhere: (
-        "saved: in no row {size}, kept first by nodes of which no operator call is known: a Function's, a thread's"
+        "saved: {size} in no row; nodes without a known operator call kept it first (a Function's, a thread's)"
     ),
-    says.SavedInSlices: "saved: without what the node inside of CopySlices keeps (a write in place through a view)",
-    says.SavedPacked: "saved: without {tensors} that a hook packed, as a checkpoint's does",
-    says.SavedUnread: "saved: without {tensors} whose layout or class does not tell its memory",
+    says.SavedInSlices: "saved: without the memory of the node inside CopySlices (an in-place write through a view)",
+    says.SavedPacked: "saved: without {tensors} that a hook packed, as a checkpoint does",
+    says.SavedUnread: "saved: without {tensors} whose layout or class does not show the memory",
     says.SavedTensors: "{count} saved tensor{count#|s}",
-    says.SavedSilent: "saved: without what nodes keep that do not tell it ({count}, as torch._foreach_*'s)",
+    says.SavedSilent: (
+        "saved: without the memory of nodes that do not report it ({count}, such as torch._foreach_* nodes)"
+    ),
     says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
     # --- the calls, and what the costs are of ---
     says.OperatorCallsBeside: (
-        "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without those that "
-        "operators make[, {modules}]"
+        "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without calls made by "
+        "operators[, {modules}]"
     ),
     says.ModuleCalls: "{few} module call{few#|s}[ and {backward} in backward]",
     says.InstructionsMean: "stepped instructions of a row and of everything inside it",
@@ -138,7 +140,7 @@ ENGLISH: Catalogue = {
         "only operator calls{nodes# and nodes of backward|}, "
         "{python#with the Python code that these call|without Python code}; {runs}; {threads} thread{threads#|s}"
     ),
-    says.FastestOf: "of each the fastest of {few} runs, added up",
+    says.FastestOf: "for each the fastest of {few} runs, added up",
     says.OneRunAfterOthers: "in one run, after others",
     says.HowProgramTimed: (
         "wall-clock time of this run, with everything that a row called"
@@ -146,24 +148,24 @@ ENGLISH: Catalogue = {
         "{samples#without the time of recording, which is estimated from samples|with the time of recording}"
     ),
     says.TimesElsewhereBeside: (
-        "times are of another run, from {file}: those of operators alone; {matched} of its {calls} outermost operator "
-        "calls are calls of this program"
+        "times are from another run, in {file}: only the times of operators; {matched} of its {calls} outermost "
+        "operator calls are calls of this program"
     ),
     says.NotMatched: "not matched: {names}, …",
     says.CallsOf: "{name} {count}",
-    says.NodesUnlike: "{count} nodes of backward have a sequence number of another call there than here",
-    says.DeviceEventsLeft: "{count} kernels and copies of devices in it are not counted",
+    says.NodesUnlike: "{count} nodes of backward have the sequence number of another call there than here",
+    says.DeviceEventsLeft: "{count} kernels and copies on devices are not counted in it",
     says.OneRun: (
-        "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }]"
-        "[; about {recording} of it recording]"
+        "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }][; recording took about "
+        "{recording} of it]"
     ),
     says.ImportsBeside: "imports",
     says.RecordingTook: "about {time} of recording",
     says.Waited: (
-        "it waited, for other programs or a disk, which is in the times: no thread of it ran for {waited} of {of}, "
-        "imports and recording included"
+        "the program waited, for example for other programs or a disk, and the times include this: none of its threads "
+        "ran for {waited} of {of}, imports and recording included"
     ),
-    says.OperatorsCalled: "{calls}{inner#, without those that operators make|}[; {saved}]",
+    says.OperatorsCalled: "{calls}{inner#, without calls made by operators|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",
     says.CallsOfOperator: "{count} operator call{count#|s}",
     says.ConcludedBeside: "{told}",
@@ -175,9 +177,9 @@ ENGLISH: Catalogue = {
     says.RunCut: "cut: {why}",
     says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kinds; {why}",
     says.MoreWith: "{option} for more",
-    says.OfOthersNone: "of others none: {why}",
+    says.OfOthersNone: "the others were not stepped: {why}",
     says.RunWithoutImports: "one run, {time} without imports",
-    says.TimesWithCalled: "times are with what was called{python#, but for Python|}",
+    says.TimesWithCalled: "times include the called functions{python#, but not Python|}",
     # --- below other views ---
     says.CallsAreRecorded: RECORDED,
     says.CountedTwice: "a call inside another operator counts in both rows",
@@ -186,17 +188,17 @@ ENGLISH: Catalogue = {
         "most rows under {least} of {cut#the instructions before the cut|all instructions} are hidden"
         "{kernels#; a kernel that no other kernel calls always has a row, or is named in one|}"
     ),
-    says.PythonIn: "the interpreter's loop that runs them is not in their shares, but in `self` of {rows: and }",
+    says.PythonIn: "their shares do not include the interpreter's loop that runs them; it is in `self` of {rows: and }",
     says.CallsWithoutRow: (
         "{left} of {calls} operator calls have no row here[ ({share})]; --view operators lists them"
     ),
     says.ShareOfAll: "{share} of {cut#the instructions before the cut|all instructions}",
     says.KeysNotNamed: "{operators}{more#, …|}: {why}",
     says.RanAgain: (
-        "run again in backward: {modules}, by {function} of {path} inside of {node}: {few} operator call{few#|s}"
-        "{cost#, in its cost|}"
+        "run again in backward: {modules}, by {function} of {path} inside {node}: {few} operator call{few#|s}{cost#, "
+        "in its cost|}"
     ),
-    says.NotKept: "what a checkpoint did not keep",
+    says.NotKept: "code of a checkpoint",
     says.MoreRanAgain: "run again in backward: in {few} more node{few#|s}",
     says.Found: "{kind}: {told}[ ({few} times)]",
     says.FoundByNameIn: "a line of {versions: or }, found by name (others are exact); `ptexplore fetch` gets {own}",

@@ -18,13 +18,13 @@ def used_on(lines: int) -> str:
 #
 # "@" is replaced by the asked definition, or by "one of the N definitions" with that name.
 TOLD_APART = {
-    "this": "this",
-    "these": "one of the {} definitions called so",
+    "this": "this definition",
+    "these": "one of the {} definitions with that name",
     "sure one": "it means @",
     "sure all": "all of them mean @",
-    "may one": "it may mean something else of that name",
-    "may all": "each of them may mean something else of that name",
-    "both": "{} mean @, {} may mean something else of that name",
+    "may one": "it may mean something else with that name",
+    "may all": "each may mean something else with that name",
+    "both": "{} mean @, {} may mean something else with that name",
 }
 
 
@@ -47,11 +47,11 @@ def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
 OTHERWISE = {
     "one": "1 more line with the name means something else",
     "many": "{} more lines with the name mean something else",
-    "why": ", by what stands before it, the number of arguments, or the file",
-    "untold one": "1 more line with the name is not counted: by what stands before it, the number of arguments, or the"
-    " file it would mean something else, and nothing else of that name is indexed",
-    "untold many": "{} more lines with the name are not counted: by what stands before it, the number of arguments, or"
-    " the file they would mean something else, and nothing else of that name is indexed",
+    "why": ", by the text before the name, the number of arguments, or the file",
+    "untold one": "1 more line with the name is not counted: the text before it, the number of arguments or the file"
+    " does not fit, and nothing else with that name is indexed",
+    "untold many": "{} more lines with the name are not counted: the text before it, the number of arguments or the"
+    " file does not fit, and nothing else with that name is indexed",
 }
 
 
@@ -64,11 +64,11 @@ def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
 
 # The words for functions of derived classes that override this one.
 OVERRIDDEN = {
-    "one": "overridden by 1 function of classes below",
-    "many": "overridden by {} functions of classes below",
-    "may": ", and maybe by {} more: not all their bases are known",
-    "only one": "maybe overridden by 1 function of another class: not all bases of that are known",
-    "only many": "maybe overridden by {} functions of other classes: not all bases of these are known",
+    "one": "overridden by 1 function of derived classes",
+    "many": "overridden by {} functions of derived classes",
+    "may": ", and maybe by {} more, whose bases are not all known",
+    "only one": "maybe overridden by 1 function of another class, whose bases are not all known",
+    "only many": "maybe overridden by {} functions of other classes, whose bases are not all known",
 }
 
 

@@ -29,8 +29,8 @@ def test_many_processes_are_counted_and_some_are_numbered() -> None:
     long = "x" * 59 + "…"
     listed = ", ".join(f"{long} (process {number})" for number in range(11, 14))
     assert sentence(told) == (
-        "11 processes still run that the script started: "
-        f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; left alone"
+        "the script started 11 processes that still run: "
+        f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; ptexplore does not end them"
     )
 
 

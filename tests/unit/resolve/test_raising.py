@@ -507,7 +507,7 @@ def test_a_message_of_another_build_is_told_to_be(small: Small) -> None:
     text = "Could not run 'aten::blend.Pair' with arguments from the 'CPU' backend."
     lines = [line.text for line in error_lines(read_message(table(small), "2.13.0", text))]
     assert len(lines) == 1
-    assert lines[0].endswith("for CPU: the message is of another torch, or of another build")
+    assert lines[0].endswith("for CPU: the message is from another torch, or from another build")
 
 
 @pytest.mark.words
@@ -517,7 +517,7 @@ def test_a_count_that_goes_back_is_no_writes(small: Small) -> None:
         for line in error_lines(read_message(table(small), "2.13.0", MODIFIED.replace("version 1", "version 9")))
     ]
     assert not any("in place" in line and "-" in line for line in lines)
-    assert any("is the message whole?" in line for line in lines)
+    assert any("is the message complete?" in line for line in lines)
 
 
 # --- what was raised elsewhere ---

@@ -481,7 +481,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
             assert part in shown, part
         assert "\x1b" not in shown
         await pilot.press("j", "enter")
-        await until(pilot, lambda: "is in gone, which is not at hand" in screen(app))
+        await until(pilot, lambda: "is in gone, which is not here" in screen(app))
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
@@ -512,7 +512,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
         await as_tree(app, pilot)
         await pilot.press("j", "j", "enter")
-        await until(pilot, lambda: "line 4 is another one there" in screen(app))
+        await until(pilot, lambda: "line 4 is a different line there" in screen(app))
 
     drive("", reading)
 

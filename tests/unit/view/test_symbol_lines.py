@@ -71,7 +71,7 @@ def test_the_comment_is_that_of_the_declaration_where_the_definition_has_none(tr
 @pytest.mark.words
 def test_uses_are_counted_by_what_they_are(tree):
     # two calls on one line are one use
-    assert uses_in_words(of(tree, "at::native::unsaid")) == "used on 1 line: it means this (1 call)"
+    assert uses_in_words(of(tree, "at::native::unsaid")) == "used on 1 line: it means this definition (1 call)"
     assert uses_in_words(of(tree, "at::native::said")) == "no use was found in these trees"
 
 
@@ -86,13 +86,13 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     assert uses_in_words(replace(facts, symbol=kernel)).endswith("its name alone does not identify its uses")
     assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
     assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines with the name")
-    assert "nothing else of that name is indexed" in otherwise_told(replace(facts, untold=1))
+    assert "nothing else with that name is indexed" in otherwise_told(replace(facts, untold=1))
 
 
 @pytest.mark.words
 def test_functions_that_override_it_are_said_and_are_no_uses(tree):
     base = of(tree, "at::native::Spoken::speak")
-    assert uses_in_words(base) == "overridden by 1 function of classes below"
+    assert uses_in_words(base) == "overridden by 1 function of derived classes"
     assert base.uses == ()
 
 

@@ -85,16 +85,16 @@ def test_each_remark_has_words_that_speak_of_all_its_arguments() -> None:
 def test_a_remark_is_one_sentence() -> None:
     told = remarks.remark_in_words
     other = says_beside.MeanOther(4, 0, (("a::f", 5), ("b::f", 1)), 3)
-    assert told(other).startswith("4 more lines with the name mean something else, by what stands before it")
+    assert told(other).startswith("4 more lines with the name mean something else, by the text before the name")
     assert told(other).endswith("(a::f ×5, b::f ×1, … (3 spellings))")
-    assert told(says_beside.FoundByName()).startswith("name-matched: found by name, not by types; which overload")
-    assert told(says_beside.FoundByName(2)).startswith("name-matched: found by name, not by types; 2 definitions are")
+    assert told(says_beside.FoundByName()).startswith("name-matched: found by name, not by types; overloads")
+    assert told(says_beside.FoundByName(2)).startswith("name-matched: found by name, not by types; 2 definitions have")
     assert told(says_beside.ValuesNotIndexed("x")).endswith("ptexplore find --text x")
     assert told(says_beside.CopiesNotSearched("v", "v 2.6.0")) == (
-        "lines of v 2.6.0's own copies of these files are not looked at: --tree v"
+        "lines in v 2.6.0's own copies of these files were not searched: --tree v"
     )
     assert "(a, b and 2 more)" in told(says_beside.IsRegistered("f", "f", ("a", "b"), 2))
-    text = "lines of text: those that hold the query as it stands, "
+    text = "lines of text that contain the query literally, "
     assert told(says_beside.LinesOfText(False, False)) == f"{text}capitals as typed"
     inside = "in small or capital letters; it may begin or end inside a word"
     assert told(says_beside.LinesOfText(True, True)) == text + inside
@@ -102,8 +102,8 @@ def test_a_remark_is_one_sentence() -> None:
 
 @pytest.mark.words
 def test_how_many_lines_are_sure_is_one_sentence() -> None:
-    assert told_apart(1, 1, 2) == "it means one of the 2 definitions called so"
-    assert told_apart(5, 3) == "3 mean this, 2 may mean something else of that name"
+    assert told_apart(1, 1, 2) == "it means one of the 2 definitions with that name"
+    assert told_apart(5, 3) == "3 mean this definition, 2 may mean something else with that name"
     assert told_apart(5, None) == ""
 
 
@@ -170,7 +170,7 @@ def test_a_reason_stands_in_the_one_that_follows_from_it() -> None:
 def test_why_a_place_is_no_better_known_is_one_sentence() -> None:
     skew = place_reasons.OtherVersion("v2.6.0", "2.6.0", "2.7.0")
     inside = place_reasons.LambdaInside("f", "a.cpp:1234", place_reasons.SeveralLambdas(2))
-    told = "a lambda inside f (a.cpp:1234): 2 there could be it, and the name does not tell which"
+    told = "a lambda inside f (a.cpp:1234): 2 lambdas there may be it, and the name does not decide between them"
     both = place_reasons.Joined((skew, inside))
     assert places.place_sentence(both) == f"v2.6.0 is 2.6.0, torch here 2.7.0; {told}"
     assert sentence(inside) == told, "whatever asks for any reason's words is given a place's too"
@@ -187,7 +187,7 @@ def test_what_a_row_says_is_one_phrase_a_detail() -> None:
     assert described((says.KnownAs(status="inlined"), keys)).startswith("inlined; derived: records")
     assert described((says.KnownAs(status="derived", of_key=True),)) == "key derived"
     function = (says.PythonFunction(), says.CallsItself(), says.HoldsBoth(operators=1, nodes=2, each=True))
-    told = "Python, each call inside the one before; 1 outermost operator call and 2 nodes in each"
+    told = "Python, each call inside the previous one; 1 outermost operator call and 2 nodes in each"
     assert described(function) == told
     assert described((says.InOtherThread(), says.RunNode())) == "in another thread, order unknown; node"
     assert described(()) == ""
@@ -202,7 +202,7 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
         alone=trace_remarks.CallAlone(call=trace_remarks.CallNumber(ordinal=1234)),
         cut=reasons.NotEndedInTime(2.0),
     )
-    assert worded(part).startswith("6,243 instructions of aten::add (call 1234 of it alone), cut: ")
+    assert worded(part).startswith("6,243 instructions of aten::add (only call 1234), cut: ")
     warm = trace_remarks.NativePassWarm(parts=(part,), few=3, threads=1)
     assert (
         worded(warm) == f"native pass: {worded(part)}; 3 warm-ups, 1 thread "
@@ -221,7 +221,7 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
     told = worded(trace_remarks.OneRun(time="2 s", threads=2, apart=(trace_remarks.ImportsBeside(),), recording=""))
     assert told == "one run of 2 s on 2 threads; not in it: imports"
     told = worded(trace_remarks.OneRun(time="2 s", threads=0, apart=(), recording="1 ms"))
-    assert told == "one run of 2 s; about 1 ms of it recording"
+    assert told == "one run of 2 s; recording took about 1 ms of it"
     saved = trace_remarks.SavedForBackward(
         size="4 kB", at_least=True, backwards=trace_remarks.FirstBackwards(seen="3", of="1000")
     )
@@ -242,10 +242,10 @@ def test_what_is_said_of_an_ending_stands_behind_a_margin() -> None:
     assert ending_in_words(written) == "freed by      backward 1 of 2: loss.backward(), in step()"
     unknown = ending_remarks.FreedBy(ordinal=None, few=None)
     assert ending_in_words(unknown) == "freed by     "
-    assert ending_in_words(ending_remarks.OwnKernels(keys=("CPU", "CUDA"))) == "kernels of its own for  CPU, CUDA"
+    assert ending_in_words(ending_remarks.OwnKernels(keys=("CPU", "CUDA"))) == "own kernels for  CPU, CUDA"
     assert ending_in_words(ending_remarks.MoreAround(few=1234)) == f"{'':12}  … 1234 more"
     missing = ending_remarks.KernelMissing(op="aten::f", key="MPS", arguments=())
-    assert ending_in_words(missing).endswith("for MPS; which argument brought that key is not told")
+    assert ending_in_words(missing).endswith("for MPS; it is not known which argument brought that key")
     versions = ending_remarks.VersionsPassed(before="999", after="1000")
     writer = ending_remarks.FurtherWriter(operators=("add_",), versions=versions)
     assert ending_in_words(writer) == f"{'':12}  add_, version 999 to 1000"
@@ -260,8 +260,9 @@ def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
     assert sentence(told) == (
-        "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; of 2 others none:"
-        " it was called once, and a first call is not stepped; of 1 others none: its fork did not end in time; "
+        "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; 2 other kinds "
+        "not stepped: it was called once, and a first call is not stepped; 1 other kind not stepped: its fork did not "
+        "end in time; "
         "ptexplore trace --script 'a b.py' --native-op ones steps the first call of ones"
     )
     assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
@@ -270,13 +271,13 @@ def test_what_was_stepped_is_one_sentence() -> None:
 @pytest.mark.words
 def test_what_libraries_told_is_one_list() -> None:
     calls = (reasons.LibraryTold("oneDNN", "matmul", "2x2", "ref:any", 3), reasons.LibraryTold("MKL", "SGEMM", "N,N"))
-    told = "the libraries told: oneDNN's matmul by ref:any (2x2) ×3, MKL's SGEMM (N,N)"
-    assert sentence(reasons.ToldOfCall(calls)) == f"of this call, in a run of its own, {told}"
+    told = "the libraries reported: oneDNN's matmul by ref:any (2x2) ×3, MKL's SGEMM (N,N)"
+    assert sentence(reasons.ToldOfCall(calls)) == f"about this call, in a separate run, {told}"
     assert sentence(reasons.ToldOfExpression(calls, 2)).endswith(f"{told} and 2 more")
     assert sentence(reasons.LibraryUnordered("MKL", 1, 2)).startswith(
-        "MKL tells of 1 call, in a run of its own; in the"
+        "MKL reported 1 call, in a separate run; by their"
     )
-    assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL tells of 3 calls")
+    assert sentence(reasons.LibraryUnordered("MKL", 3, 2, "mm")).startswith("mm: MKL reported 3 calls")
 
 
 @pytest.mark.parametrize("code", WORDED, ids=lambda code: code.__name__)

@@ -92,7 +92,7 @@ def test_a_new_note_is_anchored_to_the_symbol(notes: Path, open_one: Open) -> No
     assert open_one().new_note(f"{MIX_PATH}:3", "mine").id == "mine"
     with pytest.raises(PtexploreError, match=r"Mix\.cpp is a whole file"):
         open_one().new_note(MIX_PATH)
-    with pytest.raises(PtexploreError, match="there is nothing named xyzzyq"):
+    with pytest.raises(PtexploreError, match="nothing has the name xyzzyq"):
         open_one().new_note("xyzzyq")
 
 

@@ -304,7 +304,7 @@
     }
     const whole = said.filter((one) => one.key[0] !== HALF_SAID && one.key[0] !== LATE_HALF);
     if (asked.words.length > 1 && !whole.length) {
-      if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: these have some of them`);
+      if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: the notes below have some of them`);
       else said = [];
     } else said = whole;
     if (asked.dropped.length && said.length) told.push(`left out in notes: ${[...new Set(asked.dropped)].join(", ")}`);
@@ -312,7 +312,7 @@
     for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
     const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
     if (asked.dotted && first && !first.names && !first.python && !"opd".includes(first.kind)) {
-      told.push(`nothing of Python is called ${asked.name} here: what C++ calls so is listed`);
+      told.push(`no Python name here is ${asked.name}: the C++ names are listed`);
     }
     return { results, told };
   }
