@@ -545,7 +545,7 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
             if opens:
                 await until(pilot, lambda: app.reader.place is not None)
             else:
-                await until(pilot, lambda: f"{release.version} (f00d), and" in screen(app))
+                await until(pilot, lambda: f"{release.version} (f00d), but" in screen(app))
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
 
     drive("", reading)
