@@ -169,13 +169,14 @@ def trace(
     An expression or a script runs in a process of its own. A function without arguments runs once in your own process,
     as under `ptexplore.record`: it can use your variables, nothing is stepped, and the options below do not apply.
 
-    Names of one letter become seeded 3 x 3 tensors. `variables` binds other names, each to the text of an expression.
+    Names of one letter, or of a letter and digits (`a`, `x1`), become seeded 3 x 3 tensors. `variables` binds other
+    names, each to the text of an expression.
     `setup` holds statements that run first. `contexts` holds context managers that the expression runs in. `grad` makes
     bound tensors require grad, and `backward` runs backward too.
 
     `native` steps through the machine code. `native_op` steps only one operator call. `first` steps the very first call
-    instead of a call after a warm-up. In a script, one call of each kind is stepped, with `native_budget` instructions
-    for all of them together.
+    instead of a call after a warm-up. In a script, one call of each kind that is called more than once is
+    stepped, with `native_budget` instructions for all of them together.
 
     An expression runs the same way each time, to the instruction; `vary` leaves addresses and Python's hashes random.
     `twice` runs a script once more without a recorder, and a finding says whether both runs did the same. `again` is
@@ -184,8 +185,8 @@ def trace(
 
     `timeout` is the limit in seconds for all runs together. `python` is another Python, whose torch is traced.
 
-    If the code raises, you still get a Trail, with an `ending`. Raises PtexploreError if the code cannot be run, kills
-    its process or takes too long.
+    If the code raises, or a signal ends its process, you still get a Trail, with an `ending`. Raises PtexploreError if
+    the code cannot be run, or if nothing of it could be recorded.
 
     >>> import ptexplore
     >>> trail = ptexplore.trace("torch.add(a, b)", grad=True, native=False)

@@ -11,7 +11,7 @@ STATUS_MEANS: dict[Status, str] = {
     "observed": "it ran: an address, an event or a Python frame was seen",
     "derived": "it follows from key sets that were read and from the dispatcher's table; nothing saw it run",
     "predicted": "the dispatcher's table or a kernel's text says so; nothing saw it run",
-    "inlined": "the compiler put it into its caller; its share is the share of the functions that it called",
+    "inlined": "inlined into its caller; its share is the share of the functions that it called",
     "cut": "the recorder reached a limit here",
 }
 PRECISION_MEANS: dict[Precision, str] = {
@@ -175,7 +175,7 @@ OF_EXPRESSIONS: dict[str, str] = {
 SIGNS: dict[str, tuple[str, str]] = {
     "share-of-whole": ("share", "part of the {} of the whole expression; the bar shows the same"),
     "recorded": ("operator calls", RECORDED),
-    "rest": ("the rest", "the part of a row that none of its rows has"),
+    "rest": ("the rest", "the part of a row that its inner rows do not contain"),
     "runs": (
         "×n",
         "n runs of a node, or n parts that ran the same operators on the same sizes; the figures are sums",
@@ -188,7 +188,7 @@ SIGNS: dict[str, tuple[str, str]] = {
         "instr",
         "instructions of these calls with everything that they called; (n stepped): only n calls were counted",
     ),
-    "self": ("self", "the part of a row's share that none of its rows has: its own code, and functions without a row"),
+    "self": ("self", "the part of a row's share outside its inner rows: its own code, and functions without a row"),
     "inside": ("└ ├", "inside the row that the line comes from; rows are {}"),
     "next-key": (f"→ {says.UNKNOWN_KEY}", "the next dispatch key of the call is not known"),
     "place": ("path:line", "the exact place of the function; folders may be cut at the beginning"),

@@ -97,7 +97,7 @@ ENGLISH: Catalogue = {
     says.PartsHidden: "{few} more part{few#|s}, {costs#the cheapest|the innermost}, {few#is|are} not shown",
     says.RowsOrdered: (
         "by the first operator that ran in each row"
-        "{rest#; `the rest` comes last: the part of a row that none of its rows has|}"
+        "{rest#; `the rest` comes last: the part of a row that its inner rows do not contain|}"
         "{threads#; other threads are last|}"
     ),
     says.FurtherCalls: "further calls count in their callers, with everything inside them",
