@@ -39,5 +39,5 @@ def _unpacked(message: CatalogueTold) -> DispatcherDump:
         return convert({**message, "operators": operators}, DispatcherDump)
     except (KeyError, IndexError, TypeError, ValidationError) as error:
         raise PtexploreError(
-            "the probe's catalogue cannot be read", repr(error), "PTEXPLORE_DEBUG=1 shows more"
+            "the answer of the process that loads torch cannot be read", repr(error), "PTEXPLORE_DEBUG=1 shows more"
         ) from error

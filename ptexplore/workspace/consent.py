@@ -119,7 +119,12 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
     options = session.options
     for name, _value in options.variables:
         if not name.isidentifier():
-            raise PtexploreError(f"{file} cannot be run again", f"{name[:40]!r} is not a name", "", USAGE)
+            raise PtexploreError(
+                f"{file} cannot be run again",
+                f"the saved variable {name[:40]!r} is not a Python name",
+                "trace the expression again",
+                USAGE,
+            )
     request = TraceRequest(
         **{option.name: getattr(options, option.name) for option in fields(TraceOptions)},
         expression=session.expression if options.script is None else None,

@@ -125,7 +125,9 @@ def locked(waiting: Callable[[], None] = lambda: None) -> AbstractContextManager
     """Locks the checkouts against other processes. `waiting()` is called once if another process has the lock."""
     lock = locations.checkouts_dir() / _LOCK
     why = f"another process has held {lock} for an hour"
-    refusal = PtexploreError("another process is changing the checkouts", why, "end that process, then try again")
+    refusal = PtexploreError(
+        "another process is changing the checkouts", why, f"find that process (fuser {lock}), end it, and try again"
+    )
     return writing.locked(lock, _WAIT, waiting, refusal)
 
 

@@ -250,7 +250,7 @@ ENGLISH: dict[str, Explained] = {
         "call .long() on the target",
     ),
     "long-expected": Explained(
-        "a tensor must be int64 here: because it holds numbers of things (a target of classes), or because the"
+        "a tensor must be int64 here: because it holds class numbers (a target), or because the"
         " tensor beside it is int64",
         "call .long() on that tensor, or convert the other one to its dtype; a target of probabilities has the"
         " shape of the input",
@@ -306,11 +306,11 @@ ENGLISH: dict[str, Explained] = {
         " strict=False ignores names, but not shapes",
     ),
     "mean-of-integers": Explained(
-        "a mean of integers or truth values would not be an integer or a truth value",
+        "a mean of integers or bools would not be an integer or a bool",
         "x.float().mean()",
     ),
     "grad-of-integers": Explained(
-        "integers and truth values have no gradient",
+        "integer and bool tensors have no gradient",
         "dtype=torch.float32",
     ),
     "not-one-number": Explained(

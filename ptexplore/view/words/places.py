@@ -60,7 +60,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.RecordWithoutFile: "the binary names no {of_torch#PyTorch |}file for it",
     why.NoCallable: "Python registered it, and no Python table names the callable",
     why.SeveralCallables: "Python tables name {count} callables for it",
-    why.CallableOutside: "its callable is in no file of torch",
+    why.CallableOutside: "the Python function that was registered is not in a file of torch",
     why.CallableMoved: "the def of its callable is not at the line that its code object names",
     why.NoLibraryMade: "line {line} of {path} makes no torch.library.Library",
     why.NotInTree: "{path} is not in {tree}",
@@ -160,7 +160,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     # --- errors ---
     why.AsTracebackHas: "as the traceback names it",
     why.ErrorNamesFile: "the error names a file that is not PyTorch's: {file}",
-    why.ThrowNotAsked: "not known: --once, so no second run looked for where C++ threw it",
+    why.ThrowNotAsked: "not known: with --once there is no second run that finds the C++ line",
     why.ThrowRunCut: "not known: the run that looks for it did not finish",
     why.ThrowUnseen: "not known: no C++ function of torch was seen to raise it (Python itself, or a builtin, may have)",
     why.NoLineOfYours: "no line of your code was running",

@@ -370,7 +370,7 @@ ENGLISH: Catalogue = {
     ),
     why.ManySavedTensors: "more than {most} tensors were saved at one time",
     # --- why there is no native pass ---
-    why.NativeNotAsked: "the native pass was not asked for",
+    why.NativeNotAsked: "stepping was not asked for",
     why.NoBudget: "--native-budget 0 leaves no instructions to step",
     why.RunsOnce: "--once runs it a single time, and the native pass would run it again",
     why.ScriptNotStepped: "a script is never stepped as a whole; --native-op NAME#N steps one operator call of it",
@@ -606,8 +606,8 @@ ENGLISH: Catalogue = {
     why.HadCalls: "which had {count} calls",
     why.OtherCounts: "{name} ran in other threads: {first} times in the recorded run, {second} times in the second run",
     why.SameCalls: (
-        "{count} calls of operators, nodes and the engine in the same order[, and {beside} in other threads, each "
-        "equally often]"
+        "{count} calls of operators, nodes and the engine in the same order[, and {beside} in other threads, with "
+        "equal counts]"
     ),
     why.OtherOutput: "line {line} of the output was {first} in the recorded run, {second} in the second run",
     why.NoLine: "nothing",

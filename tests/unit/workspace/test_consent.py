@@ -307,7 +307,7 @@ def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytes
     check_cache()
     for name in ("notes", "checkouts"):
         (tmp_path / "cache" / name).symlink_to(tmp_path / "yours")
-        with pytest.raises(PtexploreError, match="is a link") as refused:
+        with pytest.raises(PtexploreError, match="is a symbolic link") as refused:
             check_cache()
         command = refused.value.hint.partition(";")[0]
         assert shlex.split(command) == ["rm", str(tmp_path / "cache" / name)]
@@ -315,12 +315,12 @@ def test_a_cache_with_a_link_in_it_is_refused(tmp_path: Path, monkeypatch: pytes
     for name in ("index/checkout-x.sqlite", "checkouts/x", "generated/key", "survey/key"):
         (tmp_path / "cache" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "cache" / name).symlink_to(tmp_path / "yours")
-        with pytest.raises(PtexploreError, match="is a link"):
+        with pytest.raises(PtexploreError, match="is a symbolic link"):
             check_cache()
         (tmp_path / "cache" / name).unlink()
     check_cache()
     (tmp_path / "cache" / "notes").symlink_to(tmp_path / "nothing")
-    with pytest.raises(PtexploreError, match="is a link"):
+    with pytest.raises(PtexploreError, match="is a symbolic link"):
         check_cache()
 
 
