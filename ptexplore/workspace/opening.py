@@ -92,7 +92,7 @@ def _inside(folder: Path) -> list[Path]:
 def _refuse_link(path: Path, state: os.stat_result) -> None:
     if stat.S_ISLNK(state.st_mode):
         why = "ptexplore would write and delete files outside of the cache"
-        hint = f"rm {shlex.quote(str(path))}; only the link is removed; to move the whole cache, set PTEXPLORE_CACHE=FOLDER"
+        hint = f"rm {shlex.quote(str(path))}; only the link goes; to move the whole cache, set PTEXPLORE_CACHE=FOLDER"
         raise PtexploreError(f"{path} is a symbolic link", why, hint, MISSING)
 
 
