@@ -70,7 +70,7 @@ def test_a_page_of_steps_leads_around_it_and_on(make_reader: Callable[..., Reade
     around = page.locator("p.facts a[href*='#h']")
     assert around.first.inner_text() == f"f{ROWS - 7}()"  # the eight nearest of those that it is inside of
     assert around.last.inner_text() == f"f{ROWS}()"
-    assert f"inside of {ROWS - 8:,} others" in page.inner_text("main")
+    assert f"inside {ROWS - 8:,} others" in page.inner_text("main")
     assert page.inner_text(f"#h{ROWS + 1} .leaf").startswith(f"level {ROWS}")
     around.last.click()
     page.wait_for_url(f"**/steps/deep/1.html#h{ROWS}")

@@ -73,7 +73,7 @@ def test_every_row_is_a_call_in_the_function_that_it_names(
 
 def test_it_is_refused_with_what_it_cannot_mean(sourced: Here, source_tree: Path) -> None:
     tree = ("--tree", source_tree.name)
-    assert "it is a class" in sourced("refs", "c10::Dispatcher", "--callers", *tree).three_parts(1).err
+    assert "is a class" in sourced("refs", "c10::Dispatcher", "--callers", *tree).three_parts(1).err
     sourced("refs", "at::add", "--depth", "2", *tree).three_parts(2)
     sourced("refs", "at::add", "--callers", "--kind", "calls", *tree).three_parts(2)
     text = sourced("refs", "at::TensorIteratorBase::compute_types", "--callers", *tree).out

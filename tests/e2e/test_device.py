@@ -50,7 +50,7 @@ def test_a_program_counts_what_its_operators_launched(command: InProcess) -> Non
     whole = sum(sum(calls.get("device", ())) for calls in program["calls"])
     launches = sum(calls["calls"] * len(calls.get("device", ())) for calls in program["calls"])
     assert f"on the device: {whole / 1e3:,.0f} us in {launches:,} launches" in shown
-    assert "CUDA is in use, and a fork of the program cannot use it" in " ".join(shown.split())
+    assert "CUDA is in use, which no fork of the program can use" in " ".join(shown.split())
     names = Counter(kind["name"] for kind in program["kinds"] if kind["type"] == "launch")
     assert f"of {len(names)} kinds" in shown
     assert set(names.values()) == {1}

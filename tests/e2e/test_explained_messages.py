@@ -160,8 +160,8 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
     [
         pytest.param("integers", "the named kernel has no code for this dtype", marks=pytest.mark.words),
         pytest.param("integers in addmm", "the named kernel has no code for this dtype", marks=pytest.mark.words),
-        ("NCCL", "it names torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691"),
-        ("an assertion", "it names aten/src/ATen/native/TensorShape.cpp:4321"),
+        ("NCCL", "names torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691"),
+        ("an assertion", "names aten/src/ATen/native/TensorShape.cpp:4321"),
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
         ("jagged", "your line <module> train.py:3"),

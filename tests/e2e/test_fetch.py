@@ -181,7 +181,7 @@ def test_a_folder_is_used_in_place_and_not_touched(fetching: Cli, tmp_path: Path
     row = listed(fetching)["mine"]
     assert (row["kind"], row["root"], row["in_place"], row["commit"]) == ("folder", str(folder), True, None)
     removed = fetching("fetch", "--remove", "mine")
-    assert "stays as it is" in removed.out
+    assert "is unchanged" in removed.out
     assert listed(fetching) == {}
     assert snapshot(folder, fetching.cwd) == before
 
@@ -282,7 +282,7 @@ def test_a_pinned_archive(fetching: Cli, tmp_path: Path) -> None:
     assert sha in fetching("fetch").three_parts(MISSING).err
     assert fetching("fetch", "--from", str(file)).code == 0
     document = fetching("fetch", "--list", "--json").data
-    assert (document["current"], document["reason"]) == ("small-1.0", "pinned by the project's file")
+    assert (document["current"], document["reason"]) == ("small-1.0", "pinned by the project file")
     other = pack(write_tree(tmp_path / "other", {**FILES, "README.md": "another"}), "tar.gz", fetching.cwd)
     assert sha in fetching("fetch", "--from", str(other)).three_parts(FAILED).err
 

@@ -179,7 +179,7 @@ def limited(cli: Cli, size: int, *arguments: str) -> subprocess.CompletedProcess
 def test_no_room_for_what_git_brings(fetching: Cli, big_upstream: str) -> None:
     done = limited(fetching, 4 << 20, "--from", big_upstream, "--ref", "v2.99.0")
     assert done.returncode == FAILED, done
-    assert "no room" in done.stderr
+    assert "no space" in done.stderr
     assert "PTEXPLORE_CACHE" in done.stderr
     assert "Traceback" not in done.stderr
     assert rows(fetching) == []
@@ -193,7 +193,7 @@ def test_no_room_for_an_archive(fetching: Cli, tmp_path: Path) -> None:
     subprocess.run(["tar", "-czf", tmp_path / "x.tar.gz", "-C", tmp_path, "tree"], check=True)
     done = limited(fetching, 1 << 20, "--from", str(tmp_path / "x.tar.gz"))
     assert done.returncode == FAILED, done
-    assert "no room" in done.stderr
+    assert "no space" in done.stderr
     assert "Traceback" not in done.stderr
     assert rows(fetching) == []
     assert not list((fetching.cache / "checkouts").glob(".fetching-*"))
@@ -208,7 +208,7 @@ def test_a_full_disk(fetching: Cli, big_upstream: str, tmp_path: Path) -> None:
     try:
         cli = Cli(disk / "cache", fetching.cwd)
         result = cli("fetch", "--from", big_upstream, "--ref", "v2.99.0").three_parts(FAILED)
-        assert "no room" in result.err
+        assert "no space" in result.err
         assert rows(cli) == []
     finally:
         subprocess.run(["umount", disk], check=True)

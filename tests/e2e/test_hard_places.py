@@ -1787,9 +1787,9 @@ CHECKPOINTED = "from torch.utils.checkpoint import checkpoint; net = nn.Sequenti
 @pytest.mark.parametrize(
     ("reentrant", "by"),
     [
-        (False, "unpack_hook() of torch/utils/checkpoint.py inside of TanhBackward0: 2 operator calls"),
+        (False, "unpack_hook() of torch/utils/checkpoint.py inside TanhBackward0: 2 operator calls"),
         # It detaches the input first, which forward did not do.
-        (True, "backward() of torch/utils/checkpoint.py inside of CheckpointFunctionBackward: 2 operator calls"),
+        (True, "backward() of torch/utils/checkpoint.py inside CheckpointFunctionBackward: 2 operator calls"),
     ],
 )
 def test_what_a_checkpoint_runs_again_in_backward_is_said_with_the_node_that_it_costs(

@@ -137,7 +137,7 @@ def test_a_stub_whose_call_hangs_on_a_condition_says_so(sourced: Cli, sourced_co
         condition = stub["stub"]["condition"]
         assert sourced.line_of(condition).lstrip().startswith("case ConvBackend::"), stub
         name = stub["name"].rsplit("::", 1)[-1]
-        assert f"{name} predicted, as line {condition['line']} decides" in text
+        assert f"{name} predicted, line {condition['line']} decides" in text
 
 
 def test_the_terminal_says_which_trees(sourced_command: InProcess) -> None:

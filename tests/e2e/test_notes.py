@@ -130,7 +130,7 @@ def test_lost_and_ambiguous_end_with_three(study: Study) -> None:
     assert study("pin", "--notes", "notes", "--yes").code == 1
     study.put("notes/a.md", note("a", stop("elsewhere", MIX.replace("Mix", "Wrong"), "at::native::use")))
     pinned = study("pin", "--notes", "notes", "--yes")
-    assert (pinned.code, "it is not in" in pinned.err) == (1, True), pinned
+    assert (pinned.code, "the definition is not in" in pinned.err) == (1, True), pinned
 
 
 def test_bad_files_are_told_with_file_and_line_and_the_rest_is_there(study: Study) -> None:

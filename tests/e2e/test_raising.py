@@ -138,13 +138,17 @@ def test_an_error_that_cpp_set_by_a_function_of_pythons_is_cpps(
 ) -> None:
     """python_arg_parser.cpp calls PyErr_SetString and throws python_error; gdb stops in that function."""
     ending = ending_of(command, expression, "--setup", REFUSING, *options)
-    assert (ending["exception"], ending["function"], ending["how"]) == ("TypeError", PARSER, "by PyErr_SetString")
+    assert (ending["exception"], ending["function"], ending["how"]) == (
+        "TypeError",
+        PARSER,
+        "by calling PyErr_SetString",
+    )
     assert f"{PARSER}(" in ending["stack"][0]
     if "Refusing" in expression:
         assert left(ending)[0]["name"] == PARSER
         assert "aten::sum" in [hop["op"] for hop in left(ending)]
     shown = command("trace", expression, "--setup", REFUSING, *options, env={"COLUMNS": "160"})
-    assert f"raised in     {PARSER}, by PyErr_SetString" in shown.out
+    assert f"raised in     {PARSER}, by calling PyErr_SetString" in shown.out
     assert "or a builtin" not in shown.out
     assert "returned NotImplemented: - tensor subclass <class" in " ".join(shown.out.split()), (
         "the list that the words end before is in them"
