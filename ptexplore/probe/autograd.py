@@ -69,7 +69,7 @@ def _scalar(start: BackwardStart) -> torch.Tensor:
     return eval(_ADDED[start.added], {"start": start.tensor})
 
 
-# Compiled under a file name of their own: the recorders ignore calls from ptexplore's files.
+# Compiled under a file name of their own: the recorders ignore calls of ptexplore's own files.
 _ADDED = {
     added: compile(f"start{added}", "<added for backward>", "eval") for added in (".real", ".sum()", ".real.sum()")
 }

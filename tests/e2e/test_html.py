@@ -275,7 +275,7 @@ def test_the_largest_namespace_stands_first(tmp_path: Path) -> None:
     page = (site / "ops/index.html").read_text(encoding="utf-8")
     assert page.index(">aten</a>") < page.index(">_first</a>") < page.index(">b</a>")
     assert "2 operators of 1 name. " in (site / "ops/aten.html").read_text(encoding="utf-8")
-    assert "1 operator of 1 name: " in (site / "ops/b.html").read_text(encoding="utf-8")
+    assert "1 operator of 1 name. " in (site / "ops/b.html").read_text(encoding="utf-8")
 
 
 def test_a_count_above_a_thousand_is_written_with_a_comma(tmp_path: Path, chromium: Browser) -> None:

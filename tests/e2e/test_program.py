@@ -299,7 +299,7 @@ def test_a_script_that_takes_too_long_tells_what_it_did(command: InProcess, tmp_
     file.write_text("import torch, time\ntorch.ones(3) + 1\ntime.sleep(600)\n", encoding="utf-8")
     result = command("trace", "--script", str(file), "--timeout", "3")
     assert result.code == 1
-    assert "the script was ended by --timeout: the 3 s of all runs were over" in result.out
+    assert "the script was ended by --timeout: the 3 s for all runs were over" in result.out
     assert "slow.py:3" in result.out
 
 
@@ -346,7 +346,7 @@ def test_twice_says_whether_recording_changed_anything(command: InProcess, scrip
         "" if torch_version().startswith("2.6") else ", and 3 in other threads, with equal counts"
     )  # ones, empty, fill_
     counted = f"calls of operators, nodes and the engine in the same order{beside}"
-    same = f"{counted}, the same output, the same states of random numbers, to its end"
+    same = f"{counted}, the same output, the same states of random numbers, both ran to their end"
     assert same in found["twice"]
 
     notices = tmp_path / "notices.py"

@@ -125,7 +125,7 @@ def test_an_anchor_that_is_nowhere_is_said_in_its_place(reader: Reader) -> None:
     both = reader("blending", "both").out
     assert both.startswith("4/4")
     assert "ambiguous" in both
-    assert "choose is 2 things" in both
+    assert "choose has 2 definitions" in both
     assert "source" not in both.split("Which of the two")[1], "none is chosen"
 
 

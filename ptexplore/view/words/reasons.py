@@ -596,7 +596,7 @@ ENGLISH: Catalogue = {
     why.RandomStateDiffers: "the state of {source}'s random numbers differs at the end",
     why.SameRandomStates: "the same states of random numbers",
     why.SameEnding: "the same ending ({ending})",
-    why.BothToTheEnd: "ran to its end",
+    why.BothToTheEnd: "both ran to their end",
     why.OtherEnding: "the recorded run came to {first}, the second run to {second}",
     why.ItsEnd: "its end",
     why.OtherCall: (
