@@ -51,8 +51,14 @@ class KeyRow:
     @property
     def told(self) -> str:
         """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
-        is_default = self.reason == "default backend kernel"
-        return f"{self.reason}: these keys have no kernel of their own in this torch" if is_default else self.reason
+        return (
+            f"{self.reason}: these keys have no kernel of their own in this torch" if self.is_default else self.reason
+        )
+
+    @property
+    def is_default(self) -> bool:
+        """Whether these keys have no kernel of their own. The reason is the dispatcher's own word in its dump."""
+        return self.reason == "default backend kernel"
 
     @property
     def shown_keys(self) -> tuple[str, ...]:

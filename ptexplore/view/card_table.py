@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.model.places import SourceRef
-from ptexplore.view.card import Card, KeyRow, Stubbed
+from ptexplore.view.card import Card, Stubbed
 
-BACKENDS = "default backend kernel"  # the catalogue's reason for keys without a kernel of their own
 _COMMON_SPACES = ("torch::autograd::generated::", "torch::autograd::", "at::native::", "at::meta::", "at::")
 
 
@@ -64,16 +63,16 @@ def _keys(card: Card) -> Iterator[CardRow]:
         shown = row.shown_keys
         more = len(row.keys) - len(shown)
         label = ", ".join([*shown, f"+{more}"] if more else shown)
-        yield CardRow(label, f"{short(row.kernel)}{_of_backends(row)}", row.body if row.body.line else row.registration)
+        yield CardRow(
+            label,
+            f"{short(row.kernel)}{' (the default)' if row.is_default else ''}",
+            row.body if row.body.line else row.registration,
+        )
         yield from _stubs(row.stubs, 1)
         for target in row.targets:
             is_defined = target.source.line or target.source.candidates or target.declaration is None
             yield CardRow("", short(target.name), target.source if is_defined else target.declaration, 1)
             yield from _stubs(target.stubs, 2)
-
-
-def _of_backends(row: KeyRow) -> str:
-    return " (the default)" if row.reason == BACKENDS else ""
 
 
 def _stubs(stubs: Sequence[Stubbed], level: int) -> Iterator[CardRow]:

@@ -35,7 +35,7 @@ def keep(trail: Trail, session: Session | None) -> None:
     The file's name has the time and the terminal, so that `--last` in one terminal is not the trace of another one.
     """
     folder = kept_traces_dir()
-    with contextlib.suppress(OSError, PtexploreError):
+    with contextlib.suppress(OSError, MemoryError, PtexploreError):  # the answer is already given
         data = packed(trail, session, QUICKLY)
         keep_whole(folder / f"{time.time_ns():020d}-{_terminal()}{ENDING}", data, mode=0o600, root=cache_root())
         for name in _names(folder)[MOST:]:

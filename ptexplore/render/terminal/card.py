@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rich.cells import cell_len
@@ -15,6 +15,7 @@ from ptexplore.render.terminal.console import (
     Locate,
     drawn,
     folded,
+    guides,
     linked,
     place_text,
     print_command,
@@ -87,8 +88,7 @@ def _print_table(console: Console, table: CardTable, width: int, locate: Locate)
     room = width - label - place - 2 * _GAP - 1
     heading = f" {table.heading:<{label}}{' ' * _GAP}{table.what:<{room}}{' ' * _GAP}{'where':>{place}}"
     console.print(Text(heading, style="bold"), soft_wrap=True)
-    guides = _guides(rows)
-    for row, guide in zip(rows, guides, strict=True):
+    for row, guide in zip(rows, guides(rows, 2), strict=True):
         _print_row(console, row, guide, (label, room, place), locate)
 
 
@@ -120,15 +120,6 @@ def _place(row: CardRow, room: int) -> str:
         return ""
     mark = mark_of(row.ref)
     return f"{clean(place_text(row.ref, room - 2))} {mark}".rstrip()
-
-
-def _guides(rows: Sequence[CardRow]) -> list[str]:
-    """Returns the lines from each row to the row that it is inside of."""
-    out = []
-    for number, row in enumerate(rows):
-        further = next((later.level for later in rows[number + 1 :] if later.level <= row.level), 0)
-        out.append("" if not row.level else " " * (row.level - 1) + ("├ " if further == row.level else "└ "))
-    return out
 
 
 def _folded(text: str, room: int) -> list[str]:

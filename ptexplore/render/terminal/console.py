@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
@@ -154,6 +154,31 @@ def place_text(ref: SourceRef, room: int) -> str:
         if cell_len(text) <= room:
             return text
     return f"{parts[-1]}{line}"
+
+
+class Leveled(Protocol):
+    """A row with its depth."""
+
+    @property
+    def level(self) -> int:
+        """The number of rows that it is inside of."""
+
+
+def guides(rows: Sequence[Leveled], columns: int) -> list[str]:
+    """Returns the guides before the name of each row: lines from the row that it is inside of.
+
+    Rows are in reading order, each `level` deep. A level may be missing.
+    """
+    out = [""] * len(rows)
+    further: dict[int, bool] = {}  # by level: whether another row of that level follows, inside of the same row
+    for number in range(len(rows) - 1, -1, -1):
+        level = rows[number].level
+        goes_on = further.get(level, False)
+        further = {known: True for known in further if known < level} | ({level: True} if level else {})
+        bars = [("│" if further.get(step) else " ") for step in range(1, level)]
+        signs = [*bars, "├" if goes_on else "└"] if level else []
+        out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
+    return out
 
 
 def print_next(console: Console, command: str, before: str = "") -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, drawn, folded, linked, place_text, print_command
+from ptexplore.render.terminal.console import (
+    PIPE_WIDTH,
+    Locate,
+    drawn,
+    folded,
+    guides,
+    linked,
+    place_text,
+    print_command,
+)
 from ptexplore.safe_text import clean
 from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
 from ptexplore.view.trace.screen import MADE_INSIDE
@@ -257,23 +266,6 @@ def _name(row: ScreenRow) -> str:
     times = f" ×{row.times}" if row.times > 1 else ""
     number = f"  [{row.hop}]" if row.lines else ""
     return f"{clean(row.name)}{times}{number}"
-
-
-def guides(rows: Sequence[ScreenRow], columns: int) -> list[str]:
-    """Returns the guides before the name of each row: lines from the row that it is inside of.
-
-    Rows are in reading order, each `level` deep. A level may be missing.
-    """
-    out = [""] * len(rows)
-    further: dict[int, bool] = {}  # by level: whether another row of that level follows, inside of the same row
-    for number in range(len(rows) - 1, -1, -1):
-        level = rows[number].level
-        goes_on = further.get(level, False)
-        further = {known: True for known in further if known < level} | ({level: True} if level else {})
-        bars = [("│" if further.get(step) else " ") for step in range(1, level)]
-        signs = [*bars, "├" if goes_on else "└"] if level else []
-        out[number] = "".join(f"{sign:<{columns}}" for sign in signs)
-    return out
 
 
 def columns_of_a_level(rows: Iterable[ScreenRow], width: int) -> int:

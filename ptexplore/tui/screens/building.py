@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,12 +12,13 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from ptexplore.errors import PtexploreError
-from ptexplore.safe_text import clean, clean_document
+from ptexplore.safe_text import clean
 from ptexplore.tui.jobs import Job, hand_over
+from ptexplore.tui.widgets.folder_pane import coded
 from ptexplore.view.notes.folder import shipped_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.folder import ShippedPage
 
 ADDS = "it adds files, names, uses and search; it is built once, in about a minute"
-_CODE = re.compile(r"`([^`]+)`")
 
 
 class Building(Screen[Any]):
@@ -80,15 +79,15 @@ class Building(Screen[Any]):
     def _step(self, name: str) -> None:
         self._show(f"indexing: {name} · {ADDS}")
 
-    def _show(self, text: str) -> None:
+    def _show(self, *lines: str) -> None:
         if self.is_mounted:  # a step may come when the screen is gone
-            self.query_one("#progress", Static).update(Content("\n".join(map(clean, text.split("\n")))))
+            self.query_one("#progress", Static).update(Content("\n".join(map(clean, lines))))
 
     def _failed(self, error: PtexploreError) -> None:
         self._job = None
         parts = (error.message, error.why, f"try: {error.hint}" if error.hint else "")
         further = "Enter: index again, Esc: " + ("read without the index" if self._library.trees else "leave")
-        self._show("\n".join([*filter(None, parts), further]))
+        self._show(*filter(None, parts), further)
 
     def action_leave(self) -> None:
         """Stop the build; if nothing runs, go on without an index."""
@@ -113,12 +112,5 @@ def _page_of(library: Library, target: str | None) -> ShippedPage:
 
 def _drawn(heading: str, text: str) -> Content:
     """Returns a part of a page: its heading, and its text with code in another colour."""
-    pieces: list[tuple[str, str]] = [(f"{clean(heading)}\n", "bold $text-primary")] if heading else []
-    pieces += list(_pieces(text))
-    return Content.assemble(*pieces, "\n")
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yields a text with its style: `code` loses its backticks."""
-    for number, piece in enumerate(_CODE.split(text)):
-        yield clean_document(piece), "$text-accent" if number % 2 else ""
+    lines = [Content.styled(clean(heading), "bold $text-primary")] if heading else []
+    return Content("\n").join([*lines, *map(coded, text.splitlines()), Content("")])

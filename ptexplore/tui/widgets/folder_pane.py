@@ -198,7 +198,7 @@ class FolderPane(Links):
         """Returns a sentence whose further lines are indented like the first."""
         whole = _CODE.sub(lambda match: match[0].replace(" ", "\u00a0"), text)  # code is not broken
         lines = textwrap.wrap(whole, max(self.size.width - _EDGES - indent, 20), break_long_words=False)
-        return Content("\n" + " " * indent).join(map(_coded, lines))
+        return Content("\n" + " " * indent).join(map(coded, lines))
 
     def on_resize(self) -> None:
         """Fit the lines to the new width."""
@@ -240,10 +240,10 @@ def _heading(text: str, after: str = "") -> Option:
 def _prose(text: str) -> Iterator[Option]:
     """Yields one option for each paragraph."""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
-        yield _read(Content.assemble("\n" if number else "", _coded(" ".join(paragraph.split()))))
+        yield _read(Content.assemble("\n" if number else "", coded(" ".join(paragraph.split()))))
 
 
-def _coded(text: str) -> Content:
+def coded(text: str) -> Content:
     """Returns a sentence with its code in colour."""
     parts: list[Content] = []
     at = 0

@@ -51,22 +51,22 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
     return tuple(out)
 
 
-# Remarks that explain figures, each with the word that it explains. `--explain legend` shows them: they are the same
+# Remarks that explain figures, each with the words that it explains. `--explain legend` shows them: they are the same
 # for every trace of a kind, and below the rows they would hide the remarks about this trace.
-EXPLAINS: dict[type[TraceRemark], str] = {
-    says.SharesOfPath: "hidden rows",
-    says.PythonIn: "Python functions",
-    says.RowsOrdered: "order of rows",
-    says.BackwardMeans: "backward",
-    says.SavedMeans: "saved",
-    says.InstructionsMean: "instr",
-    says.HowTimed: "share, time",
-    says.HowProgramTimed: "share, time",
-    says.DeviceMeans: "device",
-    says.SharesOfStepped: "share",
-    says.CallsAreRecorded: "operator calls",
-    says.CountedTwice: "nested calls",
-    says.FurtherCalls: "≥",
+EXPLAINS: dict[type[TraceRemark], tuple[str, ...]] = {
+    says.SharesOfPath: ("hidden rows",),
+    says.PythonIn: ("Python functions",),
+    says.RowsOrdered: ("order of rows",),
+    says.BackwardMeans: ("backward",),
+    says.SavedMeans: ("saved",),
+    says.InstructionsMean: ("instr",),
+    says.HowTimed: ("share", "time"),
+    says.HowProgramTimed: ("share", "time"),
+    says.DeviceMeans: ("device",),
+    says.SharesOfStepped: ("share",),
+    says.CallsAreRecorded: ("operator calls",),
+    says.CountedTwice: ("nested calls",),
+    says.FurtherCalls: ("≥",),
 }
 
 
@@ -75,8 +75,8 @@ def about_this(remarks: Iterable[TraceRemark]) -> tuple[str, ...]:
     return all_in_words(remark for remark in remarks if type(remark) not in EXPLAINS)
 
 
-def explained(remarks: Iterable[TraceRemark]) -> tuple[tuple[str, str], ...]:
-    """Returns the remarks that explain figures: the word that each explains, and its meaning."""
+def explained(remarks: Iterable[TraceRemark]) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Returns the remarks that explain figures: the words that each explains, and their meaning."""
     return tuple((EXPLAINS[type(remark)], worded(remark)) for remark in remarks if type(remark) in EXPLAINS)
 
 

@@ -25,11 +25,11 @@ def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
 
     The view's own explanations take the place of the general ones for the same words.
     """
-    own = dict(page.explained)
-    replaced = {word for sign in own for word in sign.split(", ")}
+    own = [(", ".join(words), means) for words, means in page.explained]
+    replaced = {word for words, _ in page.explained for word in words}
     general = [(sign, means) for sign, means in _signs(page) if sign not in replaced]
     at = 0 if replaced & {"share", "time", "calls"} else len(own and general[:1])
-    return (*general[:at], *own.items(), *general[at:])
+    return (*general[:at], *own, *general[at:])
 
 
 def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:

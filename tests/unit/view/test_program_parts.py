@@ -115,7 +115,7 @@ def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the
     assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
     assert sum(row.share or 0 for row in page.table) < 1
     assert "but not Python" in page.facts[0]
-    assert "an operator's without the Python" in dict(view(trail, Options(view="modules")).explained)["share, time"]
+    assert "an operator's without the Python" in dict(view(trail, Options(view="modules")).explained)["share", "time"]
 
 
 @pytest.mark.words

@@ -555,7 +555,7 @@ def test_operators_without_a_row_are_counted_with_their_share() -> None:
     assert (
         "6 of 8 operator calls have no row here (20% of all instructions); --view operators lists them" in page.left_out
     )
-    assert ("hidden rows", "most rows under 5% of all instructions are hidden") in page.explained
+    assert (("hidden rows",), "most rows under 5% of all instructions are hidden") in page.explained
     whole = view(a_trail(an_operator(10, "aten::einsum", big, instructions=1000)), Options(view="path"))
     assert not [line for line in whole.left_out if "operator calls" in line]
 
