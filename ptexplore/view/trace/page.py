@@ -259,9 +259,7 @@ class TrailViewFacts:
     name: str = "what ran"  # the heading of the column of names
     told: str = WHAT_IT_IS  # the heading of the column of details
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses, each with its meaning
-    explained: tuple[
-        tuple[tuple[str, ...], str], ...
-    ] = ()  # further words, with their meaning, for `--explain legend` only
+    explained: tuple[tuple[tuple[str, ...], str], ...] = ()  # further words and their meaning, for `--explain legend`
 
 
 @dataclass(frozen=True, slots=True)
