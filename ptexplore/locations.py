@@ -94,6 +94,11 @@ def kept_traces_dir() -> Path:
     return cache_root() / "traces"
 
 
+def example_trace_file(key: str) -> Path:
+    """The trace on the home page of sites that are made with one torch and one source."""
+    return cache_root() / "example" / f"{key}.trace.gz"
+
+
 def site_file(root: str) -> Path:
     """The file that remembers the site in the folder with this real path.
 

@@ -13,12 +13,17 @@ _COMMON_SPACES = ("torch::autograd::generated::", "torch::autograd::", "at::nati
 
 @dataclass(frozen=True, slots=True)
 class CardRow:
-    """One row: `label` (a key, an input, a name), `what` runs or is computed, and its place. `level`: nested rows."""
+    """One row: `label` (a key, an input, a name), `what` runs or is computed, and its place. `level`: nested rows.
+
+    `told` says why the key has this kernel; `registered` is where the kernel was registered.
+    """
 
     label: str
     what: str
     ref: SourceRef | None = None
     level: int = 0
+    told: str = ""
+    registered: SourceRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ def _keys(card: Card) -> Iterator[CardRow]:
             label,
             f"{short(row.kernel)}{' (the default)' if row.is_default else ''}",
             row.body if row.body.line else row.registration,
+            told=row.told,
+            registered=row.registration if row.body.line else None,
         )
         yield from _stubs(row.stubs, 1)
         for target in row.targets:

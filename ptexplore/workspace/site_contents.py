@@ -79,7 +79,7 @@ def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_ur
     if base and not base.startswith(("https://", "http://")):
         where = project.file if project is not None else "ptexplore.toml"
         raise PtexploreError(f"{base!r} is not a URL", f"{where} gives it as url", "it must begin with https://", USAGE)
-    name = title or known.get("title") or "PyTorch, read"
+    name = title or known.get("title") or "PyTorch internals"
     return Settings(name, scope, f"{base.rstrip('/')}/" if base else "", (repo_url or "").rstrip("/"))
 
 

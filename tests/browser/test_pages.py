@@ -26,7 +26,7 @@ def pages(site: Path) -> list[str]:
     """One page of each kind."""
     trace = next(one.name for one in sorted((site / "traces").glob("*.html")) if one.name != "index.html")
     found = [
-        "index.html", "concepts.html", "about.html", "tours/index.html", "tours/blending.html",
+        "index.html", "about.html", "tours/index.html", "tours/blending.html",
         "tours/blending/entry.html", "tours/blending/gone.html", "src/index.html", MIX, "ops/index.html",
         "traces/index.html", f"traces/{trace}",
     ]  # fmt: skip

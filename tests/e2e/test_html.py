@@ -76,7 +76,7 @@ def site(mini, noted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_site_has_its_pages_and_every_link_leads_somewhere(site: Path) -> None:
-    assert {"index.html", "about.html", "concepts.html", ".nojekyll", "ptexplore-site.json"} <= set(hashes(site))
+    assert {"index.html", "about.html", "tours/index.html", ".nojekyll", "ptexplore-site.json"} <= set(hashes(site))
     assert (site / "tours/mine/here.html").is_file()
     native = (site / "src/aten/src/ATen/native/index.html").read_text(encoding="utf-8")
     assert '<a href="native_functions.yaml.html"><code>native_functions.yaml</code></a> declares' in native
@@ -236,13 +236,13 @@ def test_an_operators_card_is_read_in_a_browser(cards: Path, chromium: Browser) 
     assert page.inner_text("h1") == "aten::add.Tensor"
     assert page.inner_text("pre.schema").startswith("aten::add.Tensor(Tensor self, Tensor other")
     assert "structured_delegate: aten::add.out" in page.inner_text("main")
-    keys = page.locator("section.key").all_inner_texts()
+    keys = page.locator("table.card tbody tr").all_inner_texts()
     assert any(one.startswith("CPU") and "wrapper_CPU_add_Tensor" in one and "registered" in one for one in keys)
     assert "ran it 2 times" in page.inner_text("main")
     assert page.inner_text("p.lead").startswith("Adds"), "what Python's documentation says comes first"
     assert "ptexplore trace 'torch.add(a, b)'" in page.inner_text("main")
-    headings = page.locator("h1, p.lead, h2").all_inner_texts()
-    assert headings.index("Traces") < headings.index("The kernel of each dispatch key")
+    parts = page.locator("h1, p.lead, table.card th[scope=col]:first-child, h2").all_inner_texts()
+    assert parts.index("dispatch key") < parts.index("derivative") < parts.index("See it run")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert barriers(page) == []
@@ -270,18 +270,18 @@ def lists_of(folder: Path, names: Sequence[str]) -> Path:
     return folder
 
 
-def test_the_largest_namespace_stands_first(tmp_path: Path) -> None:
-    site = lists_of(tmp_path / "site", ("_first::a", "aten::add.Scalar", "aten::add.Tensor", "b::c"))
+def test_the_list_of_operators_begins_with_aten(tmp_path: Path) -> None:
+    site = lists_of(tmp_path / "site", ("_first::a", "_first::b", "_first::c", "aten::add.Scalar", "aten::add.Tensor", "b::c"))
     page = (site / "ops/index.html").read_text(encoding="utf-8")
-    assert page.index(">aten</a>") < page.index(">_first</a>") < page.index(">b</a>")
-    assert "2 operators of 1 name. " in (site / "ops/aten.html").read_text(encoding="utf-8")
-    assert "1 operator of 1 name. " in (site / "ops/b.html").read_text(encoding="utf-8")
+    assert page.index("<dt>add</dt>") < page.index(">_first::</a>") < page.index(">b::</a>")
+    assert "2 operators of 1 name in <code>aten::</code>. " in page
+    assert "1 operator of 1 name in <code>b::</code>. " in (site / "ops/b.html").read_text(encoding="utf-8")
 
 
 def test_a_count_above_a_thousand_is_written_with_a_comma(tmp_path: Path, chromium: Browser) -> None:
     site = lists_of(tmp_path / "site", [f"aten::name_{n}" for n in range(1200)] + ["b::c"])
     page = chromium.new_page()
-    page.goto((site / "ops/aten.html").as_uri())
+    page.goto((site / "ops/index.html").as_uri())
     assert "1,200 operators of 1,200 names" in page.inner_text("main")
     page.fill("#filter", "name_7")
     page.wait_for_function("() => document.querySelector('#left').textContent")
@@ -293,7 +293,7 @@ def test_the_operators_of_a_namespace_are_filtered_and_what_is_internal_comes_la
     cards: Path, chromium: Browser
 ) -> None:
     page = chromium.new_page()
-    page.goto((cards / "ops/aten.html").as_uri())
+    page.goto((cards / "ops/index.html").as_uri())
     assert barriers(page) == []
     listed = "dl.ops > div:not([hidden]) dt"
     assert page.locator(listed).all_inner_texts() == ["add", "linalg_det", "__and__", "_linalg_det"], (
@@ -332,7 +332,7 @@ def test_every_link_of_a_bare_installs_site_leads_somewhere_and_what_is_missing_
 def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> None:
     """What the table says of a row, the tree below it says too: both are parts of all that was stepped."""
     from ptexplore.render.html.trace_steps import StepPages
-    from ptexplore.render.html.traces import table, tree
+    from ptexplore.render.html.traces import first_rows, tree
     from ptexplore.view.site.site import Settings, Site
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import view
@@ -346,9 +346,9 @@ def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> N
         pytest.skip("no native pass here")
     site = Site(Settings("Traces", "core"), [], {}, {}, {})
     steps = StepPages(["steps/sum/1.html"], 1, {})
-    first = table(site, trail, view(trail, Options(), session), "traces/sum.html")
+    first = first_rows(site, trail, view(trail, Options(), session), "traces/sum.html")
     whole = tree(site, trail, session, view(trail, Options(view="tree"), session), "traces/sum.html", steps)
-    of_table = re.search(r"<span>(\d+%)</span></span></td>(?:(?!<tr).)*?aten::add\.Tensor", first, re.DOTALL)
+    of_table = re.search(r"<span>(\d+%)</span></span></span>(?:(?!<li).)*?aten::add\.Tensor", first, re.DOTALL)
     row = r"<span>(\d+%)</span><span>[\d,]+</span></span>(?:(?!<li).)*?aten::add\.Tensor"
     of_tree = re.search(row, whole, re.DOTALL)
     assert of_table is not None

@@ -284,7 +284,10 @@ def test_what_was_read_from_a_file_reaches_the_probe_by_one_door() -> None:
         "ptexplore/capture/allowed.py", "ptexplore/workspace/consent.py", "ptexplore/workspace/typed.py",
     }  # fmt: skip
     callers = {path for path in found["typed"] if "view/" not in path}  # view/ has a function of that name of its own
-    assert callers == {"ptexplore/api/questions.py", "ptexplore/cli/trace.py", "ptexplore/tui/app.py"}
+    assert callers == {
+        "ptexplore/api/questions.py", "ptexplore/cli/trace.py", "ptexplore/tui/app.py",
+        "ptexplore/workspace/example_trace.py",
+    }  # fmt: skip
     assert {path for path in found["capture"] if "console" not in path} == {
         "ptexplore/workspace/lab_runs.py", "ptexplore/workspace/workspace.py",
     }  # fmt: skip

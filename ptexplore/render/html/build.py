@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptexplore.annotations.concepts import load_path
+from ptexplore.errors import PtexploreError
 from ptexplore.index.build import available
 from ptexplore.lazy import uncollected
 from ptexplore.render.html import lists
@@ -23,6 +24,7 @@ from ptexplore.render.html.use_shards import UsesWriter
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.view.card import card, places_of_key
 from ptexplore.view.notes.tour import Guide
+from ptexplore.workspace.example_trace import EXAMPLE, example_trace
 from ptexplore.workspace.site_contents import SiteContents, plan_site
 
 if TYPE_CHECKING:
@@ -76,7 +78,7 @@ def build_site(
 def _build(
     workspace: Workspace, folder: Path, settings: Settings, traces: Sequence[str], jobs: int, *, force: bool
 ) -> Written:
-    contents = workspace.site_contents(traces)
+    contents, missing = _with_example(workspace, workspace.site_contents(traces))
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
     watched = workspace.watch(f"writing a site to {folder}")
     with open_output(folder, roots, force=force) as out, watched as progress:
@@ -90,10 +92,22 @@ def _build(
         gone = out.finish()
     size = out.size + sum(int(row[1]) for row in out.pages.values())
     text = sum(int(out.pages[url][2]) for url in site.sources.values() if url in out.pages)
+    problems += missing
     problems += [f"{url} was not written: {why}" for url, why in sorted(out.lost.items())]
     absent = len(lost) if all(indexed.checkout is None for indexed in contents.trees) else 0
     kept = len(out.pages) - len(out.changed)
     return Written(len(out.changed), kept, gone, size, text, lost, problems, len(site.stops), absent)
+
+
+def _with_example(workspace: Workspace, contents: SiteContents) -> tuple[SiteContents, list[str]]:
+    """Adds the trace of an example if the site has no trace: its home page begins with one. Returns problems too."""
+    if contents.traces or contents.torch is None:
+        return contents, []
+    try:
+        trail, session = example_trace(workspace, _code())
+    except PtexploreError as error:
+        return contents, [f"the home page has no trace of {EXAMPLE}: {error.one_line}"]
+    return replace(contents, traces=[("add", trail, session)]), []
 
 
 def _cpu_kernels(workspace: Workspace, operators: Iterable[str]) -> list[SourceRef]:
@@ -117,7 +131,8 @@ def _write(
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
     shown_map = lists.map_of(site, contents.folder_pages)
-    tours = Tours(site, out, Guide(library, contents.trees, version), path, contents.reader, shown_map)
+    guide = Guide(library, contents.trees, version)
+    tours = Tours(site, out, guide, path, contents.reader, contents.folder_pages, shown_map, traces.live())
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
 

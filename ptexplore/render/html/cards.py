@@ -16,7 +16,8 @@ from ptexplore.render.html.places import places
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.python_docs import DocLine
-from ptexplore.view.card import COMMON, LAST_STEP, Card, KeyRow, card, documented, places_run
+from ptexplore.view.card import Card, card, documented, places_run
+from ptexplore.view.card_table import card_tables, left_out
 from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
 
@@ -94,15 +95,10 @@ class Cards:
             others=shown.others, place=places(site, url),
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
-            small=site.settings.scope != "all", last_step=LAST_STEP, anchor=_anchor,
+            small=site.settings.scope != "all", tables=card_tables(shown), left=left_out(shown),
             traces=self.observed.get(operator.name, []), doc=doc, command=trace_to_type(operator, called),
             doc_place=site.place(url, doc.path, doc.line) if doc is not None else None,
         )  # fmt: skip
-
-
-def _anchor(row: KeyRow) -> str:
-    """Returns the anchor of a row: of the first of its keys that most readers ask about."""
-    return f"key-{next((key for key in COMMON if key in row.keys), row.keys[0])}"
 
 
 def _structured(given: str | None) -> str:

@@ -107,32 +107,30 @@ def _inside(
 
 
 def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
-    """Write the list of namespaces, the largest first, and the operators of each: popular ones first, then by letter.
+    """Write the operators of each namespace: popular ones first, then by letter.
 
-    If there is only one namespace, its operators are on the index page.
+    The index page has those of `aten`, or of the largest namespace, and leads to the other ones.
     """
     spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):
         namespace, rest = operator_names(name)
         spaces[namespace].append((rest, url))
-    order = sorted(spaces, key=lambda space: (-len(spaces[space]), space))
-    pages = apart(order, namespace_url)
-    urls = {space: pages[space] for space in order}
-    listed = [
-        (space, url, f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}") for space, url in urls.items()
+    order = sorted(spaces, key=lambda space: (space != "aten", -len(spaces[space]), space))
+    pages = apart(order[1:], namespace_url)
+    others = [
+        (space, pages[space], f"{len(spaces[space]):,} operator{'s' * (len(spaces[space]) != 1)}")
+        for space in order[1:]
     ]
-    only = next(iter(spaces)) if len(spaces) == 1 else None
-    lists = [("ops/index.html", "ops", only or "", "Operators")]
-    for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in urls.items())]:
-        with_list = kind == "namespace" or only is not None
-        of_space = families(spaces[space], docs if space == "aten" else {}) if with_list else []
+    lists = [("ops/index.html", "ops", order[0] if order else "", "Operators")]
+    for url, kind, space, title in [*lists, *((url, "namespace", space, f"{space}::") for space, url in pages.items())]:
+        of_space = families(spaces[space], docs if space == "aten" else {}) if space in spaces else []
         popular, parts = sections(of_space)
         groups = {group for family in of_space for group in family.groups}
         page = render(
             site, "ops.html", url, kind=kind, id=space, title=title, runtime=runtime, popular=popular, sections=parts,
             groups=[(group, words) for group, words in GROUPS.items() if group in groups],
-            overloads=len(spaces[space]) if with_list else 0,
-            namespaces=[] if with_list else listed, count=len(of_space),
+            overloads=len(spaces[space]) if space in spaces else 0, namespaces=others if kind == "ops" else [],
+            count=len(of_space),
         )  # fmt: skip
         out.write(url, page)
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from ptexplore.render.html.places import certainty
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.folder import MAP_IN_WORDS
+from ptexplore.view.notes.folder import CALL_ORDER, FOUNDATIONS, MAP_IN_WORDS
 from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
 from ptexplore.view.site.site import Site, between, stop_url, up
 
@@ -40,7 +41,7 @@ def environment() -> Environment:
     templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
         "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command,
-        "map_in_words": MAP_IN_WORDS,
+        "map_in_words": MAP_IN_WORDS, "call_order": CALL_ORDER, "foundations": FOUNDATIONS, "certainty": certainty,
     }  # fmt: skip
     return templates
 

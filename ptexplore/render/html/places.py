@@ -1,4 +1,4 @@
-"""Formats a place in source as HTML: a link if the site has that very text, its precision, and why it is uncertain."""
+"""Formats a place in source as HTML: a link if the site has that very text, and why it is uncertain if it is."""
 
 from __future__ import annotations
 
@@ -9,51 +9,70 @@ from markupsafe import Markup
 
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.why_there import why_there
+from ptexplore.view.words.legend import PRECISION_MEANS
 
 if TYPE_CHECKING:
-    from ptexplore.model.places import SourceRef, TreeInfo
+    from ptexplore.model.places import Precision, SourceRef, TreeInfo
     from ptexplore.view.site.site import Site
 
 Shown = Callable[..., Markup]
 _MOST = 6  # candidates that are listed
+_EXACT = frozenset(("registered", "located"))
 
 
 def places(site: Site, page: str, trees: Mapping[str, TreeInfo] | None = None) -> Shown:
-    """Returns a function that shows a reference on the page with this URL. `trees` are the trees of a saved trace."""
+    """Returns a function that shows a reference on the page with this URL. `trees` are the trees of a saved trace.
 
-    def show(ref: SourceRef, label: str = "") -> Markup:
+    The function takes a reference and a label; if `short` is set, it shows the file without its folder.
+    """
+
+    def show(ref: SourceRef, label: str = "", *, short: bool = False) -> Markup:
         before = f"<span class=l>{escaped(label)}</span> " if label else ""
-        known = f"<span class={ref.precision}>{ref.precision}</span>"
-        known += f" <span class=w>({escaped(why_there(ref.reason))})</span>" if ref.reason is not None else ""
+        why = why_there(ref.reason) if ref.reason is not None else ""
+        known = certainty(ref.precision, why)
+        known += f" <span class=w>({escaped(why)})</span>" if why and not short else ""
         if ref.candidates:
-            listed = "; ".join(_where(site, page, candidate, trees) for candidate in ref.candidates[:_MOST])
+            listed = "; ".join(
+                _where(site, page, candidate, trees, short=short) for candidate in ref.candidates[:_MOST]
+            )
             more = f"; {len(ref.candidates) - _MOST} more" if len(ref.candidates) > _MOST else ""
             return Markup(f"{before}{known}: {listed}{more}")
-        where = f"{_where(site, page, ref, trees)} " if ref.path is not None else ""
-        return Markup(f"{before}{where}{known}")
+        where = f"{_where(site, page, ref, trees, short=short)} " if ref.path is not None else ""
+        return Markup(f"{before}{where}{known}".rstrip())
 
     return show
 
 
-def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> str:
+def certainty(precision: Precision, why: str = "") -> Markup:
+    """Returns the word for a place that is not exact, with its meaning on hover; nothing for an exact one."""
+    if precision in _EXACT:
+        return Markup()
+    meaning = escaped("; ".join(filter(None, (PRECISION_MEANS[precision], why))))
+    return Markup(f'<span class={precision} title="{meaning}">{precision}</span>')
+
+
+def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None, *, short: bool = False) -> str:
     path = ref.path or ""
     folder, slash, name = path.rpartition("/")
     # A narrow page breaks a place before the name of the file, never inside a line number.
-    text = f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{escaped(f'{name}:{ref.line}' if ref.line else name)}"
+    file = escaped(f"{name}:{ref.line}" if ref.line else name)
+    text = file if short else f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{file}"
+    whole = f' title="{escaped(path)}"' if short and folder else ""
     outside = ref.url  # made by us, also for a loaded trace (saved/trail.py)
     if _has_text(site, ref, trees):
         where = site.place(page, path, ref.line)
         if where is not None:
-            return f"<a class=p href={where}>{text}</a>"
+            return f"<a class=p href={where}{whole}>{text}</a>"
         outside = site.permalink(path, ref.line) or outside
     if outside:
-        return f'<a class="p x" href="{escaped(outside)}">{text}</a>'
+        return f'<a class="p x" href="{escaped(outside)}"{whole}>{text}</a>'
     other = site.place(page, path, None)
     if other is not None:  # its lines are different, so the link is to the file
         version = site.trees[site.owner[path]].tree.info.label
         link = f"<a href={other}>the file of {escaped(version)}</a>"
-        return f"<span class=p>{text}</span> <span class=w>(this site has {link})</span>"
-    return f"<span class=p>{text}</span> <span class=w>(not on this site)</span>"
+        told = "" if short else f" <span class=w>(this site has {link})</span>"
+        return f"<span class=p{whole}>{text}</span>{told}"
+    return f"<span class=p{whole}>{text}</span>{'' if short else ' <span class=w>(not on this site)</span>'}"
 
 
 def _has_text(site: Site, ref: SourceRef, trees: Mapping[str, TreeInfo] | None) -> bool:

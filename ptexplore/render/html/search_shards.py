@@ -167,7 +167,7 @@ def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRo
             if topic.name in folders:
                 yield TopicRow(letter, topic, folder_url(topic.name))
         elif topic.kind == "concept":
-            yield TopicRow(letter, topic, "concepts.html", topic.name)
+            yield TopicRow(letter, topic, "tours/index.html", topic.name)
         else:
             yield TopicRow(letter, topic, stop_url(topic.name))
 

@@ -24,6 +24,7 @@ line is left out if it is the first one. ROWS that are long are packed. The outl
 from __future__ import annotations
 
 import multiprocessing
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,6 +57,7 @@ CHUNK = 100  # lines of one list: a browser lays out only the lists that are vis
 LETTERS = {"function": "f", "class": "c", "struct": "c", "union": "c", "macro": "m", "typedef": "t", "concept": "t",
            "variable": "v", "member": "v", "enum": "e", "enumerator": "e"}  # fmt: skip
 PAGE = 30_000  # characters of lines and list; the page of a generated file with more is packed
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`(\"])")  # between two sentences
 PROSE = 240  # characters of a stop's text that are shown beside the code
 DATA = 1_000  # characters of rows; a file of definitions with more is packed
 _WITHOUT_USES = frozenset({"member", "enumerator"})  # the index has no uses of these
@@ -267,8 +269,8 @@ def _by_line(notes: Sequence[Mark]) -> list[Mark]:
 
 
 def _beginning(prose: str) -> str:
-    """Returns the first words of a stop's text, without markup."""
-    plain = plain_text(prose)
+    """Returns the first sentence of a stop's text, without markup; its first words if the sentence is long."""
+    plain = _SENTENCE.split(plain_text(prose), maxsplit=1)[0]
     return plain if len(plain) <= PROSE else f"{plain[: PROSE - 1].rsplit(' ', 1)[0]}…"
 
 

@@ -1,4 +1,4 @@
-"""Writes the pages of tours and concepts, the home page, and the pages of stops with lines of source beside them.
+"""Writes the home page, the pages of tours and questions, and the pages of stops with lines of source beside them.
 
 These pages are quick to make: they are rendered each time, and written if they differ. Names in the lines beside
 a stop are linked as on the page of their file.
@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from ptexplore.annotations.anchors import in_file
 from ptexplore.annotations.concepts import STAGES, LearningPath
+from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.markdown import link_trouble
 from ptexplore.annotations.records import Anchor, See, Tour
 from ptexplore.lookup.link_targets import Meaning
@@ -27,9 +28,11 @@ from ptexplore.render.html.pages import render
 from ptexplore.render.html.prose import html_of, picture_size, safe_picture
 from ptexplore.render.html.source_markup import begins_long, class_of, marked_lines
 from ptexplore.render.html.source_pages import entry
+from ptexplore.render.html.traces import LiveTrace
 from ptexplore.view.notes.folder import MapRow, on_map
+from ptexplore.view.notes.paths import PATHS, PathStep, ReadingPath, steps_of
 from ptexplore.view.notes.tour import Excerpt, Guide, StopView, in_order
-from ptexplore.view.site.site import Site, between, picture_url, stop_url
+from ptexplore.view.site.site import Site, between, folder_url, picture_url, stop_url
 from ptexplore.view.site.source_page import SourceData, source_data
 
 ROOM = 60  # lines of source beside a stop
@@ -46,7 +49,9 @@ class Tours:
     guide: Guide
     path: LearningPath
     reader: UseReader
+    pages: FolderPages
     map: Sequence[tuple[MapRow, str]] = ()
+    live: LiveTrace | None = None
     lost: list[str] = field(default_factory=list)
     _views: dict[str, StopView] = field(default_factory=dict)
 
@@ -63,13 +68,29 @@ class Tours:
         stages = [(title, self.path.of(stage)) for stage, title in STAGES.items()]
         for url, template, kind, title in (
             ("index.html", "home.html", "home", self.site.settings.title),
-            ("tours/index.html", "tours.html", "tours", "Tours and notes"),
-            ("concepts.html", "concepts.html", "concepts", "Concepts"),
+            ("tours/index.html", "tours.html", "tours", "Learn"),
         ):
             self._write(
                 template, url, kind=kind, id="", title=title, counts=counts, tours=tours, stages=stages,
-                views=self._views,
+                views=self._views, live=self.live, paths=self._paths(),
             )  # fmt: skip
+
+    def _paths(self) -> list[tuple[ReadingPath, list[tuple[PathStep, str]]]]:
+        """Returns the paths with the page of each step. A path without steps is left out."""
+
+        def title(folder: str) -> str:
+            page = self.pages.pages.get(folder)
+            shown = any(path.startswith(f"{folder}/") for path in self.site.sources)
+            return page.title if page is not None and shown else ""
+
+        paths = []
+        for path in PATHS:
+            steps = [
+                (step, folder_url(step.target) if step.kind == "folder" else stop_url(step.target))
+                for step in steps_of(path, self.guide.library, title)
+            ]
+            paths += [(path, steps)] if steps else []
+        return paths
 
     def _write(self, template: str, url: str, **values: Any) -> None:
         self.out.write(url, render(self.site, template, url, lost=self.lost, map=self.map, **values))

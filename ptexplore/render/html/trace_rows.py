@@ -37,10 +37,12 @@ def row_parts(site: Site, trail: Trail, session: Session | None, shown: TrailVie
     return RowParts(places(site, url, {info.name: info for info in trail.trees}), cards, whole)
 
 
-def bar(share: float) -> str:
-    """Returns a bar that shows a share of the whole."""
+def bar(share: float, own: float | None = None) -> str:
+    """Returns a bar that shows a share of the whole; the darker part is what the function does itself, if known."""
     all_of_it = f'<svg width="{_BAR}" height="8" aria-hidden="true"><rect width="{_BAR}" height="8"/>'
-    return all_of_it + f'<rect class="of" width="{min(1, share) * _BAR:.1f}" height="8"/></svg>'
+    kind = "of" if own is None else "in"
+    itself = f'<rect class="of" width="{min(1, own) * _BAR:.1f}" height="8"/>' if own is not None else ""
+    return f'{all_of_it}<rect class="{kind}" width="{min(1, share) * _BAR:.1f}" height="8"/>{itself}</svg>'
 
 
 def lines_of(row: TraceRowFacts, parts: RowParts) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -21,6 +22,7 @@ from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
 from ptexplore.view.trace.rows import stops_to_read
 from ptexplore.view.trace.views import view
+from ptexplore.view.words.legend import STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.render.html.output import Output
@@ -30,6 +32,7 @@ _OPEN = 3  # levels that are open at first
 # Levels of nesting. A level is three elements. Browsers nest at most 512 elements and put deeper ones beside these.
 # Each level is also indented by some pixels; site.css makes these few below the twelfth.
 _NESTED = 40
+_LEVELS = 30  # levels that are indented in the first view
 _Further = Callable[[TraceRow, int], str]
 
 
@@ -51,21 +54,55 @@ def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, ur
     return Markup("".join(out))
 
 
-def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
-    """Returns the rows of a view that fits a screen, as a table on the page `url`. Empty if the view is a tree."""
+def first_rows(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
+    """Returns the rows of a view that fits a screen, on the page `url`. Empty if the view is a tree.
+
+    Nested rows without columns of their own open and close; all other rows are a table.
+    """
     if not shown.table:
         return Markup("")
     show = places(site, url, {info.name: info for info in trail.trees})
+    if not shown.columns and any(row.level for row in shown.table):
+        return _folding(shown, show)
+    return _table(shown, show)
+
+
+def _folding(shown: TrailView, show: Shown) -> Markup:
+    """Returns nested rows, each with its share, its name, its details, and its place beside it."""
+    counted = any(row.share is not None for row in shown.table)
+    head = f"<span class=name>{escaped(shown.name)}</span><span class=what>{escaped(shown.told)}</span>"
+    head = f"{'<span class=share>share</span>' * counted}{head}<span class=at>where</span>"
+    out = [f"<div class=calls-of><div class=head aria-hidden=true>{head}</div>\n<ul class=trace>"]
+    opened: list[int] = []  # the levels of the rows whose parts are open
+    for row, after in zip_longest(shown.table, shown.table[1:]):
+        level = after.level if after is not None else -1
+        times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
+        name = f"<span class=name data-level={min(row.level, _LEVELS)}><code>{escaped(row.name)}</code>{times}</span>"
+        share = f"<span class=share>{_share(row)}</span>" if counted else ""
+        title = f"{share}{name} {_what(row)}"
+        place = f"<div class=at>{show(row.place, short=True)}</div>" if row.place is not None else ""
+        # The place is beside the part that opens and closes, because a click there must do one thing only.
+        if level > row.level and len(opened) < _NESTED:
+            out.append(f"<li>{place}<details open><summary>{title}</summary><ul>\n")
+            opened.append(row.level)
+        else:
+            out.append(f"<li>{place}<div class=leaf>{title}</div></li>\n")
+        while opened and level <= opened[-1]:
+            out.append("</ul></details></li>\n")
+            opened.pop()
+    out.append("</ul></div>")
+    return Markup("".join(out))
+
+
+def _what(row: ScreenRow) -> str:
+    """Returns what a row is, with the meaning of its status on hover if it was not seen to run."""
+    means = f' title="{escaped(STATUS_MEANS[row.status])}"' if row.status != "observed" else ""
+    return f'<span class="what {row.status}"{means}>{escaped(row.what)}</span>'
+
+
+def _table(shown: TrailView, show: Shown) -> Markup:
     has_shares = any(row.share is not None for row in shown.table)
-    has_own = any(row.own is not None for row in shown.table)
-    headings = [
-        *(["share"] if has_shares else []),
-        *(["self"] if has_own else []),
-        shown.name,
-        *shown.columns,
-        "",
-        "where",
-    ]
+    headings = [*(["share"] if has_shares else []), shown.name, *shown.columns, shown.told, "where"]
     out = [
         "<div class=wide><table class=steps tabindex=0><thead><tr>",
         *(f"<th scope=col>{escaped(heading)}</th>" for heading in headings),
@@ -75,13 +112,12 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
         name = f"{'&nbsp;' * (2 * row.level)}<code>{escaped(row.name)}</code>{times}"
         cells = [f"<td>{_share(row)}</td>"] if has_shares else []
-        cells += [f"<td class=own>{percent(row.own)}</td>"] if has_own else []
         cells.append(f"<th scope=row>{f'<strong>{name}</strong>' if row.heading else name}</th>")
         cells += [
             f"<td>{escaped(cell)}</td>" for cell in (*row.cells, *[""] * len(shown.columns))[: len(shown.columns)]
         ]
-        cells.append(f"<td class={row.status}>{escaped(row.what)}</td>")
-        cells.append(f"<td>{show(row.place) if row.place is not None else ''}</td>")
+        cells.append(f"<td>{_what(row)}</td>")
+        cells.append(f"<td>{show(row.place, short=True) if row.place is not None else ''}</td>")
         out.append(f"<tr>{''.join(cells)}</tr>\n")
     out.append("</tbody></table></div>")
     return Markup("".join(out))
@@ -90,7 +126,9 @@ def table(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
 def _share(row: ScreenRow) -> str:
     if row.share is None:
         return ""
-    return f"<span class=cost>{bar(row.share)}<span>{percent(row.share)}</span></span>"
+    itself = f", {percent(row.own)} itself" if row.own is not None else ""
+    told = f"{percent(row.share)} with all that it calls{itself}"
+    return f'<span class=cost title="{told}">{bar(row.share, row.own)}<span>{percent(row.share)}</span></span>'
 
 
 def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _Further, depth: int) -> Unrolling[None]:
@@ -107,6 +145,17 @@ def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _F
             out.append(f"<div class=leaf>{title}</div>{lines}{further(row, inside)}")
         out.append("</li>\n")
     out.append("</ul>\n")
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTrace:
+    """A trace on the home page: its title, facts and rows, its own page, and the number of other traces."""
+
+    title: str
+    facts: Sequence[str]
+    rows: Markup
+    url: str
+    others: int
 
 
 @dataclass
@@ -134,6 +183,15 @@ class Traces:
     def _places(self, trail: Trail, url: str) -> Shown:
         return places(self.site, url, {info.name: info for info in trail.trees})
 
+    def live(self) -> LiveTrace | None:
+        """Returns what the home page shows of the first trace; None if there is none, or if its view is a tree."""
+        if not self.given:
+            return None
+        name, trail, session = self.given[0]
+        shown = view(trail, Options(), session)
+        rows = first_rows(self.site, trail, shown, "index.html")
+        return LiveTrace(trail.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
+
     def write(self) -> None:
         """Write the page of each trace, and the list of all."""
         for name, trail, session in self.given:
@@ -143,7 +201,7 @@ class Traces:
             stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
             page = render(
                 self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
-                first=first, table=table(self.site, trail, first, url),
+                first=first, rows=first_rows(self.site, trail, first, url),
                 tree=tree(self.site, trail, session, shown, url, steps), steps=steps,
                 ending=Markup("".join(line_of(line, self._places(trail, url)) for line in shown.ending)),
                 left=shown.left_out, meanings=whole_legend(first),

@@ -32,9 +32,12 @@ MAP = {
     "c10": "foundations",
 }
 MAP_IN_WORDS = (
-    "A call passes from each of these to the next, down to a kernel; after autograd it passes through the dispatcher "
-    "again. c10 is last because all the others use it."
+    "A call goes from Python through the bindings to the dispatcher. The dispatcher first calls the autograd kernel, "
+    "which calls the dispatcher again; then it calls the kernel of the operator. All of them use c10."
 )
+# The roles in the order of a call that autograd records: the dispatcher comes twice. c10 is under all of them.
+CALL_ORDER = ("Python", "bindings", "dispatcher", "autograd", "dispatcher", "operators", "kernels")
+FOUNDATIONS = "foundations"
 
 
 @dataclass(frozen=True, slots=True)

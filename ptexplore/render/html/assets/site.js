@@ -269,9 +269,9 @@
       return { row, parent, depth, short: /(?:^|::)(operator\b.*)$/.exec(name)?.[1] ?? name.split(/::|\./).pop() };
     });
     const count = (key) => entries.reduce((counts, entry) => counts.set(key(entry), (counts.get(key(entry)) || 0) + 1), new Map());
-    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`, signed = (entry) => nameOf(entry) + entry.row[3].replace(/\s/g, "");
-    const shorts = count(shortOf), names = count(nameOf), wholes = count(signed);
-    /* Entries with the same name get their scope, their parameters, or else their line. */
+    const shortOf = (entry) => entry.short, nameOf = ({ row, parent }) => `${parent} ${row[1]}`;
+    const shorts = count(shortOf), names = count(nameOf);
+    /* Entries with the same name in different scopes get their scope. Overloads differ only in the title. */
     for (const entry of entries) {
       const [, name, kind] = entry.row;
       const before = name.slice(0, name.length - entry.short.length), scope = /[^:.]+(?:::|\.)$/.exec(before)?.[0] ?? "";
@@ -280,17 +280,15 @@
     const headOf = ({ label }) => label.slice(0, ROOM), heads = count(headOf); // cut to this length, they would look alike
     outline.replaceChildren(...entries.map((entry) => {
       const [line, name, kind, signature] = entry.row;
-      const told = signature.length < CUT ? signature : `${signature}…`;
-      const more = names.get(nameOf(entry)) < 2 ? "" : wholes.get(signed(entry)) < 2 ? told : `${told}:${line}`;
-      const whole = more || (entry.label.length > ROOM && heads.get(headOf(entry)) > 1);
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, entry.label, more ? make("small", {}, more) : null);
+      const whole = entry.label.length > ROOM && heads.get(headOf(entry)) > 1;
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, entry.label);
       return make("li", { "data-depth": entry.depth || null, "data-line": line, class: whole ? "more" : null }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${(shown.length - OUTLINED).toLocaleString("en")} more: j and k step through them`));
     else if (!shown.length) outline.append(make("li", { class: "w" }, "no definition is known in this file"));
     whereAmI();
   }
-  const OUTLINED = 600, CUT = 160, ROOM = 16; // characters of a signature in a row, and characters that fit an entry
+  const OUTLINED = 600, ROOM = 16; // entries, and characters that fit an entry
   /* If there is no room beside the source, the menu opens the outline over the lower half of the page. */
   let opener = null;
   function offerOutline() {
@@ -529,6 +527,12 @@
       one.textContent = `${count} of ${stops} read${seen > count ? `, ${seen} visited` : ""}`;
       one.classList.toggle("all", count === +stops);
     }
+    for (const bar of $$("[data-bar]")) {
+      bar.dataset.bar.split(" ").forEach((stop, i) => {
+        bar.children[i].className = known.done.has(stop) ? "done" : known.visited.has(stop) ? "seen" : "";
+        bar.children[i].classList.toggle("here", stop === bar.dataset.current);
+      });
+    }
     goOn(known);
     $("#done")?.setAttribute("aria-pressed", String(known.done.has(stopHere())));
   }
@@ -545,7 +549,7 @@
       const next = last < 0 ? "" : [...names.slice(last), ...names].find((name) => !known.done.has(name));
       if (!next) continue;
       link.href = one.dataset.ways.split(" ")[names.indexOf(next)];
-      link.textContent = `Continue: ${$("h2, h3", one.closest("article"))?.textContent}, stop ${names.indexOf(next) + 1}`;
+      link.textContent = `Continue: ${one.dataset.title}, stop ${names.indexOf(next) + 1}`;
       return;
     }
   }
