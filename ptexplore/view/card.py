@@ -52,7 +52,9 @@ class KeyRow:
     def told(self) -> str:
         """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
         return (
-            f"{self.reason}: these keys have no kernel of their own in this torch" if self.is_default else self.reason
+            f"{self.reason}: this build of torch has no kernel of its own for these keys"
+            if self.is_default
+            else self.reason
         )
 
     @property

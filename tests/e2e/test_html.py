@@ -271,7 +271,9 @@ def lists_of(folder: Path, names: Sequence[str]) -> Path:
 
 
 def test_the_list_of_operators_begins_with_aten(tmp_path: Path) -> None:
-    site = lists_of(tmp_path / "site", ("_first::a", "_first::b", "_first::c", "aten::add.Scalar", "aten::add.Tensor", "b::c"))
+    site = lists_of(
+        tmp_path / "site", ("_first::a", "_first::b", "_first::c", "aten::add.Scalar", "aten::add.Tensor", "b::c")
+    )
     page = (site / "ops/index.html").read_text(encoding="utf-8")
     assert page.index("<dt>add</dt>") < page.index(">_first::</a>") < page.index(">b::</a>")
     assert "2 operators of 1 name in <code>aten::</code>. " in page

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from ptexplore.render.html.places import certainty
+from ptexplore.render.html.places import SAID, certainty
+from ptexplore.render.html.source_markup import breaking
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.folder import CALL_ORDER, FOUNDATIONS, MAP_IN_WORDS
 from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
@@ -38,10 +39,12 @@ def environment() -> Environment:
     )  # fmt: skip
     templates.filters["plain"] = lambda text: clean_lines(str(text))  # the result is escaped like any other text
     templates.filters["breakable"] = _breakable
+    templates.filters["breaking"] = lambda name: Markup(breaking(clean_lines(str(name))))
     templates.filters["shell"] = lambda text: shlex.quote(str(text))
     templates.globals |= {
         "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command,
         "map_in_words": MAP_IN_WORDS, "call_order": CALL_ORDER, "foundations": FOUNDATIONS, "certainty": certainty,
+        "said": SAID,
     }  # fmt: skip
     return templates
 

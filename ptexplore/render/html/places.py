@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ptexplore.render.html.source_markup import escaped
+from ptexplore.render.html.source_markup import breaking, escaped
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.legend import PRECISION_MEANS
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ptexplore.model.places import Precision, SourceRef, TreeInfo
     from ptexplore.view.site.site import Site
 
+SAID = {"version-skew": "other version", "unknown": "not known"}  # words beside a place, where others are clearer
 Shown = Callable[..., Markup]
 _MOST = 6  # candidates that are listed
 _EXACT = frozenset(("registered", "located"))
@@ -48,14 +49,18 @@ def certainty(precision: Precision, why: str = "") -> Markup:
     if precision in _EXACT:
         return Markup()
     meaning = escaped("; ".join(filter(None, (PRECISION_MEANS[precision], why))))
-    return Markup(f'<span class={precision} title="{meaning}">{precision}</span>')
+    return Markup(f'<span class={precision} title="{meaning}">{SAID.get(precision, precision)}</span>')
 
 
 def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] | None, *, short: bool = False) -> str:
     path = ref.path or ""
     folder, slash, name = path.rpartition("/")
     # A narrow page breaks a place before the name of the file, never inside a line number.
-    file = escaped(f"{name}:{ref.line}" if ref.line else name)
+    file = (
+        breaking(f"{name}:{ref.line}" if ref.line else name)
+        if short
+        else escaped(f"{name}:{ref.line}" if ref.line else name)
+    )
     text = file if short else f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{file}"
     whole = f' title="{escaped(path)}"' if short and folder else ""
     outside = ref.url  # made by us, also for a loaded trace (saved/trail.py)

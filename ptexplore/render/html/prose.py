@@ -14,8 +14,10 @@ from ptexplore.annotations.files import read_bytes
 from ptexplore.annotations.markdown import parser, picture_trouble
 from ptexplore.errors import BROKEN
 from ptexplore.render.html.flowchart import figure
+from ptexplore.render.html.storage_figure import storage_figure
 from ptexplore.render.html.svg import redrawn
 from ptexplore.safe_text import clean_document, clean_lines
+from ptexplore.view.notes.storage_drawing import LANGUAGE, drawing
 
 Picture = Callable[[str], "tuple[str, tuple[int, int] | None] | None"]  # a picture's URL -> its address and size
 Lead = Callable[[str], "str | None"]  # a link as it is written -> its address, None if it leads to nothing
@@ -39,6 +41,10 @@ def html_of(text: str, lead: Lead, picture: Picture, named: Lead = lambda _code:
             drawn = figure(token.content)
             if drawn is not None:
                 token.type, token.content = "html_block", drawn
+        if token.type == "fence" and token.info.strip() == LANGUAGE:
+            storage = drawing(token.content)
+            if storage is not None:
+                token.type, token.content = "html_block", storage_figure(storage)
         if token.children:
             token.children = _inline(token.children, lead, picture, named)
     return Markup(clean_document(reader.renderer.render(tokens, reader.options, {})))

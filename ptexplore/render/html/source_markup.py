@@ -60,6 +60,14 @@ _YAML = re.compile(
 _PATTERNS = {"cpp": _CPP, "python": _PYTHON, "yaml": _YAML}
 
 
+_BREAKS = re.compile(r"(?<=::)|(?<=_)(?=[A-Za-z])|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def breaking(name: str) -> str:
+    """Returns a name as HTML that a narrow column breaks after `::` and `_`, and before a capital letter."""
+    return "<wbr>".join(map(escaped, _BREAKS.split(name)))
+
+
 def escaped(text: str) -> str:
     """Escape text for an element or an attribute in double quotes; drop control characters and direction overrides."""
     if text.isascii() and text.isidentifier():

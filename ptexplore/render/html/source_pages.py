@@ -168,7 +168,7 @@ def _facts(site: Site, path: str, text: str) -> list[str]:
     facts = [shown(site.trees[number].tree.info)]
     others = [shown(indexed.tree.info) for n, indexed in enumerate(site.trees) if site.skewed(number, n)]
     if others:
-        facts.append(f"of another version than {', '.join(others)}")
+        facts.append(f"another version than {', '.join(others)}: lines may differ")
     template = template_of(text)
     if template is not None:
         by = f" by {template[0]}" if template[0] else ""

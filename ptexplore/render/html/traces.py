@@ -71,7 +71,7 @@ def _folding(shown: TrailView, show: Shown) -> Markup:
     """Returns nested rows, each with its share, its name, its details, and its place beside it."""
     counted = any(row.share is not None for row in shown.table)
     head = f"<span class=name>{escaped(shown.name)}</span><span class=what>{escaped(shown.told)}</span>"
-    head = f"{'<span class=share>share</span>' * counted}{head}<span class=at>where</span>"
+    head = f"{'<span class=share>instructions</span>' * counted}{head}<span class=at>where</span>"
     out = [f"<div class=calls-of><div class=head aria-hidden=true>{head}</div>\n<ul class=trace>"]
     opened: list[int] = []  # the levels of the rows whose parts are open
     for row, after in zip_longest(shown.table, shown.table[1:]):
@@ -90,7 +90,13 @@ def _folding(shown: TrailView, show: Shown) -> Markup:
         while opened and level <= opened[-1]:
             out.append("</ul></details></li>\n")
             opened.pop()
-    out.append("</ul></div>")
+    out.append("</ul></div>\n")
+    if any(row.own is not None for row in shown.table):
+        key = "".join(
+            f'<svg width="12" height="8" aria-hidden="true"><rect class="{kind}" width="12" height="8"/></svg> {means} '
+            for kind, means in (("of", "what the function does itself"), ("in", "what it calls"))
+        )
+        out.append(f'<p class="facts cost-key">instructions, as a part of all that ran: {key}</p>')
     return Markup("".join(out))
 
 

@@ -121,12 +121,20 @@ def print_prose(console: Console, text: str) -> None:
 # --- prose ---
 
 
+_BOXES = frozenset("┌│└")
+
+
 class _Code(CodeBlock):
     """A fenced block: its text, indented, and its kind if it is a picture."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         kind = f"{self.lexer_name}:\n" if self.lexer_name in (PICTURE, "mermaid") else ""
-        yield Padding(Text.assemble((kind, "dim"), (str(self.text).rstrip(), "cyan"), overflow="fold"), (0, 0, 0, 2))
+        if kind:
+            yield Padding(Text(kind.rstrip(), "dim"), (0, 0, 0, 2))
+        for line in str(self.text).rstrip().split("\n"):
+            drawn = not _BOXES.isdisjoint(line)  # a line of a drawing is cut: folded, it would draw something else
+            shown = Text(line, "cyan", overflow="ellipsis" if drawn else "fold", no_wrap=drawn)
+            yield Padding(shown, (0, 0, 0, 2))
 
 
 class _Heading(Heading):

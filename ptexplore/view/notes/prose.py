@@ -1,4 +1,4 @@
-"""The Markdown of notes as tokens that are safe to draw: links and pictures become text, flowcharts become arrows."""
+"""The Markdown of notes as tokens that are safe to draw in a terminal: links become text, flowcharts become arrows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.annotations.markdown import parser
 from ptexplore.safe_text import clean_lines
+from ptexplore.view.notes.storage_drawing import LANGUAGE, drawing, lines_of
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -28,6 +29,10 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
             drawn = arrows(token.content)
             if drawn is not None:
                 token.info, token.content = PICTURE, "\n".join(drawn)
+        if token.type == "fence" and token.info.strip() == LANGUAGE:
+            storage = drawing(token.content)
+            if storage is not None:
+                token.info, token.content = PICTURE, "\n".join(lines_of(storage))
         if token.children:
             token.children = _inline(token.children, number)
     return tokens

@@ -59,6 +59,18 @@ class Site:
         """Returns the source trees of the site, in words."""
         return ", ".join(dict.fromkeys(shown(indexed.tree.info) for indexed in self.trees))
 
+    @property
+    def versions(self) -> str:
+        """Returns which torch ran and which source is shown, in words."""
+        infos = [indexed.tree.info for indexed in self.trees]
+        ran = [info.version for info in infos if info.relation == "runtime"]
+        read = [info.version.removeprefix("v") for info in infos if info.relation != "runtime"]
+        told = [f"What ran here is torch {', '.join(dict.fromkeys(ran))}."] if ran else []
+        told += [f"The hand-written source is that of {', '.join(dict.fromkeys(read))}."] if read else []
+        if ran and any(info.relation == "version-skew" for info in infos):
+            told.append('A place in it is marked "other version": it was found by its name.')
+        return " ".join(told)
+
     def place(self, page: str, path: str, line: int | None) -> str | None:
         """Returns the relative URL of a line of a file, seen from a page; None if the file is not on the site."""
         url = self.sources.get(path)

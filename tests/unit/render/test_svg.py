@@ -123,8 +123,8 @@ def test_texts_stay_texts() -> None:
 
 
 def test_a_picture_that_only_draws_looks_as_it_did() -> None:
-    """The shipped one: the same elements with the same attributes and texts, as another parser reads them."""
-    folder = REPOSITORY / "annotations/tours"
+    """The same elements with the same attributes and texts, as another parser reads them."""
+    folder = REPOSITORY / "tests/data/pictures"
     made = safe_picture(str(folder), "storage-views.svg")
     assert made is not None
 
