@@ -57,7 +57,7 @@ class StorageDrawing:
 
 
 def drawing(text: str) -> StorageDrawing | None:
-    """Returns the drawing of a block of a note; None if a line is not one of a tensor, or if it is too large to draw."""
+    """Returns the drawing of a block of a note; None if a line is not of a tensor, or if it is too large to draw."""
     layouts = []
     for line in text.strip().splitlines():
         match = _LINE.fullmatch(line)
