@@ -87,7 +87,7 @@ def test_equal_steps_are_one_row_and_each_hop_leads_to_it(tmp_path: Path) -> Non
     assert "<span class=times>×7</span>" in page
     assert "2 rows in reading order" in page
     own = (root / "traces/flat.html").read_text(encoding="utf-8")
-    assert 'href="../steps/flat/1.html">the whole trace, 2 rows</a>' in own
+    assert 'href="../steps/flat/1.html">Every step on a page of its own: 2 rows</a>' in own
     links, trouble = broken(root)
     site_wide = ("index.html", "about.html", "tours/", "search/")  # which this small site has not
     assert links

@@ -67,12 +67,15 @@ class ReadingScreen(Screen[None]):
     #side:focus-within { border-left: vkey $accent; }
     #middle { width: 1fr; }
     #source { height: 1fr; }
+    ReadingScreen.-touring #side { width: 60; max-width: 38%; }
     ReadingScreen.-tight #files { width: 24; }
     ReadingScreen.-tight #side { width: 32; }
     ReadingScreen.-small #panes { layout: vertical; }
     ReadingScreen.-small #files { width: 100%; height: 1fr; border-right: none; }
-    ReadingScreen.-small #side { width: 100%; height: 45%; border-left: none; border-top: solid $panel;
+    ReadingScreen.-small #side { width: 100%; max-width: 100%; height: 45%; border-left: none; border-top: solid $panel;
         layout: horizontal; }
+    ReadingScreen.-small.-touring #side { height: 72%; } /* its text has at least half of a screen of 24 lines */
+    ReadingScreen.-small.-touring NotesPane .head { margin-bottom: 0; }
     ReadingScreen.-small #side:focus-within { border-left: none; border-top: solid $accent; }
     ReadingScreen.-small SymbolPane, ReadingScreen.-small SymbolPane:focus { width: 1fr; height: 1fr;
         max-height: 100%; margin: 0; }
@@ -251,6 +254,7 @@ class ReadingScreen(Screen[None]):
     def show_stops(self, tour: Tour | None, number: int = 0, progress: ReadingProgress | None = None) -> None:
         """List the stops of the current tour on the left; None: there is no tour any longer."""
         self.stops.show(tour, number, progress or ReadingProgress())
+        self.set_class(tour is not None, "-touring")
         self._arrange()
 
     def show_source_alone(self) -> bool:

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Markdown, Static
+from textual.widgets.markdown import MarkdownFence
 
 from ptexplore.annotations.about import holds
 from ptexplore.safe_text import clean
@@ -56,6 +57,8 @@ class NotesPane(VerticalScroll):
     NotesPane Markdown { padding: 0; background: transparent; }
     NotesPane MarkdownFence { margin: 0 0 1 0; overflow: hidden hidden; }
     NotesPane MarkdownFence > Label { width: 1fr; padding: 0 0 0 2; text-wrap: wrap; text-overflow: fold; }
+    NotesPane MarkdownFence.-drawn { overflow-x: auto; scrollbar-size-horizontal: 1; }
+    NotesPane MarkdownFence.-drawn > Label { width: auto; text-wrap: nowrap; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -284,8 +287,19 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
     return parts
 
 
+class _Fence(MarkdownFence):
+    """A block of code. A drawing is not folded, because folded it would draw something else: it scrolls sideways."""
+
+    def on_mount(self) -> None:
+        self.set_class("┌" in self.code, "-drawn")
+
+
+class _Markdown(Markdown):
+    BLOCKS = Markdown.BLOCKS | {"fence": _Fence}
+
+
 def _prose(text: str, parser: SimpleNamespace) -> Markdown:
-    return Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
+    return _Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 
 _HOW_READ = "read: its lab was predicted, its question answered, or you marked it"
@@ -302,8 +316,8 @@ def _head(view: StopView, state: ReadState) -> Content:
     if not _as_written(view):
         parts += [("\n", ""), (view.outcome, f"bold {STYLES[TONES[anchor.outcome]]}")]
     if view.spot is not None:
-        folder, _, name = clean(anchor.path).rpartition("/")  # on separate lines: a path is longer than the pane
-        parts += [(f"\n{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim"), (f"\n{folder}", "dim")]
+        name = clean(anchor.path).rpartition("/")[2]  # the line above the source has the folder
+        parts += [(f"\n{name}:{anchor.line}", ""), (f"  {clean(view.spot.tree.label)}", "dim")]
     else:
         parts.append((f"  {clean(anchor.anchor.path)}  {clean(anchor.anchor.symbol)}", ""))
     style = "dim" if view.spot is not None else "$text-warning"
