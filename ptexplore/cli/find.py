@@ -24,6 +24,7 @@ def find(
     text: Annotated[bool, Option("--text", help="also lines that contain QUERY literally")] = False,
     declarations: Annotated[bool, Option("--declarations", help="also declarations and constructors")] = False,
     limit: Annotated[int, Option(min=0, metavar="N", help="at most N results of each kind (default 20; 0: all)")] = 20,
+    full: Annotated[bool, Option("--full", help="whole signatures, and every place with its precision")] = False,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
@@ -50,5 +51,5 @@ def find(
         else:
             from ptexplore.render.terminal.search import print_find
 
-            print_find(open_console(), view, linking(workspace.locate))
+            print_find(open_console(), view, linking(workspace.locate), full=full)
     return 0

@@ -37,6 +37,7 @@ def refs(
             min=0, metavar="N", help="at most N of each group (default 20; 0: all); with --callers: of each function"
         ),
     ] = None,
+    full: Annotated[bool, Option("--full", help="each use with its whole place, and how it is known")] = False,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,
@@ -75,7 +76,7 @@ def refs(
         else:
             from ptexplore.render.terminal.refs import print_refs
 
-            print_refs(open_console(), view, linking(workspace.locate))
+            print_refs(open_console(), view, linking(workspace.locate), full=full)
     return 0
 
 

@@ -57,7 +57,7 @@ def test_every_place_is_true(mini_here: Searching) -> None:
 def test_a_result_says_what_it_is(mini_here: Searching) -> None:
     one = next(r for r in results(mini_here, "shade_kernel") if r["kind"] == "function")
     assert one["macro"] == "MAKE_KERNEL"
-    text = mini_here("find", "choose").out
+    text = mini_here("find", "choose", "--full").out
     assert "#if defined(USE_CUDA)" in text
     assert "#if !(defined(USE_CUDA))" in text
     assert "(int a)" in text
@@ -154,8 +154,19 @@ def test_plain_in_a_pipe(mini_here: Searching) -> None:
     result = mini_here("find", "blend", env={"COLUMNS": ""})
     assert "\x1b" not in result.out
     assert any(
-        line.strip().startswith("aten/src/ATen/native/cpu/BlendKernel.cpp:4 ") for line in result.out.splitlines()
-    )
+        line.split() == ["at::native::blend_kernel", "function", "aten/src/ATen/native/cpu/BlendKernel.cpp:4", "~"]
+        for line in result.out.splitlines()
+    ), result.out
+    assert "…" not in result.out, "nothing is cut for a program that reads it"
+
+
+def test_a_row_fits_the_terminal_and_tells_apart_what_has_one_name(mini_here: Searching) -> None:
+    rows = mini_here("find", "choose").out.splitlines()
+    choices = [row for row in rows if row.strip().startswith("at::native::choose")]
+    assert len(choices) == 2
+    assert "#if defined(USE_CUDA)" in choices[0]
+    assert "#if !(defined(USE_CUDA))" in choices[1]
+    assert "--full shows whole signatures and every place" in rows
 
 
 def test_a_tree_that_is_not_there(mini: Searching) -> None:

@@ -76,7 +76,9 @@ def test_classes(mini_here: Searching) -> None:
 
 def test_how_sure_it_is_is_said(mini_here: Searching) -> None:
     text = mini_here("refs", "mix").out
-    assert "name-matched" in text
+    assert "uses are found by name, not by types" in text
+    assert "  aten/src/ATen/native/Mix.cpp" in text.splitlines(), "a file stands above its uses"
+    assert "name-matched" in mini_here("refs", "mix", "--full").out
     assert "3 definitions have this name" in text
     assert "name it as a type are not indexed" in mini_here("refs", "Mixer").out
 

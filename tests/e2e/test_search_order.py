@@ -149,7 +149,7 @@ def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path
     with open_output(folder, [], force=False) as out:
         out.begin()
         guide = Guide(contents.library, contents.trees, None)
-        tours = Tours(plan, out, guide, load_path(contents.library), contents.reader)
+        tours = Tours(plan, out, guide, load_path(contents.library), contents.reader, contents.folder_pages)
         trees = [tree.store for tree in contents.trees]
         search = Search(plan, out, contents.reader.names, contents.folder_pages, lambda: trees, "")
         in_processes([search.source_work()], "", Silent(), 1)

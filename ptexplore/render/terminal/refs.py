@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import folded, styled
-from ptexplore.render.terminal.search import LocateIn, located, where
+from ptexplore.render.terminal.console import folded, linked, styled
+from ptexplore.render.terminal.search import UNCUT, LocateIn, located, where
+from ptexplore.safe_text import clean
 from ptexplore.view.search.override_lines import overridden_lines
 from ptexplore.view.words.remarks import remark_in_words
 from ptexplore.view.words.uses import group_in_words, overridden_in_words, told_apart, used_on
@@ -17,10 +21,15 @@ if TYPE_CHECKING:
     from ptexplore.lookup.refs import NameUse, RefsView, UseGroup
 
 DEFINED = 12  # definitions named at the top
+_WIDEST = 130  # columns of a row
+_AROUND = 0.3  # the widest function around a use, as a part of a row
 
 
-def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
-    """Print the whole answer: definitions, groups with their counts, remarks on certainty and on left-out lines."""
+def print_refs(console: Console, view: RefsView, locate: LocateIn, *, full: bool = False) -> None:
+    """Print the whole answer: definitions, groups with their counts, remarks on certainty and on left-out lines.
+
+    The uses of a file are rows below its path. With `full`, each use has its whole place and how it is known.
+    """
     for name, kind, spot in view.defined[:DEFINED]:
         folded(console, styled((name, "bold cyan"), (f"  {kind}", "bold dim cyan")), "", "    ")
         folded(console, where(spot, locate), "  ", "    ")
@@ -41,22 +50,46 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn) -> None:
     folded(console, styled((told, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
-        _group(console, group, group_in_words(group, view), locate, several=several)
+        _group(console, group, group_in_words(group, view), locate, several=several, full=full)
     if view.remarks:
         console.print()
     for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")), "", "  ")
 
 
-def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *, several: bool) -> None:
+def _group(console: Console, group: UseGroup, heading: str, locate: LocateIn, *, several: bool, full: bool) -> None:
     console.print(Text.assemble((f"\n{heading}", "bold"), (f"  {group.total}", "dim")))
-    for use in group.uses:
-        _use(console, use, locate, several=several)
+    if full:
+        for use in group.uses:
+            _use(console, use, locate, several=several)
+    else:
+        _rows(console, group.uses, locate, several=several)
     left = group.total - len(group.uses)
     if left:
         console.print(
             Text(f"  {left} more: --limit 0 shows all, --kind {group.name} shows only this group", style="dim")
         )
+
+
+def _rows(console: Console, uses: Sequence[NameUse], locate: LocateIn, *, several: bool) -> None:
+    """Print the uses of each file below its path: the line, the function around it or the row's name, the text."""
+    width = min(console.width, _WIDEST) if console.is_terminal else UNCUT
+    number = max((len(str(use.spot.ref.line or "")) for use in uses), default=0)
+    around = min(max((cell_len(_around(use)) for use in uses), default=0), int(width * _AROUND))
+    for (path, tree), of_file in groupby(uses, lambda use: (use.spot.ref.path or "", use.spot.tree.label)):
+        console.print(styled((f"  {path}", ""), (f"  {tree}" if several else "", "magenta")), soft_wrap=True)
+        for use in of_file:
+            line = Text(f"    {use.spot.ref.line or '':>{number}}", style=linked(locate(use.spot)) or "cyan")
+            inside = Text(_around(use), style="dim" if not use.detail else "")
+            inside.truncate(around, overflow="ellipsis", pad=True)
+            text = styled((use.text, ""))
+            text.truncate(max(20, width - number - around - 8), overflow="ellipsis")
+            console.print(Text.assemble(line, "  ", inside, "  ", text), soft_wrap=True)
+
+
+def _around(use: NameUse) -> str:
+    """Returns the registered name of a row, or the last part of the name of the function around a use."""
+    return clean(use.detail or (use.inside or "").rpartition("::")[2])
 
 
 def _use(console: Console, use: NameUse, locate: LocateIn, *, several: bool) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from ptexplore.render.terminal.console import drawn, folded, linked, print_next, styled
+from ptexplore.render.terminal.console import drawn, folded, linked, place_text, print_next, styled
+from ptexplore.safe_text import clean
 from ptexplore.view.line import after_name, place_spans
+from ptexplore.view.place_marks import mark_of
 from ptexplore.view.words.headings import heading
 from ptexplore.view.words.remarks import remark_in_words
 
@@ -47,24 +51,95 @@ def located(spot: Spot, locate: LocateIn | None) -> Text:
 # --- find, and the candidates of show ---
 
 
-def print_find(console: Console, view: FindView, locate: LocateIn) -> None:
-    """Print the best of all sorts, every group under its name, what is left out, and how it was searched."""
+def print_find(console: Console, view: FindView, locate: LocateIn, *, full: bool = False) -> None:
+    """Print the best of all sorts, every group under its name, what is left out, and how it was searched.
+
+    A symbol or an operator is one row. With `full`, its whole signature and all its places are printed.
+    """
+    shown = [*view.best, *(hit for group in view.further for hit in group.hits)]
+    rows = [hit for hit in shown if not full and hit.kind not in _PRINT]
+    names = Counter(hit.name for hit in rows)
+    sizes = _sizes(rows, min(console.width, _WIDEST) if console.is_terminal else UNCUT)
+
+    def show(hits: Sequence[Candidate]) -> None:
+        for hit in hits:
+            if hit.kind in _PRINT:
+                _PRINT[hit.kind](console, hit, locate)
+            elif full:
+                _symbol(console, hit, locate)
+            else:
+                _row(console, hit, sizes, locate, signed=names[hit.name] > 1)
+
     if view.best:
         console.print(Text("best", style="bold"))
-    for hit in view.best:
-        _PRINT.get(hit.kind, _symbol)(console, hit, locate)
+    show(view.best)
     for number, group in enumerate(view.further):
         if number or view.best:
             console.print()
         console.print(Text(heading(group, further=bool(view.best)), style="bold"))
-        for hit in group.hits:
-            _PRINT.get(hit.kind, _symbol)(console, hit, locate)
+        show(group.hits)
         if group.more is None:
             console.print(Text("  there are more: --limit N shows more", style="dim"))
         elif group.more:
             console.print(Text(f"  {group.more} more: --limit 0 shows all", style="dim"))
     for remark in map(remark_in_words, view.remarks):
         folded(console, styled((remark, "dim")))
+    if rows:
+        _foot(console, rows)
+
+
+_WIDEST = 130  # columns of a row: a wider one is hard to follow from left to right
+UNCUT = 10_000  # columns of a row in a pipe: a program reads whole names and places
+_PLACE = 0.45  # the widest place, as a part of a row
+_MEANS = {"~": "a line of another version, found by name", "?": "several places are possible, or none is known"}
+
+
+def _sizes(hits: Sequence[Candidate], width: int) -> tuple[int, int, int]:
+    """Returns the columns of a name, a kind and a place, such that the rows line up."""
+    kind = max((len(_kind(hit)) for hit in hits), default=0)
+    longest = max((len(place_text(best_spot(hit).ref, width)) for hit in hits), default=0)
+    place = min(longest, int(width * _PLACE))
+    name = max((cell_len(hit.name) for hit in hits), default=0)
+    return (width - kind - place - 8 if width < UNCUT else name), kind, place
+
+
+def best_spot(hit: Candidate) -> Spot:
+    """Returns the place to name first: one that is certain, if there is any."""
+    return next((spot for spot in (hit.spot, *hit.also) if not mark_of(spot.ref)), hit.spot)
+
+
+def _row(console: Console, hit: Candidate, sizes: tuple[int, int, int], locate: LocateIn, *, signed: bool) -> None:
+    """Print a name, its kind, and its best place. A long name has its own line.
+
+    If `signed`, the beginning of the signature follows the name: several rows have this name.
+    """
+    room, kind, place = sizes
+    spot = best_spot(hit)
+    apart = "".join(f"  #if {guard}" for guard in hit.guards) + after_name(hit.kind, hit.detail) if signed else ""
+    text = styled(("  ", ""), (hit.name, "bold cyan"), (apart, "dim"))
+    if cell_len(hit.name) > room:
+        console.print(styled(("  ", ""), (hit.name, "bold cyan")), soft_wrap=True)
+        text = Text("")
+    text.truncate(room + 2, overflow="ellipsis", pad=True)
+    where = Text(clean(place_text(spot.ref, place)), style=linked(locate(spot)) or "")
+    text.append_text(Text(f"  {_kind(hit):<{kind}}  ", style="dim")).append_text(where)
+    mark = mark_of(spot.ref)
+    console.print(text.append_text(Text(f" {mark}" if mark else "", style="yellow")), soft_wrap=True)
+
+
+def _kind(hit: Candidate) -> str:
+    return "declaration" if hit.declared else hit.kind
+
+
+def _foot(console: Console, rows: Sequence[Candidate]) -> None:
+    """Print what the signs mean, and the commands that say more."""
+    console.print()
+    marks = {mark_of(best_spot(hit).ref) for hit in rows}
+    for mark, means in _MEANS.items():
+        if mark in marks:
+            folded(console, Text(f"{mark} {means}", style="dim"), "", "  ")
+    folded(console, Text("--full shows whole signatures and every place", style="dim"), "", "  ")
+    print_next(console, f"ptexplore show {next_target(rows[0])}")
 
 
 def _symbol(console: Console, hit: Candidate, locate: LocateIn) -> None:

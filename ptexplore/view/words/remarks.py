@@ -45,7 +45,7 @@ from ptexplore.view.words.uses import otherwise_in_words
 _NOT_INDEXED = "lines that only name it as a type are not indexed"
 _NOT_READ = "lines that read or write it are not indexed"
 _FIND_TEXT = ": ptexplore find --text {}"
-_NAME_MATCHED = "name-matched: found by name, not by types{}; overloads are not distinguished"
+_NAME_MATCHED = "uses are found by name, not by types{}; overloads are not distinguished"
 _RESOLVE = " (ptexplore index --semantic PATH resolves them)"
 SEVERAL = "; {} definitions have this name"
 # As the site shows them.

@@ -87,8 +87,8 @@ def test_a_remark_is_one_sentence() -> None:
     other = says_beside.MeanOther(4, 0, (("a::f", 5), ("b::f", 1)), 3)
     assert told(other).startswith("4 more lines with the name mean something else, by the text before the name")
     assert told(other).endswith("(a::f ×5, b::f ×1, … (3 spellings))")
-    assert told(says_beside.FoundByName()).startswith("name-matched: found by name, not by types; overloads")
-    assert told(says_beside.FoundByName(2)).startswith("name-matched: found by name, not by types; 2 definitions have")
+    assert told(says_beside.FoundByName()).startswith("uses are found by name, not by types; overloads")
+    assert told(says_beside.FoundByName(2)).startswith("uses are found by name, not by types; 2 definitions have")
     assert told(says_beside.ValuesNotIndexed("x")).endswith("ptexplore find --text x")
     assert told(says_beside.CopiesNotSearched("v", "v 2.6.0")) == (
         "lines in v 2.6.0's own copies of these files were not searched: --tree v"
