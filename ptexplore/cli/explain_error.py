@@ -1,4 +1,4 @@
-"""`ptexplore explain-error FILE|-`: explains an error of PyTorch by its text only. torch is not imported."""
+"""`ptexplore explain-error [FILE|-]`: explains an error of PyTorch by its text only. torch is not imported."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from ptexplore.errors import USAGE, PtexploreError
 MOST = 1 << 20  # bytes that are examined: a message with its traceback and C++ stack has a hundredth of that
 LONGEST = 1 << 30  # bytes that are read: a longer input may be endless
 CHUNK = 1 << 16
-PASTE = "python train.py 2>&1 | ptexplore explain-error -"
+PASTE = "python train.py 2>&1 | ptexplore explain-error"
 
 
 def explain_error(
     file: Annotated[
-        str, Argument(metavar="FILE|-", help="a file with the message or the whole traceback; - reads standard input")
-    ],
+        str,
+        Argument(
+            metavar="[FILE|-]", help="a file with the message or the whole traceback; else standard input is read"
+        ),
+    ] = "-",
     as_json: Annotated[bool, Option("--json", help="as JSON (format 1)")] = False,
     python: Python = None,
 ) -> int:
@@ -46,6 +49,8 @@ def _read(file: str) -> str:
     """
     try:
         if file == "-":
+            if sys.stdin.isatty():
+                print("paste the message, then press Ctrl-D on an empty line", file=sys.stderr)
             data = _end(sys.stdin.buffer)
         else:
             with Path(file).open("rb") as opened:

@@ -37,7 +37,7 @@ def refs(
             min=0, metavar="N", help="at most N of each group (default 20; 0: all); with --callers: of each function"
         ),
     ] = None,
-    full: Annotated[bool, Option("--full", help="each use with its whole place, and how it is known")] = False,
+    full: Annotated[bool, Option("--full", help="a line for each use: place, function, certainty")] = False,
     tree: OnlyTree = None,
     as_json: AsJson = False,
     python: Python = None,

@@ -411,6 +411,222 @@ MESSAGES = (
             ),
         ),
     ),
+    Message(
+        "view-of-strides",
+        re.compile(r"view size is not compatible with input tensor's size and stride"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "compatible with input tensor's size and stride"),),
+    ),
+    Message(
+        "sizes-to-join",
+        re.compile(r"Sizes of tensors must match except in dimension \d+"),
+        (FactSource("aten/src/ATen/native/TensorShape.h", "Sizes of tensors must match except in dimension "),),
+    ),
+    Message(
+        "one-location-written",
+        re.compile(r"more than one element of the written-to tensor refers to a single memory location"),
+        (FactSource("aten/src/ATen/MemoryOverlap.cpp", "more than one element of the written-to tensor "),),
+    ),
+    Message(
+        "read-and-written",
+        re.compile(r"some elements of the input tensor and the written-to tensor refer to a single memory location"),
+        (
+            FactSource(
+                "aten/src/ATen/MemoryOverlap.cpp", "unsupported operation: some elements of the input tensor and "
+            ),
+        ),
+    ),
+    Message(
+        "one-of-several-views",
+        re.compile(r"This view is the output of a function that returns multiple views"),
+        (
+            FactSource(
+                "torch/csrc/autograd/variable.cpp",
+                " This view is the output of a function that returns multiple views.",
+            ),
+        ),
+    ),
+    Message(
+        "view-without-grad",
+        re.compile(r"view was created in no_grad mode and is being modified inplace with grad mode enabled"),
+        (FactSource("torch/csrc/autograd/variable.cpp", "A view was created in"),),
+    ),
+    Message(
+        "wrong-gradient",
+        re.compile(r"returned an invalid gradient at index \d+ - (?:got|expected)"),
+        (FactSource("torch/csrc/autograd/engine.cpp", "invalid gradient at index "),),
+    ),
+    Message(
+        "nan-gradient",
+        re.compile(r"returned nan values in its \d+\w\w output"),
+        (FactSource("torch/csrc/autograd/engine.cpp", "returned nan values in its "),),
+    ),
+    Message(
+        "vmap-writes-unbatched",
+        re.compile(r"vmap: .{1,100}\(self, \*extra_args\) is not possible because"),
+        (FactSource("aten/src/ATen/functorch/BatchRulesHelper.cpp", "(self, *extra_args) is not possible because "),),
+    ),
+    Message(
+        "function-without-setup",
+        re.compile(r"must override the setup_context staticmethod"),
+        (FactSource("torch/autograd/function.py", "it must override the setup_context "),),
+    ),
+    Message(
+        "ready-twice",
+        re.compile(r"Expected to mark a variable ready only once"),
+        (FactSource("torch/csrc/distributed/c10d/reducer.cpp", "Expected to mark a variable ready only once."),),
+    ),
+    Message(
+        "weights-only",
+        re.compile(r"Weights only load failed"),
+        (FactSource("torch/serialization.py", "Weights only load failed."),),
+    ),
+    Message(
+        "storage-not-resizable",
+        re.compile(r"Trying to resize storage that is not resizable"),
+        (FactSource("aten/src/ATen/native/Resize.cpp", "Trying to resize storage that is not resizable"),),
+    ),
+    Message(
+        "illegal-access",
+        re.compile(r"CUDA error: an illegal memory access was encountered"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "no-kernel-image",
+        re.compile(r"no kernel image is available for execution on the device"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cudnn-status",
+        re.compile(r"cuDNN error: CUDNN_STATUS_\w+"),
+        (FactSource("aten/src/ATen/cuda/Exceptions.h", "cuDNN error: "),),
+    ),
+    Message(
+        "cublas-memory",
+        re.compile(r"CUBLAS_STATUS_ALLOC_FAILED"),
+        (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_ALLOC_FAILED"),),
+    ),
+    Message(
+        "saved-on-gpu",
+        re.compile(r"Attempting to deserialize object on (?:a )?(?:CUDA|[A-Z]{2,12}) "),
+        (FactSource("torch/serialization.py", "Attempting to deserialize object on"),),
+    ),
+    Message(
+        "cuda-in-fork",
+        re.compile(r"Cannot re-initialize CUDA in forked subprocess"),
+        (FactSource("torch/cuda/__init__.py", "Cannot re-initialize CUDA in forked subprocess"),),
+    ),
+    Message(
+        "worker-without-memory",
+        re.compile(r"DataLoader worker \(pid.{1,100}\) is killed by signal: Bus error"),
+        (FactSource("torch/csrc/DataLoader.cpp", "by signal: "),),
+    ),
+    Message(
+        "worker-killed",
+        re.compile(r"DataLoader worker \(pid.{1,100}\) is killed by signal: Killed"),
+        (FactSource("torch/csrc/DataLoader.cpp", "by signal: "),),
+    ),
+    Message(
+        "numpy-of-grad",
+        re.compile(r"Can't call numpy\(\) on Tensor that requires grad"),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", "Can't call numpy() on Tensor that requires grad. "),),
+    ),
+    Message(
+        "numpy-of-device",
+        re.compile(r"can't convert \S+ device type tensor to numpy"),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", " device type tensor to numpy. Use Tensor.cpu() to "),),
+    ),
+    Message(
+        "no-attention-backend",
+        re.compile(
+            r"No available kernel\. Aborting execution|No viable backend for scaled_dot_product_attention was found"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/cuda/sdp_utils.cpp", "No available kernel. Aborting execution."
+            ),
+            FactSource(
+                "aten/src/ATen/native/transformers/attention.cpp",
+                "No viable backend for scaled_dot_product_attention was found.",
+            ),
+        ),
+    ),
+    Message(
+        "einsum-sizes",
+        re.compile(
+            r"einsum\(\): subscript \w has size \d+ for operand \d+ which does not broadcast with previously seen size"
+        ),
+        (FactSource("aten/src/ATen/native/Linear.cpp", " which does not broadcast with previously seen size "),),
+    ),
+    Message(
+        "not-positive-definite",
+        re.compile(r"the input is not positive-definite"),
+        (FactSource("aten/src/ATen/native/BatchLinearAlgebra.cpp", "because the input is not positive-definite"),),
+    ),
+    Message(
+        "singular",
+        re.compile(r"because the input matrix is singular"),
+        (FactSource("aten/src/ATen/native/BatchLinearAlgebra.cpp", "because the input matrix is singular"),),
+    ),
+    Message(
+        "bad-probabilities",
+        re.compile(r"probability tensor contains either `inf`, `nan` or element < 0"),
+        (
+            FactSource(
+                "aten/src/ATen/native/Distributions.cpp",
+                "probability tensor contains either `inf`, `nan` or element < 0",
+            ),
+        ),
+    ),
+    Message(
+        "copied-with-graph",
+        re.compile(r"\(graph leaves\) support the deepcopy protocol at the moment"),
+        (FactSource("torch/_tensor.py", "(graph leaves) support the deepcopy protocol at the moment."),),
+    ),
+    Message(
+        "flag-of-result",
+        re.compile(r"you can only change requires_grad flags of leaf variables"),
+        (
+            FactSource(
+                "torch/csrc/autograd/utils/error_messages.h",
+                "you can only change requires_grad flags of leaf variables.",
+            ),
+        ),
+    ),
+    Message(
+        "kernel-larger-than-input",
+        re.compile(r"Kernel size can't be greater than actual input size"),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", "). Kernel size can't be greater than actual input size"),),
+    ),
+    Message(
+        "pooled-to-nothing",
+        re.compile(r"Calculated output size: \([\dx-]{1,100}\)\. Output size is too small"),
+        (FactSource("aten/src/ATen/native/Pool.h", "Output size is too small"),),
+    ),
+    Message(
+        "dimensions-of-convolution",
+        re.compile(r"Expected \dD \(unbatched\) or \dD \(batched\) input to \w+, but got input of size"),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", "D (unbatched) or "),),
+    ),
+    Message(
+        "matmul-of-number",
+        re.compile(r"both arguments to matmul need to be at least 1D"),
+        (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "both arguments to matmul need to be at least 1D"),),
+    ),
+    Message(
+        "batches-of-matrices",
+        re.compile(r"Expected size for first two dimensions of batch2 tensor to be"),
+        (
+            FactSource(
+                "aten/src/ATen/native/LinearAlgebra.cpp",
+                "Expected size for first two dimensions of batch2 tensor to be",
+            ),
+        ),
+    ),
+    Message(
+        "no-process-group",
+        re.compile(r"Default process group has not been initialized"),
+        (FactSource("torch/distributed/distributed_c10d.py", "Default process group has not been initialized"),),
+    ),
     Message("killed", _KILLED, ()),
     Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),
     Message("sigkill", re.compile(r"^SIGKILL: "), ()),

@@ -564,6 +564,13 @@ class OperatorsNamed(EndingRemark, frozen=True):
     names: tuple[str, ...]
 
 
+class OfRanks(EndingRemark, frozen=True):
+    """Some ranks of a distributed program, and the error that ends their output; "" if the output names none."""
+
+    ranks: tuple[str, ...]
+    error: str
+
+
 class PythonLeftAt(EndingRemark, frozen=True):
     """The innermost Python function, as the text names it."""
 

@@ -22,6 +22,7 @@ from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKerne
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.pasted import RankText, of_ranks, plain
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import outside, recorded, unknown
 from ptexplore.source.canonical import recorded_path
@@ -111,10 +112,13 @@ class ErrorMessage:
     operators: tuple[str, ...] = ()  # operators of this torch in the text, without that of a missing kernel
     lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations
     innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is in torch
+    ranks: tuple[RankText, ...] = ()  # if ranks wrote the text: the ranks that end alike; `text` is from the first ones
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
     """Returns what a text with an error message says: a whole traceback, or only the message."""
+    ranks = tuple(of_ranks(text))
+    text = ranks[0].text if ranks else plain(text)
     named, raised = NO_KERNEL.search(text), _RAISED.search(text)
     return ErrorMessage(
         text,
@@ -129,6 +133,7 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         operators=_operators_in(lookup, text) if named is None else (),
         lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None),
         innermost=_innermost_of_torch(lookup, text),
+        ranks=ranks,
     )
 
 

@@ -26,7 +26,14 @@ def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
     known = tuple(_lines(message))
     if not known or message.yours is None:
         return known
-    return (place_of_yours(message.yours), *known)
+    return (place_of_yours(message.yours), *known, *_of_ranks(message))
+
+
+def _of_ranks(message: ErrorMessage) -> Iterator[Line]:
+    """Yields the ranks that end with each error, if several ranks wrote the text."""
+    if sum(len(some.ranks) for some in message.ranks) > 1:
+        for some in message.ranks:
+            yield line_of(told.OfRanks(some.ranks, error_named_in(some.text) if len(message.ranks) > 1 else ""))
 
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
@@ -55,5 +62,10 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
 
 def heading(message: ErrorMessage) -> str:
     """Returns the error's first words. In a traceback, they are on the last line that names an error."""
-    named = [line for line in message.text.splitlines() if _ERROR.match(line)]
-    return first_words(named[-1] if named else message.text)
+    return first_words(error_named_in(message.text) or message.text)
+
+
+def error_named_in(text: str) -> str:
+    """Returns the last line of a text that names an error; "" if there is none."""
+    named = [line for line in text.splitlines() if _ERROR.match(line)]
+    return named[-1] if named else ""

@@ -111,8 +111,10 @@ def test_a_definitions_own_name_leads_to_its_uses(reader: Reader, built: Path) -
     told = page.inner_text("#uses")
     assert page.inner_text("#uses h2") == "Uses of at::native::Mixer::turn"
     # in the words of `ptexplore refs`, the same number, and of the same lines
-    said = bare(built)("refs", "at::native::Mixer::turn", "--tree", "mini", "--limit", "0").out
-    assert next(line for line in said.splitlines() if line.startswith("name-matched:")) in " ".join(told.split())
+    said = bare(built)("refs", "at::native::Mixer::turn", "--tree", "mini", "--limit", "0", "--full").out
+    assert next(line for line in said.splitlines() if line.startswith("uses are found by name")) in " ".join(
+        told.split()
+    )
     assert next(line for line in said.splitlines() if line.startswith("used on ")) in told
     listed = page.locator("#uses li a").evaluate_all(
         "all => all.map((a) => a.getAttribute('href').replace(/^(?:[.][.][/])*src[/]|[.]html/g, ''))"

@@ -109,7 +109,7 @@ def _inside(
 def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: bool) -> None:
     """Write the operators of each namespace: popular ones first, then by letter.
 
-    The index page has those of `aten`, or of the largest namespace, and leads to the other ones.
+    The index page has the operators of `aten`, else of the largest namespace, and links to the other namespaces.
     """
     spaces: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, url in sorted(site.operators.items()):

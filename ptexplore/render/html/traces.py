@@ -68,7 +68,7 @@ def first_rows(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
 
 
 def _folding(shown: TrailView, show: Shown) -> Markup:
-    """Returns nested rows, each with its share, its name, its details, and its place beside it."""
+    """Returns nested rows: share, name, details and place."""
     counted = any(row.share is not None for row in shown.table)
     head = f"<span class=name>{escaped(shown.name)}</span><span class=what>{escaped(shown.told)}</span>"
     head = f"{'<span class=share>instructions</span>' * counted}{head}<span class=at>where</span>"
@@ -101,7 +101,7 @@ def _folding(shown: TrailView, show: Shown) -> Markup:
 
 
 def _what(row: ScreenRow) -> str:
-    """Returns what a row is, with the meaning of its status on hover if it was not seen to run."""
+    """Returns the details of a row; on hover, the meaning of its status if the row was not seen to run."""
     means = f' title="{escaped(STATUS_MEANS[row.status])}"' if row.status != "observed" else ""
     return f'<span class="what {row.status}"{means}>{escaped(row.what)}</span>'
 

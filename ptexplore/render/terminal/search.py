@@ -88,8 +88,8 @@ def print_find(console: Console, view: FindView, locate: LocateIn, *, full: bool
         _foot(console, rows)
 
 
-_WIDEST = 130  # columns of a row: a wider one is hard to follow from left to right
-UNCUT = 10_000  # columns of a row in a pipe: a program reads whole names and places
+_WIDEST = 130  # columns of a row in a terminal
+UNCUT = 10_000  # columns of a row in a pipe: nothing is cut there
 _PLACE = 0.45  # the widest place, as a part of a row
 _MEANS = {"~": "a line of another version, found by name", "?": "several places are possible, or none is known"}
 

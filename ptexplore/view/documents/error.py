@@ -8,8 +8,15 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CauseCase, LeftFunction, MissingKernel, ModifiedTensor
 from ptexplore.resolve.error_message import CppLine, ErrorMessage
 from ptexplore.view.documents.parts import FORMAT
-from ptexplore.view.error import heading
+from ptexplore.view.error import error_named_in, heading
 from ptexplore.view.words.causes import worded_cause
+
+
+class RankErrors(Struct, frozen=True):
+    """The ranks whose output ends with the same error."""
+
+    ranks: tuple[str, ...]
+    error: str  # the last line that names an error; empty if none does
 
 
 class ErrorDocument(Struct, frozen=True):
@@ -29,6 +36,7 @@ class ErrorDocument(Struct, frozen=True):
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
+    ranks: tuple[RankErrors, ...]  # if ranks of a distributed program wrote the text: their errors
 
 
 def error_document(message: ErrorMessage) -> ErrorDocument:
@@ -49,4 +57,5 @@ def error_document(message: ErrorMessage) -> ErrorDocument:
         cause=cause.why if cause is not None else None,
         remedy=(cause.remedy or None) if cause is not None else None,
         cases=cause.cases if cause is not None else (),
+        ranks=tuple(RankErrors(some.ranks, error_named_in(some.text)) for some in message.ranks),
     )

@@ -41,7 +41,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class StorageDrawing:
-    """The cells of one storage, and for each tensor what is written into each of its cells ("" for nothing)."""
+    """The number of cells of a storage, and each tensor with a label for each cell ("" for none)."""
 
     cells: int
     tensors: tuple[tuple[Layout, tuple[str, ...]], ...]

@@ -351,6 +351,184 @@ ENGLISH: dict[str, Explained] = {
         "some parameters got no gradient in the last step, and DistributedDataParallel waits for all of them",
         "set find_unused_parameters=True, or use every parameter in the loss",
     ),
+    "view-of-strides": Explained(
+        "view copies nothing. It joins two neighbouring dimensions only if the stride of the left one is the"
+        " size times the stride of the right one. After transpose, permute, expand or a slice that is often"
+        " not so",
+        "x.reshape(…), which copies if it must, or x.contiguous().view(…)",
+    ),
+    "sizes-to-join": Explained(
+        "cat joins tensors along one dimension: all their other sizes must be equal",
+        "print the shapes and check dim=; torch.stack joins along a new dimension",
+    ),
+    "one-location-written": Explained(
+        "several elements of the tensor that is written to are in one memory location, as expand and"
+        " as_strided make them. The result would depend on the order of the writes",
+        "write to a copy: x.clone()",
+    ),
+    "read-and-written": Explained(
+        "the input and the tensor that is written to share a part of their memory: a write would change"
+        " elements that are not read yet",
+        "read from a copy: x.clone()",
+    ),
+    "one-of-several-views": Explained(
+        "the tensor is one of several views that one call returned (unbind, split, chunk): autograd does not"
+        " record a write to one of them",
+        "write to a copy (x.clone()), or take the view by an index: base[0]",
+    ),
+    "view-without-grad": Explained(
+        "autograd did not see how this view was made, so it cannot record the write for the tensor behind the view",
+        "make the view and write to it inside one torch.no_grad(), or do both outside of it",
+    ),
+    "wrong-gradient": Explained(
+        "the backward of this node returned a gradient with another shape, dtype or device than the input",
+        "in a backward of your own, return a gradient like the input; sum over the dimensions that the"
+        " forward broadcast",
+    ),
+    "nan-gradient": Explained(
+        "anomaly mode found a nan in a gradient that this node computed. The warning above the error has the"
+        " call that recorded the node",
+        "look for 0 / 0, inf - inf, or sqrt and log at 0: keep the input of that operator away from there"
+        " (clamp, or torch.where on its input)",
+    ),
+    "vmap-writes-unbatched": Explained(
+        "the tensor that is written to has no batch of vmap, and the other one has: there is no room for the"
+        " results of all examples",
+        "use the operator that makes a new result, or make the tensor inside the function from a batched one"
+        " (x.new_zeros(…))",
+    ),
+    "function-without-setup": Explained(
+        "functorch runs the forward of a torch.autograd.Function without ctx; what it saves belongs into setup_context",
+        "write forward(x) without ctx, and setup_context(ctx, inputs, output) with ctx.save_for_backward",
+    ),
+    "ready-twice": Explained(
+        "DistributedDataParallel got the gradient of one parameter twice in one backward",
+        "",
+        (
+            ("the module runs in several reentrant checkpoints", "checkpoint(…, use_reentrant=False)"),
+            ("a parameter is used outside of the wrapped module's forward", "use it inside forward"),
+            ("the graph is the same in each step", "static_graph=True"),
+        ),
+    ),
+    "weights-only": Explained(
+        "torch.load with weights_only=True, the default since 2.6, reads tensors, plain types and allowed"
+        " classes only: the file has something else, or was not written by torch.save",
+        "torch.serialization.add_safe_globals([…]) allows a class; weights_only=False reads everything and"
+        " runs code of the file, so only for a file that you trust",
+    ),
+    "storage-not-resizable": Explained(
+        "this storage cannot grow: its memory is from numpy, from a file, or shared between processes, as a"
+        " DataLoader's worker makes it for a batch",
+        "x.clone() makes a storage that can; in a DataLoader the samples of a batch often differ in shape:"
+        " pass a collate_fn that pads them",
+    ),
+    "illegal-access": Explained(
+        "a kernel on the GPU read or wrote outside of its memory, for example with an index that is out of"
+        " range. The error may come later than the failure, in a call of another line",
+        "set CUDA_LAUNCH_BLOCKING=1: each call then waits for its kernel, so the error names the right line;"
+        " compute-sanitizer names the kernel",
+    ),
+    "no-kernel-image": Explained(
+        "this build of torch, or of an extension, has no code for the compute capability of this GPU",
+        "compare torch.cuda.get_device_capability() with torch.cuda.get_arch_list(); use a build that has it,"
+        " or build the extension with TORCH_CUDA_ARCH_LIST",
+    ),
+    "cudnn-status": Explained(
+        "a call of cuDNN failed. The cause can be a lack of memory, a kernel that failed before (errors come"
+        " late), or a cuDNN that does not fit the driver",
+        "try a smaller batch, then CUDA_LAUNCH_BLOCKING=1; torch.backends.cudnn.enabled = False shows whether"
+        " cuDNN is the reason",
+    ),
+    "cublas-memory": Explained(
+        "cuBLAS did not get the memory for its handle or its workspace: the GPU is full, also by memory that"
+        " torch keeps for later",
+        "use a smaller batch; torch.cuda.empty_cache() gives back memory that torch keeps",
+    ),
+    "saved-on-gpu": Explained(
+        "torch.load puts each tensor on the device that it was saved from, and that device is not here",
+        "torch.load(file, map_location='cpu')",
+    ),
+    "cuda-in-fork": Explained(
+        "the process used CUDA before it forked; a child cannot use what the driver gave to its parent",
+        "multiprocessing.set_start_method('spawn'), or use CUDA only in the children; a Dataset with workers"
+        " should give tensors on the CPU",
+    ),
+    "worker-without-memory": Explained(
+        "workers hand tensors on in shared memory, and it is full: /dev/shm of a Docker container has 64 MB"
+        " unless you ask for more",
+        "docker run --shm-size=8g or --ipc=host, fewer workers, or num_workers=0, which needs none",
+    ),
+    "worker-killed": Explained(
+        "something ended a worker by SIGKILL: mostly the system, when memory ran out",
+        "fewer workers, a smaller prefetch_factor; in the Dataset, arrays and tensors instead of long lists"
+        " of Python objects, which each worker copies as it reads them",
+    ),
+    "numpy-of-grad": Explained(
+        "autograd does not record operations of numpy",
+        "x.detach().numpy()",
+    ),
+    "numpy-of-device": Explained(
+        "an array of numpy uses memory of the CPU",
+        "x.cpu().numpy(), and x.detach() first if x requires grad",
+    ),
+    "no-attention-backend": Explained(
+        "each backend of scaled_dot_product_attention that is enabled refused these inputs: by dtype, device,"
+        " head size or mask",
+        "enable more of them: torch.nn.attention.sdpa_kernel([…, SDPBackend.MATH]); on CUDA"
+        " torch.backends.cuda.can_use_flash_attention(params, debug=True) says why",
+    ),
+    "einsum-sizes": Explained(
+        "a letter has one size: it must be equal, or 1, in each operand that has the letter",
+        "print the shapes beside the equation",
+    ),
+    "not-positive-definite": Explained(
+        "Cholesky takes a positive-definite matrix. Rounding can make a small eigenvalue negative",
+        "add a small number to the diagonal (a + 1e-6 * torch.eye(n)), or compute in float64;"
+        " torch.linalg.cholesky_ex returns info instead of raising",
+    ),
+    "singular": Explained(
+        "the factorization has an exact 0 on its diagonal: the matrix has no inverse",
+        "torch.linalg.pinv or lstsq; look for rows or columns that are equal, zero, or sums of others",
+    ),
+    "bad-probabilities": Explained(
+        "multinomial takes finite weights that are not negative",
+        "apply softmax to logits first; torch.isfinite(x).all() finds the step that made a nan or an inf",
+    ),
+    "copied-with-graph": Explained(
+        "the tensor is the result of an operator that autograd recorded: a copy would need a copy of the graph",
+        "x.detach().clone()",
+    ),
+    "flag-of-result": Explained(
+        "an operator made this tensor, so its requires_grad follows from the operator's inputs",
+        "x.detach() is a tensor without the graph; to freeze a module, set the flag of its parameters",
+    ),
+    "kernel-larger-than-input": Explained(
+        "with its padding, the input is smaller than the kernel with its dilation. Earlier layers made it too"
+        " small, or its dimensions are in another order than (N, C, H, W)",
+        "print the shape before this layer; use a larger input, padding, or fewer strides",
+    ),
+    "pooled-to-nothing": Explained(
+        "the window of the pooling is larger than its input",
+        "use a larger input or a smaller kernel_size; nn.AdaptiveAvgPool2d takes any input",
+    ),
+    "dimensions-of-convolution": Explained(
+        "a convolution takes channels and then as many dimensions as its name says, with or without a batch"
+        " before them",
+        "x.unsqueeze(0) adds a dimension of size 1 for a missing channel or batch",
+    ),
+    "matmul-of-number": Explained(
+        "matmul takes vectors and matrices; a tensor without dimensions is a number",
+        "use * for a product with a number",
+    ),
+    "batches-of-matrices": Explained(
+        "bmm multiplies (b, n, m) by (b, m, p): the batches are equal, and the second one has as many rows as"
+        " the first has columns",
+        "transpose(1, 2) swaps rows and columns; torch.matmul also broadcasts the batch",
+    ),
+    "no-process-group": Explained(
+        "a function about ranks or a collective was called before torch.distributed.init_process_group",
+        "call init_process_group first; torch.distributed.is_initialized() says whether it was called",
+    ),
     "killed": Explained(
         "a signal killed the process: it came while C or C++ was running, and no exception says why",
         "ptexplore trace --script FILE keeps the calls up to that point, and names the functions in which the"

@@ -113,6 +113,7 @@ ENGLISH: Catalogue = {
     says.ItNames: "",
     says.ItsText: "{text}",
     says.OperatorsNamed: "{names}",
+    says.OfRanks: "{ranks}[: {error}]",
     says.PythonLeftAt: "{function} {path}:{line} (as the text says)",
     says.NoExplanation: "ptexplore has no explanation for this message",
 }
@@ -168,6 +169,7 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.ItNames: "names",
     says.ItsText: "source",
     says.OperatorsNamed: "operators",
+    says.OfRanks: "ranks",
     says.PythonLeftAt: "Python stack",
     says.NoExplanation: "why",
 }

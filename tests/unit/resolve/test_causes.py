@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -46,6 +47,46 @@ class Changing:
         plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)  # the other one imports torch's compiler
         with set_checkpoint_early_stop(stop):
             plain(self, ones(2, requires_grad=True), use_reentrant=False).sum().backward()
+
+
+class OfOldForm(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    """Its forward takes ctx, and its gradient has another size than its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.new_ones(7)
+
+
+def leaf() -> Any:
+    return ones(3, requires_grad=True)
+
+
+def writes_what_it_reads() -> None:
+    x = ones(4)
+    torch.add(x[:3], 1, out=x[1:])
+
+
+def no_grad_view() -> None:
+    x = leaf().clone()
+    with torch.no_grad():
+        view = x[:2]
+    view.mul_(2)
+
+
+def nan_found() -> None:
+    with torch.autograd.detect_anomaly(check_nan=True):
+        (torch.zeros(1, requires_grad=True).sqrt() * 0).sum().backward()
+
+
+def attends_by_none() -> None:
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        nn.functional.scaled_dot_product_attention(*[ones(1, 1, 2, 2)] * 3)
 
 
 class Branches(nn.Module):  # type: ignore[misc, name-defined]
@@ -137,6 +178,33 @@ RAISING: dict[str, tuple[Callable[[], Any], str]] = {  # what raises, and a word
         lambda: torch.autograd.grad(ones(2, requires_grad=True).sum(), ones(2)),
         "requires_grad_()",
     ),
+    "a view of other strides": (lambda: ones(2, 3).t().view(6), "reshape"),
+    "sizes to join": (lambda: torch.cat([ones(2, 3), ones(2, 4)]), "dim="),
+    "one memory many times": (lambda: ones(1).expand(3).add_(1), "clone()"),
+    "an input that is written": (writes_what_it_reads, "clone()"),
+    "a result of unbind in place": (lambda: leaf().clone().expand(2, 3).unbind(0)[0].add_(1), "base[0]"),
+    "a view made in no_grad": (no_grad_view, "inside one torch.no_grad()"),
+    "a gradient of another size": (lambda: OfOldForm.apply(leaf()).sum().backward(), "broadcast"),
+    "a gradient that is nan": (nan_found, "torch.where"),
+    "a function of another form": (lambda: torch.func.vmap(OfOldForm.apply)(ones(3)), "setup_context"),
+    "no file of weights": (lambda: torch.load(__file__), "add_safe_globals"),
+    "a storage that does not grow": (lambda: torch.from_numpy(ones(2).numpy()).resize_(100), "collate_fn"),
+    "numpy of what requires grad": (lambda: leaf().numpy(), "detach()"),
+    "numpy of another device": (lambda: ones(2, device="meta").numpy(), "x.cpu()"),
+    "no backend of attention": (attends_by_none, "SDPBackend.MATH"),
+    "letters of einsum": (lambda: torch.einsum("ij,jk->ik", ones(2, 3), ones(2, 3)), "shapes"),
+    "no root": (lambda: torch.linalg.cholesky(-torch.eye(2)), "cholesky_ex"),
+    "no inverse": (lambda: torch.linalg.inv(torch.zeros(2, 2)), "pinv"),
+    "no solution": (lambda: torch.linalg.solve(torch.zeros(2, 2), ones(2)), "lstsq"),
+    "weights below 0": (lambda: torch.multinomial(torch.tensor([-1.0]), 1), "softmax"),
+    "a copy of a result": (lambda: copy.deepcopy(leaf() * 2), "detach().clone()"),
+    "a flag of a result": (lambda: (leaf() * 2).requires_grad_(False), "parameters"),
+    "a kernel too large": (lambda: nn.Conv2d(1, 1, 3)(ones(1, 1, 2, 2)), "padding"),
+    "a window too large": (lambda: nn.MaxPool2d(3)(ones(1, 1, 1, 1)), "AdaptiveAvgPool2d"),
+    "dimensions of a convolution": (lambda: nn.Conv2d(1, 1, 3)(ones(2, 2)), "unsqueeze(0)"),
+    "a product with a number": (lambda: torch.matmul(torch.tensor(1.0), ones(2)), "use *"),
+    "batches of matrices": (lambda: torch.bmm(ones(2, 2, 3), ones(2, 2, 3)), "transpose(1, 2)"),
+    "no group of processes": (torch.distributed.get_rank, "init_process_group"),
     "no derivative": (lambda: (ones(2, requires_grad=True) // 2).sum().backward(), "torch.autograd.Function"),
 }
 
@@ -283,6 +351,33 @@ def test_sizes_that_a_cause_names_are_those_of_the_modules() -> None:
 def test_what_only_a_gpu_raises_says_devices_or_dtypes_by_its_own_words(message: str, word: str | None) -> None:
     cause = cause_of(message, "RuntimeError")
     assert (cause is None) if word is None else (cause is not None and word in explained(cause).remedy)
+
+
+# What a CPU does not raise, as users paste it: from reports, cut to the words that torch or the driver writes.
+PASTED = {
+    "CUDA error: an illegal memory access was encountered": "compute-sanitizer",
+    "CUDA error: no kernel image is available for execution on the device": "get_arch_list()",
+    "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED": "CUDA_LAUNCH_BLOCKING",
+    "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`": "empty_cache()",
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.": "map_location",
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, …": "spawn",
+    "DataLoader worker (pid 41) is killed by signal: Bus error. It is possible that …": "--shm-size",
+    "DataLoader worker (pid(s) 41, 42) exited unexpectedly": None,
+    "DataLoader worker (pid 41) is killed by signal: Killed. ": "prefetch_factor",
+    "Expected to mark a variable ready only once. This error is caused by …": "use_reentrant=False",
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists …": "new_zeros",
+    "No available kernel. Aborting execution.": "can_use_flash_attention",
+}
+
+
+@pytest.mark.parametrize("message", PASTED)
+@pytest.mark.words
+def test_what_is_pasted_from_other_machines_has_a_cause(message: str) -> None:
+    cause, word = cause_of(message, "RuntimeError"), PASTED[message]
+    assert (cause is None) is (word is None)
+    if cause is not None and word is not None:
+        told = explained(cause)
+        assert word in " ".join((told.remedy, *(remedy for _, remedy in told.cases)))
 
 
 def test_each_cause_has_words_and_words_of_no_other() -> None:

@@ -1,0 +1,143 @@
+"""Errors as pytest, rich, logging and torch's ranks really print them; those of mail and docker as pasted."""
+
+from __future__ import annotations
+
+import io
+import logging
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ptexplore.resolve.pasted import of_ranks, plain
+
+RAISING = """\
+def outer():
+    inner()
+
+def inner():
+    raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")
+"""
+ERROR = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+BARE = f"""Traceback (most recent call last):
+  File "/home/u/train.py", line 12, in <module>
+    main()
+{ERROR}"""
+
+
+@pytest.fixture
+def raising(tmp_path: Path) -> Path:
+    file = tmp_path / "raising.py"
+    file.write_text(RAISING, encoding="utf-8")
+    return file
+
+
+def raised_from(file: Path) -> None:
+    names: dict[str, object] = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    names["outer"]()  # type: ignore[operator]
+
+
+def frames(text: str, file: Path) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(f'  File "{file}"')]
+
+
+def test_what_python_prints_is_left_as_it_is() -> None:
+    assert plain(BARE) == BARE
+
+
+def test_of_pytests_output(raising: Path) -> None:
+    test = raising.with_name("test_it.py")
+    test.write_text("from raising import outer\n\ndef test_it():\n    outer()\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(test.parent), str(test)]
+    told = subprocess.run(command, capture_output=True, text=True, cwd=test.parent, check=False).stdout
+    assert f"E       {ERROR}" in told
+    assert ERROR in plain(told).splitlines()
+    assert '  File "raising.py", line 5' in plain(told).splitlines()
+
+
+def test_of_richs_boxes(raising: Path) -> None:
+    from rich.console import Console
+
+    console = Console(file=io.StringIO(), width=200, force_terminal=True)
+    try:
+        raised_from(raising)
+    except RuntimeError:
+        console.print_exception()
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "│" in told
+    assert frames(plain(told), raising)[-1] == f'  File "{raising}", line 5, in inner'
+    assert ERROR in plain(told).splitlines()
+
+
+def test_of_a_log(raising: Path) -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logger = logging.getLogger("train.loop")
+    logger.addHandler(handler)
+    try:
+        raised_from(raising)
+    except RuntimeError as error:
+        logger.error("%s: %s", type(error).__name__, error)
+    finally:
+        logger.removeHandler(handler)
+    assert not stream.getvalue().startswith("Runtime")
+    assert plain(stream.getvalue()).strip() == ERROR
+
+
+def test_of_what_a_rank_of_torch_prints(raising: Path) -> None:
+    script = raising.with_name("train.py")
+    script.write_text(
+        "import torch.distributed as dist\n"
+        f"dist.init_process_group('gloo', init_method='file://{raising.parent}/store', rank=0, world_size=1)\n"
+        "from raising import outer\nouter()\n",
+        encoding="utf-8",
+    )
+    told = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False).stderr
+    assert f"[rank0]: {ERROR}" in told
+    (rank,) = of_ranks(told)
+    assert rank.ranks == ("0",)
+    assert frames(rank.text, raising)[-1] == f'  File "{raising}", line 5, in inner'
+    assert rank.text.splitlines()[-1] == ERROR
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "[default3]:", "[rank12]: ", "(RayTrainWorker pid=71, ip=10.0.0.1) ", "(pid=71) ", "trainer-1  | ",
+        "2026-01-02T03:04:05.678Z ", "2026-01-02 03:04:05,678 ERROR ", "[2026-01-02 03:04:05] ", "\x1b[31m",
+    ],
+)  # fmt: skip
+def test_what_stands_before_each_line_is_removed(before: str) -> None:
+    assert plain(textwrap.indent(BARE, before, lambda _line: True)) == BARE
+
+
+def test_of_a_quoted_mail_and_of_ipython() -> None:
+    quoted = textwrap.indent(BARE, "> ", lambda _line: True)
+    assert [line for line in plain(quoted).splitlines() if not line.startswith(">")] == [
+        line for line in BARE.splitlines() if line != "    main()"
+    ]
+    cells = "Cell In[3], line 1\n----> 1 f(x)\n\nFile ~/net.py:12, in Net.forward(self, x)\n     11     y = x\n"
+    assert plain(cells).splitlines()[0] == '  File "In[3]", line 1'
+    assert plain(cells).splitlines()[3] == '  File "~/net.py", line 12, in Net.forward'
+
+
+def test_a_table_in_a_message_is_no_prefix() -> None:
+    table = f"{ERROR}\nname  | size\nx     | 3"
+    assert plain(table) == table
+
+
+def test_ranks_that_end_alike_are_together() -> None:
+    other = BARE.replace(ERROR, "ValueError: no data for rank 7")
+    lines = [(rank, line) for rank, text in enumerate((BARE, other, BARE)) for line in text.splitlines()]
+    mixed = "\n".join(f"[rank{rank}]: {line}" for rank, line in sorted(lines, key=lambda pair: pair[1]))
+    assert [some.ranks for some in of_ranks(mixed)] == [("0", "2"), ("1",)]
+    assert of_ranks(BARE) == []
+
+
+def test_a_long_line_costs_nothing() -> None:
+    for text in ("[rank0]:" * 50_000, "> " * 200_000, "a" * 1_000_000, "E  " * 100_000, "| " * 200_000):
+        assert isinstance(plain(text), str)
