@@ -15,7 +15,7 @@ from ptexplore.view.words.causes import worded_cause
 class RankErrors(Struct, frozen=True):
     """The ranks whose output ends with the same error."""
 
-    ranks: tuple[str, ...]
+    ranks: tuple[str, ...]  # their numbers
     error: str  # the last line that names an error; empty if none does
 
 
