@@ -132,8 +132,11 @@ class Known:
                     (self.defined if one.role == "definition" else self.declared).add(plain(one.qualified))
 
 
-_IMPLICIT = "the compiler's own special member: its class is indexed and declares none"
-_LAZY = "torchgen's lazy backend writes it when PyTorch is built, from YAML that is in no wheel (verified: made here)"
+_IMPLICIT = "special member that the compiler wrote: its class is indexed and does not declare it"
+_LAZY = (
+    "written by torchgen's lazy backend when PyTorch is built, from a YAML file that no wheel has "
+    "(we generated these names to verify this)"
+)
 
 
 @dataclass(frozen=True)

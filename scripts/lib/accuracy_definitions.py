@@ -129,17 +129,20 @@ def figures(
     )  # fmt: skip
     precision = Figure(
         "definitions: precision", one.borne_out, one.borne_out + len(one.extra), 99.0,
-        "the index's function definitions in the same files, but for lines that the preprocessor skipped in each unit",
+        "the index's function definitions in the same files, except on lines that the preprocessor skips in all units",
         peer[1],
     )  # fmt: skip
     details = [
         ("Units not taken, and why", [f"{path}: {why}" for path, why in sorted(truth.refused.items())]),
         ("Definitions missed", _missed(one)),
-        ("Rows of the index that libclang does not bear out", _extra(one)),
+        ("Rows of the index that libclang does not confirm", _extra(one)),
     ]
     others = {kind: compare(truth, index, kind, own) for kind in KINDS if kind != "function"}
     details += [
-        (f"Of {_NAMED[kind]} missed, or not borne out", [*_missed(one), *(f"extra: {row}" for row in _extra(one))])
+        (
+            f"{_NAMED[kind].capitalize()} missed, or not confirmed",
+            [*_missed(one), *(f"extra: {row}" for row in _extra(one))],
+        )
         for kind, one in others.items()
     ]
     return [recall, precision, *(figure for kind, one in others.items() for figure in _pair(kind, one))], details
@@ -147,7 +150,7 @@ def figures(
 
 _NAMED = {"type": "types", "enumerator": "enumerators", "value": "members and variables"}
 _WHAT = {
-    "type": "classes, structures, unions, enumerations and typedefs, those in functions left out",
+    "type": "classes, structures, unions, enumerations and typedefs, except those inside functions",
     "enumerator": "enumerators",
     "value": "members of classes and variables of namespaces",
 }

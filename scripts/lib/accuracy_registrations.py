@@ -113,8 +113,8 @@ def _impls(written: list[Written], index: IndexStore, known: Known, tags: Tags |
     )
     figure = Figure(
         "TORCH_IMPL_FUNC names", len(hit), len(names), 100.0,
-        f"distinct names written in TORCH_IMPL_FUNC(…), {outside} of them outside Metal's files: a row of the dialect "
-        "and a definition of structured_…::impl",
+        f"distinct names written in TORCH_IMPL_FUNC(…), {outside} of them outside Metal's files. Found: the index has "
+        "a TORCH_IMPL_FUNC of that name and a definition of structured_…::impl",
         (theirs, len(names)) if tags else None,
     )  # fmt: skip
     return figure, sorted(set(names) - set(hit))
@@ -146,8 +146,8 @@ def _pairs(written: list[Written], index: IndexStore, known: Known) -> tuple[Fig
             missed.append(f"{one.path}:{one.line} {one.name} -> {one.kernel}: {_why(rows, fitting, defined)}")
     figure = Figure(
         "stub → kernel pairs", len(written) - len(missed), len(written), 99.0,
-        "uses of REGISTER_…DISPATCH that name a kernel: the pair is a row of the dialect at that line, and the kernel "
-        "has a definition in that file (or is at::native's own)",
+        "uses of REGISTER_…DISPATCH that name a kernel. Found: the index has the pair of stub and kernel at that line, "
+        "and the kernel's definition in that file or in at::native",
     )  # fmt: skip
     return figure, missed
 

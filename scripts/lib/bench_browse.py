@@ -113,7 +113,7 @@ def browse_rows(bench: Bench, source: Path, runs: int, progress: Callable[[str],
         Row("browse FILE:LINE, first paint", middle(paint), "s", 0.6),
         Row("browse, open a file of 14,046 lines", middle(opened) * 1000, "ms", 150, TALL),
         Row("browse, a key to its paint, p95", _p95(keys) * 1000, "ms", 50, f"{len(keys)} keys"),
-        Row("browse, a letter to the palette's results, p95", _p95(search) * 1000, "ms", 100, f"{len(search)} letters"),
+        Row("browse, a letter to its search results, p95", _p95(search) * 1000, "ms", 100, f"{len(search)} letters"),
         Row(f"browse, memory after {MANY} files", _memory(bench, source, progress), "MB", 200),
     ]
 

@@ -39,7 +39,7 @@ def traces(bench: Bench, expression: str, peer: str, runs: int, progress: Callab
         with_it.append(bench.ptexplore("trace", expression))
     rows = []
     for what, samples, budget in (("warm trace, --no-native", without, 1.8), ("warm trace", with_it, 2.5)):
-        note = f"{median(samples):.2f} s against {median(plain):.2f} s for plain Python"
+        note = f"{median(samples):.2f} s; plain Python takes {median(plain):.2f} s"
         rows.append(Row(f'{what} "{expression}"', median(samples) / median(plain), "x", budget, note))
     return rows
 
@@ -63,9 +63,9 @@ def stepping(bench: Bench, runs: int, progress: Callable[[str], None]) -> Row:
             beside[name].append(rate)
     ours, floor, kernel = (middle(found) for found in beside.values())
     note = (
-        f"softmax of a product, summed, with grad; {middle(shares):.0%} of them are the profile function's, by which "
-        f"Python's calls are seen; a second of processor time, in turns: {ours:,.0f}, "
-        f"{floor:,.0f} with a handler that only counts, {kernel:,.0f} with one that returns by the kernel"
+        f"softmax of a product, summed, with grad. {middle(shares):.0%} of the instructions are in the profile "
+        f"function, which sees Python's calls. In turns, per second of processor time: {ours:,.0f}; {floor:,.0f} "
+        f"with a handler that only counts each instruction; {kernel:,.0f} if that handler returns through the kernel"
     )
     return Row("native stepping", middle(rates), "instructions/s", 80_000, note, at_least=True)
 

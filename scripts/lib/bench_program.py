@@ -98,7 +98,7 @@ def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str]
         script, saved = variant(folder, "gpt" if not values else "gpt2", **values), folder / "saved.trail"
         alone, recorded = in_turns(bench, script, saved, runs, progress)
         budget = 3 * median(alone) + (3 if not values else 0)
-        note = f"{median(recorded) / median(alone):.2f} x the script alone, {median(alone):.2f} s"
+        note = f"{median(recorded) / median(alone):.2f} x the script without recording, {median(alone):.2f} s"
         rows.append(Row(f"{name}: record, save, first screen", median(recorded), "s", round(budget, 2), note))
         rows.append(Row(f"{name}: saved file", saved.stat().st_size / 1e3, "kB", 1000 * file_budget))
         if not values:
@@ -117,7 +117,7 @@ def memory(bench: Bench, script: Path) -> list[Row]:
     more = told["probe"] - plain["peak"]
     return [
         Row("GPT step: memory of ptexplore's own process", told["own"], "MB", 300),
-        Row("GPT step: memory of the probe beyond the script's own", more, "MB", 200, f"{plain['peak']:.0f} MB alone"),
+        Row("GPT step: memory that the probe adds to the script", more, "MB", 200, f"script: {plain['peak']:.0f} MB"),
     ]
 
 
@@ -146,21 +146,21 @@ def hundred(bench: Bench, folder: Path, runs: int, progress: Callable[[str], Non
     ]
     further = (recorded[many] - recorded[one]) / max(plain[many] - plain[one], 1e-9)
     each = [1000 * added[0] / (fifty - one), 1000 * added[1] / (many - fifty)]
-    note = f"{recorded[many]:.1f} s of processor against {plain[many]:.1f} alone"
-    note += f"; one step {recorded[one]:.1f} against {plain[one]:.1f}"
-    per_step = f"{each[1]:.1f} ms of processor a step against {each[0]:.1f}"
+    note = f"100 steps: {recorded[many]:.1f} s of processor time with recording, {plain[many]:.1f} s without"
+    note += f"; one step: {recorded[one]:.1f} s and {plain[one]:.1f} s"
+    per_step = f"{each[1]:.1f} ms of processor time and {each[0]:.1f} ms"
     return [
-        Row("99 further steps (4 layers): recorded against alone", further, "x", 3, note),
+        Row("99 further steps (4 layers): time with recording / without", further, "x", 3, note),
         Row(
-            "steps 51 to 100 against 2 to 50: what recording adds to a step",
+            "time that recording adds to a step: steps 51 to 100 / steps 2 to 50",
             each[1] / max(each[0], 1e-9),
             "x",
             1.1,
             per_step,
         ),
-        Row("100 steps against 1: saved file", sizes[many] / sizes[one], "x", 1.2),
+        Row("saved file: 100 steps / 1 step", sizes[many] / sizes[one], "x", 1.2),
         Row(
-            "100 steps against 1: resolving",
+            "time of resolving: 100 steps / 1 step",
             median_of(own[many]) / median_of(own[one]),
             "x",
             1.2,
@@ -189,8 +189,8 @@ def loop(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
     }
     plain, recorded = (sorted(one["seconds"] for one in told[how])[runs // 2] for how in ("plain", "recorded"))
     grown = json.loads(bench.run_python("-c", LOOP, "1000000", "recorded").output.splitlines()[-1])["grown"]
-    note = f"{recorded * 1e6:.1f} us of processor against {plain * 1e6:.2f} us a call"
+    note = f"a call: {recorded * 1e6:.1f} us of processor time with recording, {plain * 1e6:.2f} us without"
     return [
-        Row("record() around a loop of torch.neg", recorded / plain, "x", 20, note),
+        Row("a loop of torch.neg: time with record() / without", recorded / plain, "x", 20, note),
         Row("record(): memory that a million operators add", grown, "MB", 100),
     ]

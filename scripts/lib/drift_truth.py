@@ -11,6 +11,10 @@ from typing import Literal
 from ptexplore.annotations.anchors import ResolvedAnchor
 
 Verdict = Literal["right", "symbol", "misplaced", "unplaced", "rightly unplaced"]
+_IN_WORDS: dict[Verdict, str] = {
+    "right": "right", "symbol": "whole symbol", "misplaced": "wrong place",
+    "unplaced": "not found although present", "rightly unplaced": "not found because absent",
+}  # fmt: skip
 GONE = "gone"  # nothing there is what the stop is about
 NONE = "-"  # the tree holds no such files: nobody can say
 
@@ -55,4 +59,4 @@ def tally(verdicts: Sequence[Verdict]) -> str:
     """Verdicts with their numbers, misplaced always among them."""
     found = Counter(verdicts)
     order: tuple[Verdict, ...] = ("right", "symbol", "misplaced", "unplaced", "rightly unplaced")
-    return ", ".join(f"{found[one]} {one}" for one in order if found[one] or one == "misplaced")
+    return ", ".join(f"{found[one]} {_IN_WORDS[one]}" for one in order if found[one] or one == "misplaced")
