@@ -78,7 +78,8 @@ def lines(trace: dict[str, Any]) -> tuple[int, ...]:
 def test_an_expression_tells_what_it_did(command: InProcess, how: str) -> None:
     trace = ended(command, "trace", f"f(a, {how})", "--setup", SETUP)
     assert lines(trace) == AT[how]
-    called = [hop["op"] for hop in trace["hops"] if hop["kind"] == "op"]
+    # Before torch 2.7 the profiler tells no overload, and no other pass had time to tell it.
+    called = [hop["op"] or hop["name"] for hop in trace["hops"] if hop["kind"] == "op"]
     assert called[0] == "aten::cos"
     assert set(called[1:]) == ({"aten::sin"} if how == "in_operators" else set())
     assert trace["captured"]["reason"]["code"] == "time-was-over"

@@ -474,11 +474,12 @@ def test_the_last_trace_is_shown_again_without_running_it(
     runs = counter.read_text()
     again = command("trace", "--last")
     assert (first.code, again.code) == (0, 0)
-    assert again.out == first.out
+    shown = re.sub(r" --python(?: \\\n)?\s+\S+", "", first.out)  # a kept trace does not know another environment
+    assert again.out == shown
     assert "aten::add.Tensor" in command("trace", "--last", "--open", "add.Tensor").out
     assert counter.read_text() == runs, "nothing ran"
     assert command("trace", "torch.mul(a, b)", "--no-native").code == 0
-    assert command("trace", "--last", "2").out.replace("--last 2", "--last") == first.out
+    assert command("trace", "--last", "2").out.replace("--last 2", "--last") == shown
     for wrong in (("--last", "0"), ("--last", "x"), ("--last", "--grad"), ("--last", "1", "--load", "f")):
         command("trace", *wrong).three_parts(2)
     command("trace", "--last", "999").three_parts(3)
