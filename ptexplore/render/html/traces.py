@@ -77,7 +77,9 @@ def _folding(shown: TrailView, show: Shown) -> Markup:
     for row, after in zip_longest(shown.table, shown.table[1:]):
         level = after.level if after is not None else -1
         times = f" <span class=times>×{row.times}</span>" if row.times > 1 else ""
-        name = f"<span class=name data-level={min(row.level, _LEVELS)}><code>{escaped(row.name)}</code>{times}</span>"
+        code = f"<code>{escaped(row.name)}</code>{times}"
+        code = f"<strong>{code}</strong>" if row.heading else code
+        name = f"<span class=name data-level={min(row.level, _LEVELS)}>{code}</span>"
         share = f"<span class=share>{_share(row)}</span>" if counted else ""
         title = f"{share}{name} {_what(row)}"
         place = f"<div class=at>{show(row.place, short=True)}</div>" if row.place is not None else ""
@@ -96,7 +98,7 @@ def _folding(shown: TrailView, show: Shown) -> Markup:
             f'<svg width="12" height="8" aria-hidden="true"><rect class="{kind}" width="12" height="8"/></svg> {means} '
             for kind, means in (("of", "what the function does itself"), ("in", "what it calls"))
         )
-        out.append(f'<p class="facts cost-key">instructions, as a part of all that ran: {key}</p>')
+        out.append(f'<p class="facts cost-key">instructions, as a part of all stepped instructions: {key}</p>')
     return Markup("".join(out))
 
 

@@ -61,11 +61,11 @@ class Site:
 
     @property
     def versions(self) -> str:
-        """Returns which torch ran and which source is shown, in words."""
+        """Returns which torch is installed and which source is shown, in words."""
         infos = [indexed.tree.info for indexed in self.trees]
         ran = [info.version for info in infos if info.relation == "runtime"]
         read = [info.label for info in infos if info.relation != "runtime"]
-        told = [f"What ran here is torch {', '.join(dict.fromkeys(ran))}."] if ran else []
+        told = [f"The installed torch is {', '.join(dict.fromkeys(ran))}."] if ran else []
         told += [f"The hand-written source is {', '.join(dict.fromkeys(read))}."] if read else []
         if ran and any(info.relation == "version-skew" for info in infos):
             told.append('A place in it is marked "other version": it was found by its name.')
