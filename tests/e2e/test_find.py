@@ -162,10 +162,10 @@ def test_plain_in_a_pipe(mini_here: Searching) -> None:
 
 def test_a_row_fits_the_terminal_and_tells_apart_what_has_one_name(mini_here: Searching) -> None:
     rows = mini_here("find", "choose").out.splitlines()
-    choices = [row for row in rows if "choose" in row and "#if" in row]
-    assert len(choices) == 2
-    assert "#if defined(USE_CUDA)" in choices[0]
-    assert "#if !(defined(USE_CUDA))" in choices[1]
+    first, second = [number for number, row in enumerate(rows) if row.startswith("  at::native::choose")]
+    assert "Mix.cpp:16 ?" in rows[first]
+    assert rows[first + 1].startswith("    #if defined(USE_CUDA)")
+    assert rows[second + 1].startswith("    #if !(defined(USE_CUDA))")
     assert "--full shows whole signatures and every place" in rows
 
 

@@ -48,6 +48,7 @@ PLAIN = {
     ("render/terminal/folder.py", "row.first"): _OURS,
     ("render/terminal/folder.py", "row.tour.id"): _ID,
     ("render/terminal/search.py", "next_target(view.candidates[0])"): "it quotes",
+    ("render/terminal/search.py", "next_target(rows[0])"): "it quotes",
     ("render/terminal/tour.py", "see.text.replace('#', ' ')"): _ID,
     ("render/terminal/tour_list.py", "chosen.tour.id"): _ID,
     ("render/terminal/tour_list.py", "view.following.replace('#', ' ')"): _ID,

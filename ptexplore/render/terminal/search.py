@@ -111,20 +111,27 @@ def best_spot(hit: Candidate) -> Spot:
 def _row(console: Console, hit: Candidate, sizes: tuple[int, int, int], locate: LocateIn, *, signed: bool) -> None:
     """Print a name, its kind, and its best place. A long name has its own line.
 
-    If `signed`, the beginning of the signature follows the name: several rows have this name.
+    If `signed`, several rows have this name. Then the conditions and the signature follow, on a line below if they do
+    not fit.
     """
     room, kind, place = sizes
     spot = best_spot(hit)
     apart = "".join(f"  #if {guard}" for guard in hit.guards) + after_name(hit.kind, hit.detail) if signed else ""
-    text = styled(("  ", ""), (hit.name, "bold cyan"), (apart, "dim"))
-    if cell_len(hit.name) > room:
-        console.print(styled(("  ", ""), (hit.name, "bold cyan")), soft_wrap=True)
-        text = Text("")
-    text.truncate(room + 2, overflow="ellipsis", pad=True)
+    name = styled((hit.name, "bold cyan"), (apart, "dim"))
+    below = None
+    if name.cell_len > room and apart:
+        name, below = styled((hit.name, "bold cyan")), styled((apart.strip(), "dim"))
+    if name.cell_len > room:
+        console.print(Text.assemble("  ", name), soft_wrap=True)
+        name = Text("")
+    name.truncate(room, overflow="ellipsis", pad=True)
     where = Text(clean(place_text(spot.ref, place)), style=linked(locate(spot)) or "")
-    text.append_text(Text(f"  {_kind(hit):<{kind}}  ", style="dim")).append_text(where)
     mark = mark_of(spot.ref)
-    console.print(text.append_text(Text(f" {mark}" if mark else "", style="yellow")), soft_wrap=True)
+    row = Text.assemble("  ", name, (f"  {_kind(hit):<{kind}}  ", "dim"), where, (f" {mark}" if mark else "", "yellow"))
+    console.print(row, soft_wrap=True)
+    if below is not None:
+        below.truncate(room + kind + place, overflow="ellipsis")
+        console.print(Text.assemble("    ", below), soft_wrap=True)
 
 
 def _kind(hit: Candidate) -> str:

@@ -22,7 +22,7 @@ def inner():
 """
 ERROR = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
 BARE = f"""Traceback (most recent call last):
-  File "/home/u/train.py", line 12, in <module>
+  File "/x/train.py", line 12, in <module>
     main()
 {ERROR}"""
 
