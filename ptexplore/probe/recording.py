@@ -245,6 +245,7 @@ class Recorder:
             self.faults.off()
             return True
         self.calls.is_over = True
+        api.forget_profiler()
         return False
 
     @property

@@ -563,6 +563,14 @@ _LOG_LEVEL = "KINETO_LOG_LEVEL"
 _was_quiet: list[bool] = []  # not empty after the very first start
 
 
+def forget_profiler() -> None:
+    """In a fork of the program: put off Python's flag of a profiler, which the recorder began before the fork.
+
+    The fork has no profiler (_is_profiler_enabled in torch/autograd/profiler.py is a copy of the parent's flag).
+    """
+    torch.autograd.profiler._is_profiler_enabled = False
+
+
 def end_without_profiler() -> None:
     """In a fork: let it end without C++ destructors, if torch's profiler ran before the fork.
 

@@ -371,6 +371,27 @@ def test_a_call_of_each_kind_is_stepped_in_a_fork_of_this_process() -> None:
     assert done.returncode == 0, done.stderr
 
 
+FORKED = """
+import os, sys, torch, ptexplore
+with ptexplore.record():
+    torch.ones(3).add(1)
+    child = os.fork()
+if not child:
+    assert not torch.autograd.profiler._is_profiler_enabled
+    with ptexplore.record() as recording:
+        torch.ones(3).mul(2)
+    assert "aten::mul" in {kind.name for kind in recording.trail.record.program.kinds}
+    os._exit(7)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_of_a_recorded_process_can_record() -> None:
+    """It has no profiler: Python's flag of the one that the parent began is put off."""
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False)
+    assert done.returncode == 7, done.stderr
+
+
 def test_threads_of_the_user_forbid_it() -> None:
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
