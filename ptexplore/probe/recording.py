@@ -245,7 +245,8 @@ class Recorder:
             self.faults.off()
             return True
         self.calls.is_over = True
-        api.forget_profiler()
+        if self.slices.profiler.profile is not None:  # else the flag is of a profiler that the program began
+            api.forget_profiler()
         return False
 
     @property

@@ -10,7 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-_RANK = re.compile(r"^\[(?:rank(?P<rank>\d{1,6})\]: ?|(?:default)?(?P<local>\d{1,6})\]:)")
+_RANK = re.compile(r"^\[(?:rank(?P<rank>\d{1,6})\]: ?|default(?P<local>\d{1,6})\]:)")
+_NAMED = re.compile(r"\w(?:Error|Exception)\b")  # in a line that names an error
+# The error of a process without a rank. torchrun raises ChildFailedError after its ranks
+# (torch/distributed/elastic/multiprocessing/errors/__init__.py): it says only that one of them failed.
+_ALONE = re.compile(r"^(?:[\w.]{1,200}\.)?(?!ChildFailedError)\w{1,80}(?:Error|Exception): ")
 # Before a line, by the program that writes it. The order matters; each may come several times.
 _BEFORE = (
     _RANK,  # torch.distributed's excepthook: "[rank0]: "; torchrun: "[default0]:"
@@ -55,22 +59,30 @@ def plain(text: str) -> str:
 
 
 def of_ranks(text: str) -> list[RankText]:
-    """Returns the output of each rank, equal ends together, in the order of the text. Empty if no line names a rank."""
+    """Returns the output of each rank, equal ends together; ranks that name an error come first.
+
+    Empty if no rank names an error, or if a line without a rank does: torch's log has ranks too, beside any traceback.
+    """
     lines: dict[str, list[str]] = {}
     for line in _COLOURS.sub("", text).split("\n"):
         match = _RANK.match(line)
         if match is not None:
             lines.setdefault(match["rank"] or match["local"], []).append(line)
+        elif _ALONE.match(line):
+            return []
     ends: dict[str, list[str]] = {}
     for rank, own in lines.items():
         ends.setdefault(_end(own), []).append(rank)
-    return [RankText(tuple(ranks), plain("\n".join(lines[ranks[0]]))) for ranks in ends.values()]
+    if not any(ends):
+        return []
+    ordered = sorted(ends.items(), key=lambda pair: not pair[0])
+    return [RankText(tuple(ranks), plain("\n".join(lines[ranks[0]]))) for _end_of, ranks in ordered]
 
 
 def _end(lines: Iterable[str]) -> str:
     """Returns the last line that names an error, without numbers: ranks differ in devices and processes."""
-    named = [plain(line) for line in lines if re.search(r"\w(?:Error|Exception)\b", line)]
-    return re.sub(r"\d+", "0", named[-1]) if named else ""
+    named = [line for line in lines if _NAMED.search(line)]
+    return re.sub(r"\d+", "0", plain(named[-1])) if named else ""
 
 
 def _line(line: str, prefixes: Iterable[re.Pattern[str]]) -> str:

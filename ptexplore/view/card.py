@@ -63,6 +63,11 @@ class KeyRow:
         return self.reason == "default backend kernel"
 
     @property
+    def is_plain(self) -> bool:
+        """Whether these keys have a kernel that was registered for them. The reason is the dispatcher's own word."""
+        return self.reason == "kernel"
+
+    @property
     def shown_keys(self) -> tuple[str, ...]:
         """The keys to name if there is little room."""
         few = tuple(key for key in self.keys if key in COMMON) or self.keys[:2]

@@ -15,7 +15,8 @@ _COMMON_SPACES = ("torch::autograd::generated::", "torch::autograd::", "at::nati
 class CardRow:
     """One row: `label` (a key, an input, a name), `what` runs or is computed, and its place. `level`: nested rows.
 
-    `told` says why the key has this kernel; `registered` is where the kernel was registered.
+    `told` says why the key has this kernel; it is "" for a kernel of the key itself. `registered` is the kernel's
+    registration. `entry` is the operator's own registration, if somebody wrote it by hand.
     """
 
     label: str
@@ -24,6 +25,7 @@ class CardRow:
     level: int = 0
     told: str = ""
     registered: SourceRef | None = None
+    entry: SourceRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,9 @@ def _keys(card: Card) -> Iterator[CardRow]:
             label,
             f"{short(row.kernel)}{' (the default)' if row.is_default else ''}",
             row.body if row.body.line else row.registration,
-            told=row.told,
+            told="" if row.is_plain else row.told,
             registered=row.registration if row.body.line else None,
+            entry=row.entry,
         )
         yield from _stubs(row.stubs, 1)
         for target in row.targets:

@@ -24,9 +24,10 @@ _ERROR = re.compile(r"(?:[\w.]+\.)?\w*(?:Error|Exception|Warning): ")
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
     """Returns the lines about what an error's text says; () if nothing is known."""
     known = tuple(_lines(message))
-    if not known or message.yours is None:
-        return known
-    return (place_of_yours(message.yours), *known, *_of_ranks(message))
+    if not known:
+        return ()
+    yours = (place_of_yours(message.yours),) if message.yours is not None else ()
+    return (*yours, *known, *_of_ranks(message))
 
 
 def _of_ranks(message: ErrorMessage) -> Iterator[Line]:

@@ -56,11 +56,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
     path = ref.path or ""
     folder, slash, name = path.rpartition("/")
     # A narrow page breaks a place before the name of the file, never inside a line number.
-    file = (
-        breaking(f"{name}:{ref.line}" if ref.line else name)
-        if short
-        else escaped(f"{name}:{ref.line}" if ref.line else name)
-    )
+    file = (breaking if short else escaped)(f"{name}:{ref.line}" if ref.line else name)
     text = file if short else f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{file}"
     whole = f' title="{escaped(path)}"' if short and folder else ""
     outside = ref.url  # made by us, also for a loaded trace (saved/trail.py)

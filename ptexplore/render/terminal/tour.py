@@ -22,7 +22,7 @@ from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts, trace_command
-from ptexplore.view.notes.prose import PICTURE, StopNumber, prose_tokens
+from ptexplore.view.notes.prose import DRAWING, PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
     from ptexplore.annotations.records import Lab, See, Tour
@@ -121,20 +121,15 @@ def print_prose(console: Console, text: str) -> None:
 # --- prose ---
 
 
-_BOXES = frozenset("┌│└")
-
-
 class _Code(CodeBlock):
     """A fenced block: its text, indented, and its kind if it is a picture."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         kind = f"{self.lexer_name}:\n" if self.lexer_name in (PICTURE, "mermaid") else ""
-        if kind:
-            yield Padding(Text(kind.rstrip(), "dim"), (0, 0, 0, 2))
-        for line in str(self.text).rstrip().split("\n"):
-            drawn = not _BOXES.isdisjoint(line)  # a line of a drawing is cut: folded, it would draw something else
-            shown = Text(line, "cyan", overflow="ellipsis" if drawn else "fold", no_wrap=drawn)
-            yield Padding(shown, (0, 0, 0, 2))
+        drawn = self.lexer_name == DRAWING  # its lines are cut: folded, they would draw something else
+        code = (str(self.text).rstrip(), "cyan")
+        shown = Text.assemble((kind, "dim"), code, overflow="ellipsis" if drawn else "fold", no_wrap=drawn)
+        yield Padding(shown, (0, 0, 0, 2))
 
 
 class _Heading(Heading):

@@ -22,7 +22,7 @@ from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
 from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
-from ptexplore.view.notes.prose import prose_tokens
+from ptexplore.view.notes.prose import DRAWING, prose_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -291,7 +291,7 @@ class _Fence(MarkdownFence):
     """A block of code. A drawing is not folded, because folded it would draw something else: it scrolls sideways."""
 
     def on_mount(self) -> None:
-        self.set_class("┌" in self.code, "-drawn")
+        self.set_class(self.lexer == DRAWING, "-drawn")
 
 
 class _Markdown(Markdown):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 PICTURE = "picture"  # the language of a flowchart's block after its boxes and arrows are written out
+DRAWING = "drawing"  # the language of a block in box characters: its lines must not be folded
 StopNumber = Callable[[str], "int | None"]  # takes the id of a stop of this tour, returns its number
 
 
@@ -32,7 +33,7 @@ def prose_tokens(text: str, number: StopNumber = lambda _name: None) -> list[Tok
         if token.type == "fence" and token.info.strip() == LANGUAGE:
             storage = drawing(token.content)
             if storage is not None:
-                token.info, token.content = PICTURE, "\n".join(lines_of(storage))
+                token.info, token.content = DRAWING, "\n".join(lines_of(storage))
         if token.children:
             token.children = _inline(token.children, number)
     return tokens

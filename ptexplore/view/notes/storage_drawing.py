@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 LANGUAGE = "storage"
 MOST_CELLS = 64
 MOST_TENSORS = 8
-_NUMBERS = r"\(\s*((?:-?\d{1,6}\s*,\s*)*(?:-?\d{1,6})?)\s*,?\s*\)"
-_LINE = re.compile(rf"\s*(?P<name>.{{1,80}}?):\s*sizes {_NUMBERS},? strides {_NUMBERS},? offset (\d{{1,6}})\s*")
+_LONGEST = 300  # characters of a line
+_NUMBERS = r"\(((?:\d{1,6}, ?)*(?:\d{1,6})?)\)"
+_LINE = re.compile(rf"(?P<name>.{{1,80}}?): sizes {_NUMBERS},? strides {_NUMBERS},? offset (\d{{1,6}})")
 BETWEEN = "·"  # a cell between the first and the last one of a tensor that no index leads to
 
 
@@ -60,11 +62,11 @@ def drawing(text: str) -> StorageDrawing | None:
     """Returns the drawing of a block of a note; None if a line is not of a tensor, or if it is too large to draw."""
     layouts = []
     for line in text.strip().splitlines():
-        match = _LINE.fullmatch(line)
+        match = _LINE.fullmatch(line.strip()) if len(line) <= _LONGEST else None
         if match is None:
             return None
         sizes, strides = _numbers(match[2]), _numbers(match[3])
-        if len(sizes) != len(strides) or min((*sizes, *strides), default=0) < 0:
+        if len(sizes) != len(strides):
             return None
         layouts.append(Layout(match["name"].strip(), sizes, strides, int(match[4])))
     return drawn(layouts)
@@ -72,9 +74,9 @@ def drawing(text: str) -> StorageDrawing | None:
 
 def drawn(layouts: Sequence[Layout]) -> StorageDrawing | None:
     """Returns the drawing of tensors over one storage; None if it is too large, or if nothing is reached."""
-    if not layouts or len(layouts) > MOST_TENSORS or any(_count(layout.sizes) > MOST_CELLS for layout in layouts):
+    if not layouts or len(layouts) > MOST_TENSORS or any(math.prod(layout.sizes) > MOST_CELLS for layout in layouts):
         return None
-    last = max((_last(layout) for layout in layouts if _count(layout.sizes)), default=-1)
+    last = max((_last(layout) for layout in layouts if math.prod(layout.sizes)), default=-1)
     if not 0 <= last < MOST_CELLS:
         return None
     return StorageDrawing(last + 1, tuple((layout, _labels(layout, last + 1)) for layout in layouts))
@@ -101,13 +103,6 @@ def _short(layout: Layout) -> str:
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part.strip())
-
-
-def _count(sizes: Sequence[int]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
 
 
 def _last(layout: Layout) -> int:

@@ -138,6 +138,19 @@ def test_ranks_that_end_alike_are_together() -> None:
     assert of_ranks(BARE) == []
 
 
+def test_what_ranks_log_beside_a_traceback_does_not_hide_it() -> None:
+    warning = "[rank0]:[W1130 03:04:05.6 ProcessGroupNCCL.cpp:1250] Warning: destroy_process_group() was not called"
+    for text in (f"{warning}\n{BARE}", f"{BARE}\n{warning}", f"{BARE}\n[0]: 1.5\n[1]: 2.5"):
+        assert of_ranks(text) == []
+        assert BARE in plain(text)
+    agent = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \ntrain.py FAILED"
+    other = "\n".join(f"[rank1]: {line}" for line in BARE.splitlines())
+    assert [(some.ranks, some.text.splitlines()[-1]) for some in of_ranks(f"{warning}\n{other}\n{agent}")] == [
+        (("1",), ERROR),
+        (("0",), plain(warning)),
+    ]
+
+
 def test_a_long_line_costs_nothing() -> None:
     for text in ("[rank0]:" * 50_000, "> " * 200_000, "a" * 1_000_000, "E  " * 100_000, "| " * 200_000):
         assert isinstance(plain(text), str)

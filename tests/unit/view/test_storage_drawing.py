@@ -41,6 +41,7 @@ def test_a_tensor_without_dimensions_reaches_one_cell() -> None:
         "", "x", "x: sizes (2,), strides (1, 1), offset 0", "x: sizes (-1,), strides (1,), offset 0",
         "x: sizes (0,), strides (1,), offset 0", "x: sizes (65,), strides (1,), offset 0",
         "x: sizes (2,), strides (999999,), offset 0", "x: sizes (999999, 999999), strides (1, 1), offset 0",
+        "x: sizes (" + " " * 1_000_000, "x: sizes (" + "1, " * 300_000,
         "\n".join(["x: sizes (2,), strides (1,), offset 0"] * 9),
     ],
 )  # fmt: skip
