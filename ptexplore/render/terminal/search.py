@@ -118,9 +118,9 @@ def _row(console: Console, hit: Candidate, sizes: tuple[int, int, int], locate: 
     spot = best_spot(hit)
     apart = "".join(f"  #if {guard}" for guard in hit.guards) + after_name(hit.kind, hit.detail) if signed else ""
     name = styled((hit.name, "bold cyan"), (apart, "dim"))
-    below = None
+    signature = None
     if name.cell_len > room and apart:
-        name, below = styled((hit.name, "bold cyan")), styled((apart.strip(), "dim"))
+        name, signature = styled((hit.name, "bold cyan")), styled((apart.strip(), "dim"))
     if name.cell_len > room:
         console.print(Text.assemble("  ", name), soft_wrap=True)
         name = Text("")
@@ -129,9 +129,9 @@ def _row(console: Console, hit: Candidate, sizes: tuple[int, int, int], locate: 
     mark = mark_of(spot.ref)
     row = Text.assemble("  ", name, (f"  {_kind(hit):<{kind}}  ", "dim"), where, (f" {mark}" if mark else "", "yellow"))
     console.print(row, soft_wrap=True)
-    if below is not None:
-        below.truncate(room + kind + place, overflow="ellipsis")
-        console.print(Text.assemble("    ", below), soft_wrap=True)
+    if signature is not None:
+        signature.truncate(room + kind + place, overflow="ellipsis")
+        console.print(Text.assemble("    ", signature), soft_wrap=True)
 
 
 def _kind(hit: Candidate) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 PICTURE = "picture"  # the language of a flowchart's block after its boxes and arrows are written out
-DRAWING = "drawing"  # the language of a block in box characters: its lines must not be folded
+DRAWING = "drawing"  # of a block whose lines must not be folded
 StopNumber = Callable[[str], "int | None"]  # takes the id of a stop of this tour, returns its number
 
 

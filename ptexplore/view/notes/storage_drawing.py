@@ -13,10 +13,10 @@ from dataclasses import dataclass
 LANGUAGE = "storage"
 MOST_CELLS = 64
 MOST_TENSORS = 8
-_LONGEST = 300  # characters of a line
+_LONGEST = 300  # characters
 _NUMBERS = r"\(((?:\d{1,6}, ?)*(?:\d{1,6})?)\)"
 _LINE = re.compile(rf"(?P<name>.{{1,80}}?): sizes {_NUMBERS},? strides {_NUMBERS},? offset (\d{{1,6}})")
-BETWEEN = "·"  # a cell between the first and the last one of a tensor that no index leads to
+BETWEEN = "·"  # a cell inside a tensor that no index leads to
 
 
 @dataclass(frozen=True, slots=True)
