@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-PICTURE = "picture"  # the language of a flowchart's block after its boxes and arrows are written out
+PICTURE = "picture"  # the language of a flowchart in words
 DRAWING = "drawing"  # of a block whose lines must not be folded
 StopNumber = Callable[[str], "int | None"]  # takes the id of a stop of this tour, returns its number
 
