@@ -79,9 +79,12 @@ def index_file(tree: str) -> Path:
     return cache_root() / "index" / f"{tree}.sqlite"
 
 
-def read_ahead_file(tree: str) -> Path:
-    """The file with rows of a tree's generated files that are read before its index is built; named like the index."""
-    return cache_root() / "index" / f"{tree}.read-ahead"
+def read_ahead_file(inputs_key: str) -> Path:
+    """The file with rows of generated files that are read before their index is built.
+
+    Environments with the same inputs of the generators share it.
+    """
+    return cache_root() / "index" / f"generated-{inputs_key}.read-ahead"
 
 
 def symbols_dir() -> Path:

@@ -1,6 +1,7 @@
 """Reads the generated files of one tree into facts, with the index's extractors, in several processes.
 
-Reading overlaps with generation: the files of one generator are read while the next one still writes.
+Reading overlaps with generation: the files of one generator are read while the next one still writes. A file that was
+read for another environment with the same generators is not read again.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptexplore.catalogue.facts import MEMBERS, Facts, GeneratedFile, facts_of
+from ptexplore.catalogue.facts import MEMBERS, RECIPE, Facts, GeneratedFile, facts_of
 from ptexplore.cpp.macros import Define, MacroTable, by_header, table_of
-from ptexplore.index.build import available, header_state, headers
+from ptexplore.index.build import available, header_state, headers, stamp_of
 from ptexplore.index.workers import Task, Wave, Whole, numbered, read_all, read_whole, worth_starting
 from ptexplore.model.places import Runtime
 from ptexplore.source.listing import Listed, generated_files, installed_files, layered
@@ -39,13 +40,20 @@ class Gathered:
     rows: ReadAhead
 
 
-def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]], progress: Progress) -> Gathered:
+def gather(
+    runtime: Runtime,
+    making: Making,
+    named: Callable[[], Iterable[str]],
+    progress: Progress,
+    before: ReadAhead | None = None,
+) -> Gathered:
     """Returns the facts of the generated files of `runtime`: the `named` paths, which records point to, and the others.
 
-    `named` is called when the first files exist. Raises PtexploreError if a reading process died, and the errors of
-    `making`.
+    `named` is called when the first files exist. `before` are files of the same generators that were read before, maybe
+    for another environment: a file with the same content and the same macros is not read again. Raises PtexploreError
+    if a reading process died, and the errors of `making`.
     """
-    plan = _Plan(runtime, making, named)
+    plan = _Plan(runtime, making, named, before)
     jobs = available()
     if making.is_whole:
         jobs = worth_starting(plan.tasks_in(("",)), jobs)
@@ -58,20 +66,25 @@ def gather(runtime: Runtime, making: Making, named: Callable[[], Iterable[str]],
         pair = read_facts(task, plan.macros)
         if pair is not None:
             pairs[pair[1].path] = pair
+    pairs |= plan.known
     total, rows = Facts(), []
     for _, (facts, file) in sorted(pairs.items()):
         total.add(facts)
         rows.append(file)
     total.bindings.sort(key=lambda binding: (binding.path, binding.entry_line))
     listed = layered(generated_files(making.folder), plan.installed)
-    return Gathered(total, ReadAhead(header_state(listed), plan.macros.as_text(), rows, len(plan.tasks) + 1))
+    return Gathered(total, ReadAhead(header_state(listed), plan.macros.as_text(), rows, plan.next_file))
 
 
 class _Plan:
     """The plan of what to read, and when."""
 
-    def __init__(self, runtime: Runtime, making: Making, named: Callable[[], Iterable[str]]) -> None:
-        self.making, self.named = making, named
+    def __init__(
+        self, runtime: Runtime, making: Making, named: Callable[[], Iterable[str]], before: ReadAhead | None = None
+    ) -> None:
+        self.making, self.named, self._before = making, named, before
+        self.known: dict[str, tuple[Facts, PackedFile]] = {}  # files that were read before, by path
+        self.next_file = 1 if before is None else before.next_file
         self.installed = installed_files(runtime)
         self.tasks: list[Task] = []
         self.macros = MacroTable({})  # the macros of the headers that exist by now
@@ -83,7 +96,10 @@ class _Plan:
         defined = by_header(headers(self.installed))
         for part in self.making.parts:
             self.macros = self._macros(defined, part)
-            tasks = numbered(self.tasks_in(part), len(self.tasks) + 1)
+            wanted = self.tasks_in(part)
+            self.known |= self._read_before(wanted)
+            tasks = numbered([task for task in wanted if task.path not in self.known], self.next_file)
+            self.next_file += len(tasks)
             self.tasks += tasks
             self._read.append(Wave(tasks, self.macros))
             yield self._read[-1]
@@ -106,6 +122,20 @@ class _Plan:
             for file in [*self._made(part), *self._shipped(part)]
             if _holds_facts(file.path, wanted)
         ]
+
+    def _read_before(self, tasks: Iterable[Task]) -> dict[str, tuple[Facts, PackedFile]]:
+        """Returns the facts and rows of the files among `tasks` that were read before, with the same macros."""
+        if self._before is None or self._before.macros != self.macros.as_text():
+            return {}
+        before = {file.path: file for file in self._before.files}
+        known = {}
+        for task in tasks:
+            file = before.get(task.path)
+            if file is not None and stamp_of(task.where, file.sha) is not None:
+                facts = _unpacked(file.facts)
+                if facts is not None:
+                    known[task.path] = facts, file
+        return known
 
     def _made(self, part: Iterable[str]) -> list[Listed]:
         return [file for file in generated_files(self.making.folder) if file.path.startswith(tuple(part))]
@@ -140,4 +170,22 @@ def read_facts(task: Task, macros: MacroTable) -> tuple[Facts, PackedFile] | Non
     if not isinstance(read, Whole):
         return None
     records = read.records
-    return facts_of(GeneratedFile(task.path, read.text, records.symbols, records.dialect)), packed(read.rows)
+    facts = facts_of(GeneratedFile(task.path, read.text, records.symbols, records.dialect))
+    return facts, packed(read.rows, _packed(facts))
+
+
+def _packed(facts: Facts) -> bytes:
+    import msgspec
+
+    return msgspec.msgpack.encode((RECIPE, facts))
+
+
+def _unpacked(packed_facts: bytes) -> Facts | None:
+    """Returns the facts of one file. None if they are damaged or of another version of ptexplore."""
+    import msgspec
+
+    try:
+        recipe, raw = msgspec.msgpack.decode(packed_facts, type=tuple[int, msgspec.Raw])
+        return msgspec.msgpack.decode(raw, type=Facts) if recipe == RECIPE else None
+    except msgspec.DecodeError:
+        return None

@@ -19,6 +19,7 @@ from ptexplore.errors import PtexploreError, cache_errors
 from ptexplore.index.reading_plan import (
     IndexInput,
     ReadingPlan,
+    copy_of_relative,
     same_unread,
     unread_files,
     usable_index,
@@ -87,7 +88,7 @@ def available() -> int:
 
 
 def _build(source: IndexInput, target: Path, jobs: int, watcher: Progress, started: float) -> Built:
-    store = usable_index(target)
+    store = usable_index(target) or copy_of_relative(source, target)
     known = store.known() if store is not None else {}
     plan = what_to_read(source.files, known)
     if store is not None and store.meta("source") == source.identity and not plan.removed and same_unread(store, plan):
@@ -137,11 +138,19 @@ def _still_so(ahead: ReadAhead, files: Sequence[Listed]) -> list[tuple[PackedFil
     where = {listed.path: listed.file for listed in files}
     unchanged = []
     for file in ahead.files:
-        with contextlib.suppress(OSError, ValueError):
-            data, stamp = content(where.get(file.path, ""))
-            if hashlib.sha256(data).hexdigest() == file.sha:
-                unchanged.append((file, stamp))
+        stamp = stamp_of(where.get(file.path, ""), file.sha)
+        if stamp is not None:
+            unchanged.append((file, stamp))
     return unchanged
+
+
+def stamp_of(where: str, sha: str) -> int | None:
+    """Returns the time of change of the file at `where` if its content has this hash. Else None."""
+    try:
+        data, stamp = content(where)
+    except (OSError, ValueError):
+        return None
+    return stamp if hashlib.sha256(data).hexdigest() == sha else None
 
 
 def _behind_first(results: Iterator[Result], taken: Sequence[tuple[PackedFile, int]]) -> Iterator[Result]:
@@ -235,6 +244,7 @@ class _Changes:
                 {
                     "tree": self.source.tree,
                     "source": self.source.identity,
+                    "family": self.source.family,
                     "worn": str(worn),
                     "unread": json.dumps([[file.path, file.why] for file in self.unread]),
                     "macro_table": "" if others else table,

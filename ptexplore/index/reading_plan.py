@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence, Set
@@ -17,7 +18,8 @@ class IndexInput:
     """What to index: the name of the tree, its identity among sources of that name, and its files.
 
     `headers` are files outside the tree whose macros it uses: for an extension, PyTorch's headers. `read_ahead` is the
-    path of rows that were read before.
+    path of rows that were read before. Sources of one `family` have most files in common: a first index begins as a
+    copy of a relative's index.
     """
 
     tree: str
@@ -25,6 +27,7 @@ class IndexInput:
     files: Sequence[Listed]
     headers: Sequence[Listed] = ()
     read_ahead: Path | None = None
+    family: str = ""
 
 
 def is_fresh(source: IndexInput, target: Path) -> bool:
@@ -95,3 +98,19 @@ def usable_index(target: Path) -> IndexStore | None:
         return IndexStore.open(target)
     except (FileNotFoundError, StaleIndex):
         return None
+
+
+def copy_of_relative(source: IndexInput, target: Path) -> IndexStore | None:
+    """Returns a copy at `target` of the index of another source of the same family. None if there is none.
+
+    It is of use for a second environment with the same torch. Raises OSError if the copy cannot be written.
+    """
+    for path in sorted(target.parent.glob("*.sqlite")) if source.family else ():
+        store = usable_index(path)
+        if store is None:
+            continue
+        with contextlib.closing(store), contextlib.suppress(StaleIndex):
+            if store.meta("family") == source.family:
+                store.copy_to(target)
+                return usable_index(target)
+    return None

@@ -169,10 +169,29 @@ class Database(ABC):
         rows = self.rows("SELECT value FROM meta WHERE key = ?", key)
         return rows[0][0] if rows else None
 
+    def copy_to(self, path: Path) -> None:
+        """Writes a copy of the whole database to `path`. Raises OSError, and the error that `damaged` returns."""
+        aside = empty_beside(path)
+        try:
+            with disk_told(path), contextlib.closing(sqlite3.connect(aside)) as copy, self._in_turn:
+                self._db.backup(copy)
+            _take_away_beside(path)
+            put_in_place(aside, path)
+        except sqlite3.Error as error:
+            raise self.damaged(error) from error
+        finally:
+            aside.unlink(missing_ok=True)
+
     def close(self) -> None:
         """Closes the file."""
         with self._in_turn:
             self._db.close()
+
+
+def _take_away_beside(path: Path) -> None:
+    """Deletes what SQLite kept beside the previous database: it would use these files to undo the new one."""
+    for file in beside(path):
+        file.unlink(missing_ok=True)
 
 
 def _noticing(asked: _Asked) -> _Asked:
@@ -239,9 +258,7 @@ class DatabaseWriter(ABC):
                     self._db.execute("COMMIT")
                 if self._aside is not None:
                     self._db.close()
-                    # they belong to the previous database, and SQLite would use them to undo this one
-                    for file in beside(self.path):
-                        file.unlink(missing_ok=True)
+                    _take_away_beside(self.path)
                     put_in_place(self._aside, self.path)
         finally:
             self._db.close()  # rolls back all that was not committed

@@ -151,10 +151,10 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
     from ptexplore.capture.runtime import dump
     from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
     from ptexplore.catalogue.gather import gather
-    from ptexplore.store.index.read_ahead import keep
+    from ptexplore.store.index.read_ahead import keep, kept
     from ptexplore.view.words.errors import in_words
 
-    target, ahead = catalogue_file(runtime.key), read_ahead_file(f"runtime-{runtime.key}")
+    target, ahead = catalogue_file(runtime.key), read_ahead_file(runtime.inputs_key)
     lock = lock_file(target)
     why = f"another process has held {lock} for half an hour"
     refusal = PtexploreError("the catalogue is in use", why, "end that process, then run this again")
@@ -174,7 +174,8 @@ def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
         with ThreadPoolExecutor(1) as pool:
             dispatcher = pool.submit(lambda: DispatcherRecords(runtime, dump(runtime)))
             with generated.making(runtime, progress) as making:
-                gathered = gather(runtime, making, lambda: dispatcher.result().generated, progress)
+                before = kept(ahead) if making.is_whole else None
+                gathered = gather(runtime, making, lambda: dispatcher.result().generated, progress, before)
             folder = generated.ensure(runtime)
             tree = runtime_tree(runtime, folder)
             build_catalogue(runtime, tree, dispatcher.result(), gathered.facts, target, progress)
@@ -299,8 +300,9 @@ def _to_index(
 
     if isinstance(source, Runtime):
         folder = generated.ensure(source, progress)
-        ahead = read_ahead_file(f"runtime-{source.key}")
-        return IndexInput("runtime", _identity(source), files_of(source, folder), read_ahead=ahead)
+        ahead = read_ahead_file(source.inputs_key)
+        files = files_of(source, folder)
+        return IndexInput("runtime", _identity(source), files, read_ahead=ahead, family=f"torch {source.inputs_key}")
     headers = []
     if source.project != "pytorch":  # its files use the macros of PyTorch's headers
         pytorch = current(runtime) or runtime

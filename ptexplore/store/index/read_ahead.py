@@ -1,4 +1,7 @@
-"""Rows of files that were read before the index of their tree is built: kept beside the index for its builder."""
+"""Rows of files that were read before the index of their tree is built: kept beside the index for its builder.
+
+A second environment with the same generated files takes the catalogue's facts from there, too.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ from ptexplore.writing import keep_whole, kept_bytes
 
 
 class PackedFile(NamedTuple):
-    """The rows of one file, packed, and the hash of the file's content."""
+    """The rows of one file and the catalogue's facts from it, packed, and the hash of the file's content."""
 
     path: str
     sha: str
     rows: bytes
+    facts: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,11 @@ class ReadAhead:
     made_by: tuple[int, int] = (FORMAT, RECIPE)
 
 
-def packed(rows: Rows) -> PackedFile:
+def packed(rows: Rows, facts: bytes) -> PackedFile:
     """Packs the rows of one file as bytes: they go from a worker to the disk without another conversion."""
     import msgspec
 
-    return PackedFile(str(rows.file[1]), str(rows.file[5]), msgspec.msgpack.encode(rows))
+    return PackedFile(str(rows.file[1]), str(rows.file[5]), msgspec.msgpack.encode(rows), facts)
 
 
 def unpacked(file: PackedFile, stamp: int | None = None) -> Rows:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from ptexplore.catalogue import gather as gathering
 from ptexplore.catalogue.gather import gather
+from ptexplore.cpp.macros import MacroTable
 from ptexplore.index import build as building
 from ptexplore.index.build import build
 from ptexplore.index.reading_plan import IndexInput
@@ -88,6 +91,72 @@ def test_other_headers_mean_other_macros(
     taken = Read(mini, tmp_path / "taken.sqlite", ahead, monkeypatch)
     assert CPU in taken.paths
     assert [one.qualified for one in taken.store.symbols_named("impl")] == ["at::native::renamed_blend_cpu::impl"]
+
+
+def test_a_second_environment_reads_no_generated_file_again(
+    mini: Mini, ahead: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times of change differ there, and contents do not; a file that differs is read, and other macros count."""
+    first = gather(mini.runtime, whole(mini), lambda: [CPU], Silent())
+    for one in files(mini):
+        os.utime(one.file, (1.7e9, 1.7e9))
+    read: list[str] = []
+    real = gathering.read_facts
+
+    def noting(task: Task, macros: MacroTable) -> object:
+        read.append(task.path)
+        return real(task, macros)
+
+    monkeypatch.setattr(gathering, "read_facts", noting)
+
+    def again() -> list[str]:
+        read.clear()
+        before = read_ahead.kept(ahead)
+        assert before is not None
+        taken = gather(mini.runtime, whole(mini), lambda: [CPU], Silent(), before)
+        plain = list(read)
+        anew = gather(mini.runtime, whole(mini), lambda: [CPU], Silent())
+        assert taken.facts == anew.facts
+        assert [file[:2] for file in taken.rows.files] == [file[:2] for file in anew.rows.files]
+        ids = [read_ahead.unpacked(file).file[0] for file in taken.rows.files]
+        assert len(set(ids)) == len(ids)
+        assert max(ids) < taken.rows.next_file
+        return plain
+
+    assert first.facts.blocks
+    assert again() == []
+    with (mini.generated / CPU).open("a", encoding="utf-8") as file:
+        file.write("int only_now() { return 1; }\n")
+    assert again() == [CPU]
+    header = mini.site / "torch/include/ATen/TensorMeta.h"
+    header.write_text("#define TORCH_IMPL_FUNC(which) void renamed_##which::impl\n", encoding="utf-8")
+    assert len(again()) > 1
+    monkeypatch.setattr(gathering, "RECIPE", gathering.RECIPE + 1)
+    header.write_text("", encoding="utf-8")
+    assert len(again()) > 1
+
+
+def test_an_index_begins_as_a_copy_of_a_relative(mini: Mini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second environment has its own paths and times: nothing is read into rows, but what differs."""
+    for one in files(mini):
+        os.utime(one.file, (1.6e9, 1.6e9))
+    build(IndexInput("runtime", "first", files(mini), family="f"), tmp_path / "first.sqlite", jobs=1)
+    for one in files(mini):
+        os.utime(one.file, (1.7e9, 1.7e9))
+    with (mini.generated / CPU).open("a", encoding="utf-8") as file:
+        file.write("int only_now() { return 1; }\n")
+    second = IndexInput("runtime", "second", files(mini), family="f")
+    built = build(second, tmp_path / "second.sqlite", jobs=1)
+    assert (built.read, built.anew) == (1, False)
+    alone = Read(mini, tmp_path / "alone.sqlite", None, monkeypatch)
+    with closing(IndexStore.open(tmp_path / "second.sqlite")) as store:
+        assert store.meta("source") == "second"
+        assert store.files() == alone.store.files()
+        assert store.counts() == alone.store.counts()
+        assert [one.path for one in store.symbols_named("only_now")] == [CPU]
+    assert build(second, tmp_path / "second.sqlite", jobs=1).kept == len(files(mini))
+    other = build(IndexInput("runtime", "third", files(mini), family="g"), tmp_path / "third.sqlite", jobs=1)
+    assert other.anew
 
 
 @pytest.mark.parametrize("content", [b"", b"\x81", b"\xc1 no such code", b"not at all"])
