@@ -83,7 +83,7 @@ class OperatorRoute(Struct, frozen=True):
     # They were read before the first call from each path. The operators are those in such a call, the call itself
     # first. A list of tensors has the key sets of all its tensors. Tensors without a Python name were not read.
     represented: Count | None = None  # the index in `routes` of the route whose call was stepped: this or a similar one
-    unstepped: AnyReason | None = None  # why no call was stepped, if calls should have been
+    unstepped: AnyReason | None = None  # why no call was stepped, if stepping was asked for
 
 
 class OperatorCalls(Struct, frozen=True):
@@ -151,4 +151,4 @@ class Program(Struct, frozen=True):
     failed: Count | None = None  # if the program raised: the index in `paths` of the path whose builtin raised last
     cuts: tuple[AnyReason, ...] = ()  # what the record leaves out
     elsewhere: TimesElsewhere | None = None  # the origin of the times, if they are of another run
-    stepping: StepBudget | None = None  # how much was stepped, if calls should have been
+    stepping: StepBudget | None = None  # how much was stepped, if stepping was asked for

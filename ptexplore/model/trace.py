@@ -71,7 +71,7 @@ class Captured:
     native: bool = False  # every C++ function that ran
     cold: bool = False  # the native pass saw the very first call, with the work that only a first call does
     reason: AnyReason | None = None  # why there is no native pass
-    warm: int | None = None  # if all passes saw a later call: how many modules the first run imported, if any
+    warm: int | None = None  # how many modules the first call imported; null if none, or if a pass saw that call
     first: FirstCall | None = None  # in place of `warm` if all passes saw the first call without being asked to
     put_back: tuple[str, ...] = ()  # names from `--setup` whose objects earlier runs changed, and that were restored
     anew: bool = False  # `--setup` ran again before the run that is shown, since its objects could not be restored
@@ -485,7 +485,7 @@ class Ending:
     source: SourceRef  # the line that threw
     function: str = ""  # the C++ function that threw
     hop: int | None = None  # the innermost hop that the error propagated out of; null if not known
-    call: str | None = None  # the innermost call of the expression that the error left, or the failing part: `d["k"]`
+    call: str | None = None  # the innermost call of the expression that raised, or the part that raised: `d["k"]`
     given: tuple[tuple[str, str], ...] = ()  # the tensor arguments of the operator at `hop`: name and description
     python: tuple[LeftFunction, ...] = ()  # the Python functions that the error propagated out of, innermost first
     stack: tuple[str, ...] = ()  # the C++ functions of torch that the error left, or a signal ended, innermost first

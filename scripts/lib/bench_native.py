@@ -64,8 +64,9 @@ def stepping(bench: Bench, runs: int, progress: Callable[[str], None]) -> Row:
     ours, floor, kernel = (middle(found) for found in beside.values())
     note = (
         f"softmax of a product, summed, with grad. {middle(shares):.0%} of the instructions are in the profile "
-        f"function, which sees Python's calls. In turns, per second of processor time: {ours:,.0f}; {floor:,.0f} "
-        f"with a handler that only counts each instruction; {kernel:,.0f} if that handler returns through the kernel"
+        f"function, which sees Python's calls. Instructions per second of processor time, measured in turns: "
+        f"{ours:,.0f}; {floor:,.0f} with a handler that only counts each instruction; {kernel:,.0f} if that handler "
+        f"returns through the kernel"
     )
     return Row("native stepping", middle(rates), "instructions/s", 80_000, note, at_least=True)
 

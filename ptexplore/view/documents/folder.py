@@ -55,7 +55,7 @@ class FolderDocument(Struct, frozen=True):
     in_a_build: str | None  # what a build makes of the folder
     trace: str | None  # an expression whose trace passes through it
     facts: tuple[str, ...]  # remarks about the page
-    newer: str | None  # differences in the version of this tree
+    newer: str | None  # how the folder of this tree's version differs from the page
     total: int  # how many files the folder has, subfolders included
     start: tuple[FolderStart, ...]  # where to start reading
     folders: tuple[FolderInside, ...]  # the folders inside

@@ -16,7 +16,7 @@ from ptexplore.view.notes.tour import ConceptRow, Excerpt, Guide, PathView, Stat
 
 
 class AnchorSymbol(Struct, frozen=True):
-    """The symbol that an anchor means or is inside of."""
+    """The symbol that an anchor names, or the symbol around its line."""
 
     name: str  # the qualified name; empty outside of any symbol
     begin: int  # the first line

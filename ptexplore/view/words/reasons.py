@@ -72,7 +72,7 @@ ENGLISH: Catalogue = {
     why.InMakerOfPlain: (
         "inside {function} ({file}), which makes the plain tensor here, holds {guard} and excludes {excludes}"
     ),
-    why.InMakerAtLift: "inside {function} ({file}), which around lift_fresh() holds {guard} and excludes {excludes}",
+    why.InMakerAtLift: "inside {function} ({file}), which holds {guard} and excludes {excludes} around lift_fresh()",
     why.AroundFrame: "as they were read at the call around this frame; the frame may have changed them since",
     why.InFactory: "inside torch::{factory} ({file}), which holds {guard}",
     why.WhileTracing: "inside {function}, which includes Tracer while it traces ({file})",
@@ -600,7 +600,7 @@ ENGLISH: Catalogue = {
     why.OtherEnding: "the recorded run came to {first}, the second run to {second}",
     why.ItsEnd: "its end",
     why.OtherCall: (
-        "number {number} of {count} calls of operators, nodes and the engine was {first} in the recorded run, "
+        "the runs part at call {number} of {count} (of operators, nodes and the engine): {first} in the recorded run, "
         "{second} in the second run[, {many}]"
     ),
     why.HadCalls: "which had {count} calls",
