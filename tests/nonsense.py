@@ -33,7 +33,7 @@ CATALOGUES = (
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.TOLD_APART, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
-    legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.NOT_SEEN, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
+    legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, ending.LABELS,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (uses.SORTS, legend.SIGNS, legend.OF_ROWS)  # the sentence, or the plural, is the second

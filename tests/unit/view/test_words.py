@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from dataclasses import fields, is_dataclass
 
 import pytest
@@ -15,7 +17,8 @@ from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
 from ptexplore.model.ending_remarks import EndingRemark
 from ptexplore.model.trace_remarks import TraceRemark
-from ptexplore.view.words import details, ending, places, remarks
+from ptexplore.view import words
+from ptexplore.view.words import causes, details, ending, places, remarks
 from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
@@ -25,6 +28,7 @@ from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import Catalogue, filled, names
 from ptexplore.view.words.trace_remarks import worded
 from ptexplore.view.words.uses import told_apart
+from tests import nonsense
 
 
 class Given(Struct, frozen=True):
@@ -286,3 +290,13 @@ def test_a_template_has_no_stray_blank(code: type[Struct]) -> None:
     template = WORDED[code].removeprefix("{command}  ")  # which stands apart from what is said of it
     assert "  " not in template
     assert not any(wrong in template for wrong in (" ;", " ,", " [;", " [,", "[ ;", " ["))
+
+
+def test_nonsense_replaces_every_catalogue() -> None:
+    """A catalogue that scripts/nonsense does not know would keep its sentences, and a test could read them unseen."""
+    replaced = {id(table) for table in (*nonsense.CATALOGUES, *nonsense.TABLES, *nonsense.PAIRS, causes.ENGLISH)}
+    modules = [importlib.import_module(f"{words.__name__}.{one.name}") for one in pkgutil.iter_modules(words.__path__)]
+    found = [(one.__name__, name, table) for one in modules for name, table in vars(one).items() if name.isupper()]
+    left = [(module, name) for module, name, table in found if isinstance(table, dict) and id(table) not in replaced]
+    assert len(found) > len(replaced)
+    assert left == []
