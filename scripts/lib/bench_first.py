@@ -14,7 +14,8 @@ from statistics import median as middle
 
 from lib.measure import EVERY, Bench, Row, Sample, median
 
-GENERATE = "from ptexplore.source.runtime import describe, generated; generated.ensure(describe.find_runtime())"  # all that has to be made from torchgen's inputs, and nothing else
+# makes everything that comes from torchgen's inputs, and nothing else
+GENERATE = "from ptexplore.source.runtime import describe, generated; generated.ensure(describe.find_runtime())"
 BUDGET = 12  # seconds
 _TICKS = os.sysconf("SC_CLK_TCK")
 _GENERATORS, _READERS, _PROBE, _ITSELF = "torchgen", "reading the generated C++", "torch's dispatcher and the trace", ""
@@ -49,7 +50,7 @@ def _by_work(bench: Bench, expression: str) -> dict[str, float]:
     """Seconds of processor time of the first run, by what its processes do."""
     command = (bench.python, "-m", "ptexplore", "trace", expression)
     with subprocess.Popen(
-        command, cwd=bench.folder, env=bench.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        command, cwd=bench.folder, env=bench.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     ) as process:  # fmt: skip
         watch = _Processors(process.pid)
