@@ -50,8 +50,8 @@ def _by_work(bench: Bench, expression: str) -> dict[str, float]:
     """Seconds of processor time of the first run, by what its processes do."""
     command = (bench.python, "-m", "ptexplore", "trace", expression)
     with subprocess.Popen(
-        command, cwd=bench.folder, env=bench.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        command, cwd=bench.folder, env=bench.environment, start_new_session=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         watch = _Processors(process.pid)
         if process.wait():
