@@ -37,7 +37,7 @@ from ptexplore.tui.messages import (
     ShowFolder,
     ShowTrail,
     StepCall,
-    Trace,
+    TraceSuggested,
     message_for,
 )
 from ptexplore.tui.navigation import Navigator
@@ -239,7 +239,7 @@ class Browser(App[None]):
         """Show the home screen."""
         self._home(went_back=event.went_back)
 
-    def on_trace(self, event: Trace) -> None:
+    def on_trace_suggested(self, event: TraceSuggested) -> None:
         """Trace the expression of a folder's page."""
         from ptexplore.workspace.consent import of_page
 

@@ -122,7 +122,7 @@ class GoHome(Message):
 
 
 @dataclass
-class Trace(Message):
+class TraceSuggested(Message):
     """Trace the expression that a folder's page suggests, and show the trace. If needed, the reader is asked before."""
 
     page: FolderPage

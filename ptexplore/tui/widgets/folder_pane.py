@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Leads, Links
-from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Tell, Trace
+from ptexplore.tui.messages import Fetch, GoHome, OpenPlace, OpenTour, Tell, TraceSuggested
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.view.notes.folder import MAP_IN_WORDS, map_rows
 
@@ -129,7 +129,7 @@ class FolderPane(Links):
         if page is not None and page.expression:
             yield _heading("Try")
             text = Content.assemble(("trace ", "dim"), (clean(page.expression), "bold $text-accent"))
-            yield Leads(text, Trace(page))
+            yield Leads(text, TraceSuggested(page))
         if page is not None and page.build:
             yield _heading("In a build")
             yield from _prose(page.build)

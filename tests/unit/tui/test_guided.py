@@ -31,7 +31,7 @@ from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.library import Library
-from ptexplore.tui.messages import OpenTour, OpenTrail, Trace
+from ptexplore.tui.messages import OpenTour, OpenTrail, TraceSuggested
 from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.building import Building
 from ptexplore.tui.screens.home import Home
@@ -373,7 +373,7 @@ def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, 
     async def reading(app, pilot):
         await pilot.resize_terminal(60, 12)
         await pilot.pause()
-        app.post_message(Trace(replace(page, expression="torch.add(a, b)" + " + a" * 200)))
+        app.post_message(TraceSuggested(replace(page, expression="torch.add(a, b)" + " + a" * 200)))
         await until(pilot, lambda: isinstance(app.screen, ConsentScreen))
         await pilot.press("y")
         await pilot.pause(0.2)
@@ -388,7 +388,7 @@ def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, 
         await pilot.pause(0.3)
         if agrees:  # the same content: no second question
             await until(pilot, lambda: len(ran) == 1)
-            app.post_message(Trace(page))
+            app.post_message(TraceSuggested(page))
             await until(pilot, lambda: len(ran) == 2)
 
     drive("", reading, size=(60, 12))
@@ -405,7 +405,7 @@ def test_a_key_that_was_typed_before_the_question_is_no_answer(library, drive, t
     library.trace = lambda run, job: ran.append(run) or (trail(), None, run)
 
     async def reading(app, pilot):
-        app.post_message(Trace(page))
+        app.post_message(TraceSuggested(page))
         await pilot.press(*"yyyy")
         await until(pilot, lambda: isinstance(app.screen, ConsentScreen))
         await pilot.press("y")
