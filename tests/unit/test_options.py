@@ -55,6 +55,7 @@ def test_typed_texts_are_read() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("pair", EXCLUDED)
 def test_options_that_do_not_go_together(pair: tuple[str, str, str]) -> None:
     one, other, why = pair
@@ -69,6 +70,7 @@ def test_options_that_do_not_go_together(pair: tuple[str, str, str]) -> None:
     assert (raised.value.why, raised.value.hint) == (why, "ptexplore trace --help")
 
 
+@pytest.mark.words
 def test_each_option_is_of_what_it_says() -> None:
     for name, known in asked_options().items():
         for is_script in (True, False):

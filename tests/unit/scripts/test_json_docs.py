@@ -91,6 +91,7 @@ def test_a_field_that_nothing_is_said_of(json_docs) -> None:
         json_docs.tables(Silent)
 
 
+@pytest.mark.words
 def test_the_document_is_up_to_date(json_docs) -> None:
     text = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
     assert json_docs.with_tables(text) == text, "run scripts/json-docs"

@@ -471,6 +471,7 @@ def keys(app):
     return [key.description for key in app.screen.query(FooterKey)]
 
 
+@pytest.mark.words
 def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
     async def reading(app, pilot):
         app.post_message(OpenTrail(trail()))

@@ -12,6 +12,7 @@ def library(tmp_path_factory):
     return small_library(tmp_path_factory.mktemp("pictures"))
 
 
+@pytest.mark.words
 @pytest.mark.parametrize("name", SMALL)
 def test_a_picture_is_what_the_screen_shows(name, library, tmp_path, monkeypatch):
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))

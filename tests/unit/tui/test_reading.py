@@ -150,6 +150,7 @@ def pane(app) -> str:
     return "\n".join(str(option.prompt) for option in options)
 
 
+@pytest.mark.words
 def test_beside_the_source_stands_what_is_known_of_the_symbol_under_the_cursor(drive):
     async def reading(app, pilot):
         reader, symbol = app.reader, app.reader.symbol
