@@ -6,18 +6,11 @@ A cause is a code; `view/words/causes.py` has its meaning and its remedy.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from ptexplore.facts.message import Message
+from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_SYSTEMS
+from ptexplore.facts.messages_of_tensors import OF_TENSORS
 from ptexplore.facts.source import FactSource
-
-
-class Message(NamedTuple):
-    """A message: the cause, the pattern for an error's class and text, and the places of its words."""
-
-    cause: str
-    pattern: re.Pattern[str]
-    sources: tuple[FactSource, ...]  # empty if the message is not PyTorch's
-
 
 # The output of a shell for a program killed by a signal, and of faulthandler (faulthandler_handlers in its source).
 _KILLED = re.compile(
@@ -29,7 +22,23 @@ _KILLED = re.compile(
 # Errors for missing code, by the kind of dtype: a kernel for one kind of numbers has no code for others.
 _NO_CODE = r'"[\w:<>]+" not implemented for '
 _OF_INTEGERS = r"(?:Bool|Byte|Char|U?Int\d*|Short|Long|Half|BFloat16|Float[48]\w+)"
+MEMORY = "cuda-memory"
+_SIZE = r"\d+(?:\.\d+)? (?:bytes|[KMGT]iB)"
+# The numbers in that message: of format_size (c10/cuda/CUDACachingAllocator.cpp), in its two forms since 1.0.
+MEMORY_NUMBERS = (
+    re.compile(
+        rf"Tried to allocate (?P<asked>{_SIZE})\. GPU \d+ has a total capacity of (?P<total>{_SIZE}) of which"
+        rf" (?P<free>{_SIZE}) is free\..{{0,600}}?Of the allocated memory (?P<allocated>{_SIZE}) is allocated by"
+        rf" PyTorch,.{{0,200}}? (?P<unallocated>{_SIZE}) is reserved by PyTorch but unallocated",
+        re.DOTALL,
+    ),
+    re.compile(
+        rf"Tried to allocate (?P<asked>{_SIZE}) \(GPU \d+; (?P<total>{_SIZE}) total capacity; (?P<allocated>{_SIZE})"
+        rf" already allocated; (?P<free>{_SIZE}) free; (?P<reserved>{_SIZE}) (?:reserved|cached)"
+    ),
+)
 MESSAGES = (
+    *OF_KERNELS,
     Message(
         "unused-in-graph",
         re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
@@ -325,7 +334,7 @@ MESSAGES = (
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
-        "cuda-memory",
+        MEMORY,
         re.compile(r"CUDA out of memory"),
         (FactSource("c10/cuda/CUDACachingAllocator.cpp", "CUDA out of memory"),),
     ),
@@ -627,6 +636,8 @@ MESSAGES = (
         re.compile(r"Default process group has not been initialized"),
         (FactSource("torch/distributed/distributed_c10d.py", "Default process group has not been initialized"),),
     ),
+    *OF_TENSORS,
+    *OF_SYSTEMS,
     Message("killed", _KILLED, ()),
     Message("signal-to-itself", re.compile(r"^SIGKILL: in \S+\(\)"), ()),
     Message("sigkill", re.compile(r"^SIGKILL: "), ()),

@@ -579,5 +579,32 @@ class PythonLeftAt(EndingRemark, frozen=True):
     line: int | None
 
 
+class WordsAt(EndingRemark, frozen=True):
+    """A statement with the constant words of the message, and the function around it."""
+
+    function: str
+
+
+class OneOfThese(EndingRemark, frozen=True):
+    """Several statements have these words of the message, and the text does not say which of them raised it."""
+
+    words: str
+
+
+class WordsInLibrary(EndingRemark, frozen=True):
+    """Only libraries of torch have the constant words of the message: it is from C++."""
+
+    libraries: tuple[str, ...]
+    words: str
+
+
+class WordsNowhere(EndingRemark, frozen=True):
+    """Neither torch's Python files and headers nor its libraries have the words of the message."""
+
+
+class CutOff(EndingRemark, frozen=True):
+    """The text ends inside the part that names the operator and its dispatch key."""
+
+
 class NoExplanation(EndingRemark, frozen=True):
-    """ptexplore has no explanation of this message."""
+    """The cause of this message is not known."""

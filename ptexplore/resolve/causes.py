@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
-from ptexplore.facts.messages import MESSAGES
+from ptexplore.facts.messages import MEMORY, MEMORY_NUMBERS, MESSAGES
 from ptexplore.model.observed import FailedGetter, UnusedInput
 from ptexplore.model.trace import Cause
+
+MEMORY_FULL, MEMORY_SPLIT = "cuda-memory-full", "cuda-memory-split"  # the causes with numbers
+MEMORY_GIVEN = ("asked", "total", "free", "allocated", "unallocated")
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def cause_of_unused(seen: UnusedInput) -> Cause:
@@ -25,10 +29,40 @@ def cause_of_getter(seen: FailedGetter) -> Cause:
     return Cause(code="getter-raised", arguments=given)
 
 
-def cause_of(message: str, exception: str = "") -> Cause | None:
+def cause_of(message: str, exception: str = "", around: str = "") -> Cause | None:
     """Returns the cause of an error from its class and message, or None if no rule matches.
 
-    `message` may also be a whole traceback, which contains the class.
+    `around` is the text with the message in it: a kernel on the GPU writes a line of its own, before the error.
     """
     text = f"{exception}: {message}"
-    return next((Cause(code=rule.cause) for rule in MESSAGES if rule.pattern.search(text)), None)
+    for rule in MESSAGES:
+        told = rule.pattern.search(text) or (rule.pattern.search(around) if rule.anywhere and around else None)
+        if told is not None:
+            given = {name: value for name, value in told.groupdict().items() if value is not None}
+            return (
+                _of_memory(text) or Cause(code=rule.cause)
+                if rule.cause == MEMORY
+                else Cause(code=rule.cause, arguments=given)
+            )
+    return None
+
+
+def _of_memory(text: str) -> Cause | None:
+    """Returns what the numbers in CUDA's message about memory mean; None if the text does not have all of them."""
+    told = next(filter(None, (pattern.search(text) for pattern in MEMORY_NUMBERS)), None)
+    if told is None:
+        return None
+    given = told.groupdict()
+    if "reserved" in given:  # with the memory of tensors; a later release leaves that out
+        unallocated = _bytes(given["reserved"]) - _bytes(given["allocated"])
+        given["unallocated"] = f"{unallocated / 2**30:.2f} GiB"
+    else:
+        unallocated = _bytes(given["unallocated"])
+    is_split = unallocated >= _bytes(given["asked"])
+    code = MEMORY_SPLIT if is_split else MEMORY_FULL
+    return Cause(code=code, arguments={name: given[name] for name in MEMORY_GIVEN})
+
+
+def _bytes(size: str) -> float:
+    number, unit = size.split()
+    return float(number) * _UNITS[unit]

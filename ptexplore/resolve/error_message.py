@@ -18,10 +18,11 @@ from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Cause, HandedError, LeftFunction, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, HandedError, MissingKernel, ModifiedTensor
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.message_words import MessageWords
 from ptexplore.resolve.pasted import RankText, of_ranks, plain
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import outside, recorded, unknown
@@ -53,20 +54,12 @@ _LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _CONVERSION = re.compile(r"%[-+ #0-9.*hlzjt]*[A-Za-z]|\{\}|\\.")  # conversions of printf and fmt, and escapes
 WORDS = 12  # characters: a text of this length is hardly in a message by chance
 _CUT = re.compile(r"Could not run '(?:(?!' backend)[^\n]){0,200}\Z")
-# What `read_message` looks for. The program prints these texts.
-LOOKED_FOR = (
-    "PyTorch's message about a missing kernel",
-    "its message about a saved tensor that was changed",
-    "the name of an operator of this torch",
-    "FILE:LINE of C++",
-    "a Python traceback",
-    "a common error message that ptexplore knows",
-)
 NAMED = 4  # limit on operators, and on C++ lines, per text
 _SHOWN = 160  # limit on the characters of a line
 _REGISTERED = "registered at "  # precedes the kernels that OperatorEntry.cpp lists
 _OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
 _CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
+_INSTALLED = re.compile(r"/(?:site|dist)-packages/torch/(.+)")
 PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
@@ -84,6 +77,24 @@ _HERE = "<--- HERE"  # the end of a text that _COMPILED matches
 _COMPILED = re.compile(r"(.*?):?\n( *File \"[^\n]+\", line \d+\n)", re.DOTALL)
 _TRACED = re.compile(r"(.*?)(?<!\n)\n+from user code:\n(.*?)(?:\n\n|\Z)", re.DOTALL)
 _LEFT = re.compile(r'^ *File "(.+)", line ([0-9]{1,9})(?:,? in (.+))?$', re.MULTILINE)
+_WITHOUT_FRAMES = ("torch._dynamo.", "torch._inductor.", "torch.fx.", "torch._functorch.")
+_PYTHONS_OWN = frozenset(
+    (
+        "ModuleNotFoundError", "ImportError", "AttributeError", "KeyError", "NameError", "UnboundLocalError",
+        "SyntaxError", "IndentationError", "ZeroDivisionError", "RecursionError", "FileNotFoundError",
+        "PermissionError", "UnicodeDecodeError", "OSError", "EOFError", "MemoryError", "StopIteration",
+    )
+)  # fmt: skip
+# The source text below a frame: as Python prints it, and as IPython does, behind an arrow with the number of the line.
+_LEFT_TEXT = re.compile(r"\n {4,40}(?!File )(\S[^\n]*)")
+_AT_ARROW = re.compile(r"^-{1,20}> ?([0-9]{1,9}) {1,200}(\S[^\n]*)", re.MULTILINE)
+_BELOW = 4000  # characters below a frame that may have its text
+_ERROR = re.compile(r"(?:[\w.]{1,200}\.)?\w{0,80}(?:Error|Exception|Warning): ")
+# A launcher says only that a process failed, whose own error is before it.
+_LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError): ")
+_RAISED_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?$)")  # the line behind the frames of a traceback
+_WHAT = re.compile(r"^ *what\(\): +", re.MULTILINE)  # libstdc++, for an error that nobody caught
+_SHORT = 30  # characters: a first paragraph that is shorter does not say everything
 INNERMOST_FIRST = "(most recent call first):\n"  # faulthandler writes this before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
@@ -97,6 +108,15 @@ class CppLine:
 
 
 @dataclass(frozen=True, slots=True)
+class PastedFrame:
+    """A Python function in a pasted traceback."""
+
+    name: str  # the function's name
+    source: SourceRef  # the line that was running
+    text: str = ""  # the text of that line, as the traceback has it
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """The text of an error, and what it says. `is_known`: this torch has the operator in the text."""
 
@@ -107,19 +127,20 @@ class ErrorMessage:
     function: str = ""
     source: SourceRef | None = None
     cause: Cause | None = None  # if the dispatcher's own reason does not say more
-    yours: LeftFunction | None = None  # the innermost function of a traceback that does not belong to a package
+    yours: PastedFrame | None = None  # the innermost function of a traceback that does not belong to a package
     is_cut: bool = False  # it ends inside the words with operator and dispatch key
     operators: tuple[str, ...] = ()  # operators of this torch in the text, without that of a missing kernel
     lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations
-    innermost: LeftFunction | None = None  # the innermost function of a traceback, if it is in torch
+    innermost: PastedFrame | None = None  # the innermost function of a traceback, if it is not yours
     ranks: tuple[RankText, ...] = ()  # if ranks wrote the text: the ranks that end alike; `text` is from the first ones
+    words: MessageWords | None = None  # where its constant words are, if that was looked for
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
     """Returns what a text with an error message says: a whole traceback, or only the message."""
     ranks = tuple(of_ranks(text))
     text = ranks[0].text if ranks else plain(text)
-    named, raised = NO_KERNEL.search(text), _RAISED.search(text)
+    named, raised, frames = NO_KERNEL.search(text), _RAISED.search(text), _frames_in(text)
     return ErrorMessage(
         text,
         missing=missing_kernel(lookup, named[1], named[2]) if named is not None else None,
@@ -127,14 +148,83 @@ def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
         modified=modified_tensor(lookup, text),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
-        cause=cause_of(text) if named is None else None,
-        yours=_innermost_of_yours(lookup, text),
+        cause=_cause(text) if named is None else None,
+        yours=_innermost_of_yours(lookup, text, frames),
         is_cut=named is None and is_cut_off(text),
         operators=_operators_in(lookup, text) if named is None else (),
         lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None),
-        innermost=_innermost_of_torch(lookup, text),
+        innermost=_innermost_of_packages(lookup, text, frames),
         ranks=ranks,
     )
+
+
+def _cause(text: str) -> Cause | None:
+    """Returns the cause of the error that a text ends with; of a text that names no error, the cause of any part."""
+    exception, message = error_behind(text)
+    return cause_of(message, exception, around=text) if exception else cause_of(text)
+
+
+def has_words(text: str) -> bool:
+    """Whether a text has any word."""
+    return re.search(r"[^\W\d_]{2,}", text) is not None
+
+
+def is_raised_elsewhere(message: ErrorMessage, exception: str) -> bool:
+    """Whether only the innermost function of the traceback may be the Python function of torch that raised an error.
+
+    Python's own errors may come from any line. torch.compile removes its functions from the tracebacks of its errors.
+    """
+    if exception.startswith(_WITHOUT_FRAMES):
+        return False
+    return exception in _PYTHONS_OWN or message.innermost is not None or message.yours is not None
+
+
+def error_line(text: str) -> str:
+    """Returns the last line of a text that names an error; "" if there is none."""
+    lines = text.split("\n")
+    number = _error_number(lines)
+    return lines[number] if number is not None else ""
+
+
+def error_behind(text: str) -> tuple[str, str]:
+    """Returns the class of the error that a text ends with, and everything behind it, without a C++ stack.
+
+    The class is empty if the text does not name an error.
+    """
+    lines = text.split("\n")
+    number = _error_number(lines)
+    if number is None:
+        what = _WHAT.search(text)
+        exception, message = "", text[what.end() :] if what is not None else text
+    else:
+        exception, _, begin = lines[number].partition(": ")
+        message = "\n".join([begin, *lines[number + 1 :]])
+    return exception.rstrip(":"), message.partition("Exception raised from ")[0].strip()
+
+
+def error_in(text: str) -> tuple[str, str]:
+    """Returns the class of the error that a text ends with, and the first paragraph of its words.
+
+    A first paragraph that is short does not say everything: the second one follows it.
+    """
+    exception, message = error_behind(text)
+    first, _, rest = message.partition("\n\n")
+    second = rest.strip().partition("\n\n")[0]
+    return exception, first if len(first) >= _SHORT or not second else f"{first}\n{second}"
+
+
+def _error_number(lines: Sequence[str]) -> int | None:
+    """Returns the number of the last line that names an error: by its class, or behind the frames of a traceback."""
+    all_named = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    named = next((number for number in reversed(all_named) if not _LAUNCHERS.match(lines[number])), -1)
+    named = named if named >= 0 or not all_named else all_named[-1]
+    frame = next((number for number in range(len(lines) - 1, named, -1) if _LEFT.match(lines[number])), None)
+    if frame is not None:
+        behind = (number for number in range(frame + 1, len(lines)) if lines[number][:1].strip())
+        number = next(behind, None)
+        if number is not None and _RAISED_CLASS.match(lines[number]):
+            return number
+    return named if named >= 0 else None
 
 
 def is_cut_off(text: str) -> bool:
@@ -178,32 +268,54 @@ def _holding(lookup: Lookup, path: str) -> SourceTree | None:
     return next((tree for tree in trees if tree.exists(path)), None)
 
 
-def _innermost_of_torch(lookup: Lookup, text: str) -> LeftFunction | None:
-    """Returns the innermost function of a text's last traceback, with its line, if its file is torch's."""
-    frames = _frames_in(text)
-    if not frames or not _is_torchs(lookup, frames[-1].file):
+def _innermost_of_packages(lookup: Lookup, text: str, frames: Sequence[LeftFrame]) -> PastedFrame | None:
+    """Returns the innermost function of a text's last traceback, if it is not yours."""
+    if not frames:
         return None
-    path = "torch/" + frames[-1].file.replace("\\", "/").rpartition("/torch/")[2]
-    return LeftFunction(frames[-1].function, unknown(AsTracebackHas(), path, frames[-1].line))
+    left = frames[-1]
+    path = _torchs_path(lookup, left.file)
+    if path is None and not PACKAGES.search(left.file):
+        return None
+    source = unknown(AsTracebackHas(), path, left.line) if path is not None else outside(left.file, left.line)
+    return PastedFrame(left.function, source, _text_of(text, left))
 
 
-def _innermost_of_yours(lookup: Lookup, text: str) -> LeftFunction | None:
+def _innermost_of_yours(lookup: Lookup, text: str, frames: Sequence[LeftFrame]) -> PastedFrame | None:
     """Returns the innermost function whose file belongs to no package; with several tracebacks, the last one.
 
     A torch that was built in its checkout is in no package folder: its files are recognised by the trees.
     """
-    own = (left for left in _frames_in(text) if not PACKAGES.search(left.file))
-    yours = [left for left in own if not _is_torchs(lookup, left.file)]
-    if not yours:
+    own = (left for left in reversed(frames) if not PACKAGES.search(left.file))
+    yours = next((left for left in own if _torchs_path(lookup, left.file) is None), None)
+    if yours is None:
         return None
-    left = yours[-1]
-    return LeftFunction(left.function, outside(left.file, left.line))
+    return PastedFrame(yours.function, outside(yours.file, yours.line), _text_of(text, yours))
 
 
-def _is_torchs(lookup: Lookup, file: str) -> bool:
-    _, folder, path = file.replace("\\", "/").rpartition("/torch/")
+def _text_of(text: str, frame: LeftFrame) -> str:
+    """Returns the source text of a frame's line, if the traceback has it."""
+    name = f'File "{frame.file}", line {frame.line}'
+    at = text.rfind(name)
+    end = text.find("\n", at)
+    if at < 0 or end < 0:
+        return ""
+    following = text[end : end + _BELOW]
+    further = _LEFT.search(following)
+    lines = following[: further.start()] if further is not None else following
+    printed = _LEFT_TEXT.match(lines)
+    arrows = (arrow[2] for arrow in _AT_ARROW.finditer(lines) if int(arrow[1]) == frame.line)
+    return printed[1].strip()[:_SHOWN] if printed is not None else next(arrows, "").strip()[:_SHOWN]
+
+
+def _torchs_path(lookup: Lookup, file: str) -> str | None:
+    """Returns the canonical path of a Python file in a traceback; None if it is not torch's."""
+    plain_path = file.replace("\\", "/")
+    installed = _INSTALLED.search(plain_path)
+    _, folder, path = plain_path.rpartition("/torch/")
     trees = (lookup.tree, *(source.tree for source in lookup.sources))
-    return bool(folder) and any(tree.exists(f"torch/{path}") for tree in trees)
+    if installed is not None:
+        return f"torch/{installed[1]}"
+    return f"torch/{path}" if folder and any(tree.exists(f"torch/{path}") for tree in trees) else None
 
 
 def with_writes(modified: ModifiedTensor, calls: Iterable[UserCall]) -> ModifiedTensor:

@@ -51,9 +51,14 @@ class RankText:
     text: str
 
 
+def without_colours(text: str) -> str:
+    """Returns a text without the escapes that colour it in a terminal."""
+    return _COLOURS.sub("", text)
+
+
 def plain(text: str) -> str:
     """Returns a pasted text with each line as Python wrote it."""
-    text = _COLOURS.sub("", text)
+    text = without_colours(text)
     before = (_COMPOSED, *_BEFORE) if _IS_COMPOSED.search(text) else _BEFORE
     return "\n".join(_line(line, before) for line in text.split("\n"))
 
@@ -64,7 +69,7 @@ def of_ranks(text: str) -> list[RankText]:
     Empty if no rank names an error, or if a line without a rank does: torch's log has ranks too, beside any traceback.
     """
     lines: dict[str, list[str]] = {}
-    for line in _COLOURS.sub("", text).split("\n"):
+    for line in without_colours(text).split("\n"):
         match = _RANK.match(line)
         if match is not None:
             lines.setdefault(match["rank"] or match["local"], []).append(line)

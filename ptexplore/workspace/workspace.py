@@ -326,20 +326,21 @@ class Workspace:
     def explain_error(self, text: str) -> ErrorMessage:
         """Explains the text of an error: a whole traceback, or only the message. torch is not imported.
 
-        Raises PtexploreError if nothing in the text is known.
+        Raises PtexploreError if the text has no words.
         """
-        from ptexplore.resolve.error_message import LOOKED_FOR, read_message
-        from ptexplore.view.error import error_lines
+        from ptexplore.resolve.error_message import error_in, has_words, is_raised_elsewhere, read_message
+        from ptexplore.resolve.message_words import find_words
 
+        if not has_words(text):
+            hint = "paste the error's message, or the whole traceback"
+            raise PtexploreError("there is no message to explain", "the text has no words", hint)
         message = read_message(self.lookup, self.runtime.version, text)
-        if not error_lines(message):
-            why = f"the text has nothing that ptexplore looks for: {', '.join(LOOKED_FOR)}"
-            hint = "trace the expression itself: ptexplore trace shows where the error is thrown"
-            if message.is_cut:
-                why = "the text ends inside the part that names the operator and its dispatch key"
-                hint = "paste the whole message"
-            raise PtexploreError("ptexplore has no explanation for this message", why, hint)
-        return message
+        exception, own_words = error_in(message.text)
+        raised_in = message.innermost.source.path if message.innermost is not None else None
+        is_pythons = is_raised_elsewhere(message, exception)
+        return replace(
+            message, words=find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
+        )
 
     def operator(self, name: str) -> Card:
         """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name."""

@@ -68,7 +68,10 @@ def _in_checkout(tree: Path, source: FactSource) -> bool | None:
 
 
 def _in_installed(torch: Path, source: FactSource) -> bool | None:
-    """Whether an installed torch has the words; None of what a build without CUDA is made without."""
+    """Whether an installed torch has the words; None of what only other builds have: with CUDA, with Metal.
+
+    The texts of kernels on the GPU are in compressed code.
+    """
     parts = Path(source.file).parts
     is_python = parts[0] == "torch" and source.file.endswith(".py")
     kept = torch.joinpath(*parts[1:]) if is_python else torch / "include" / source.file
@@ -78,9 +81,12 @@ def _in_installed(torch: Path, source: FactSource) -> bool | None:
         return True
     if is_python:
         return False
-    if any(part.casefold() == "cuda" for part in parts) and not (torch / "lib" / "libtorch_cuda.so").is_file():
+    is_cudas = any(part.casefold() in ("cuda", "cudnn") for part in parts) or "NCCL" in parts[-1]
+    is_apples = "mps" in parts
+    if is_cudas and not (torch / "lib" / "libtorch_cuda.so").is_file():
         return None
-    return any(source.words.strip().encode() in data for data in _libraries(torch))
+    has = any(source.words.strip().encode() in data for data in _libraries(torch))
+    return None if not has and (is_apples or source.file.endswith(".cu")) else has
 
 
 @cache

@@ -135,11 +135,7 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
     file, text = tmp_path / "pasted.txt", text_of(name)
     file.write_text(text, encoding="utf-8")
     result = command("explain-error", str(file))
-    refused = "the text has nothing that ptexplore looks for" in " ".join(result.err.split())
-    assert (result.code == 0) is not refused, result
-    if refused:  # then it has none of them
-        assert not re.search(r'File "|\.(?:cpp|cu|h):\d|not implemented for|\baten(?:::|\.)', text)
-        return
+    assert result.code == 0, result
     told = json.loads(command("explain-error", str(file), "--json").out)
     for line in told["lines"]:
         path, number = line["source"]["path"], line["source"]["line"]

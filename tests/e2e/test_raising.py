@@ -762,21 +762,29 @@ def test_a_pasted_message_is_explained(command: InProcess, tmp_path: Path) -> No
     assert data["missing"]["conversion"] == "to_dense()"
 
 
+@pytest.mark.parametrize("text", ["", "  \n\t\n", "\x00\x01", "12 34"])
+def test_a_text_without_words_is_refused(command: InProcess, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "error.txt"
+    file.write_bytes(text.encode())
+    command("explain-error", str(file)).three_parts(1, 2)
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "  \n\t\n",
         "ModuleNotFoundError: No module named 'numpy'",
         "Could not run 'aten::cums",
         "\x1b]0;title\x07\x1b[31mred\u202e",
         "Could not run 'a' * 'b' with arguments from the '' backend.",
     ],
 )
-def test_a_message_that_tells_nothing_is_refused(command: InProcess, tmp_path: Path, text: str) -> None:
+def test_a_message_that_tells_little_is_not_refused(command: InProcess, tmp_path: Path, text: str) -> None:
     file = tmp_path / "error.txt"
     file.write_bytes(text.encode())
-    command("explain-error", str(file)).three_parts(1, 2)
+    told = command("explain-error", str(file))
+    assert told.code == 0, told
+    data = command("explain-error", str(file), "--json").data
+    assert (data["cause"], data["missing"], data["lines"], data["operators"]) == (None, None, [], [])
 
 
 def test_an_operator_that_is_not_there_and_a_hundred_megabytes(command: InProcess, tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import CauseCase, LeftFunction, MissingKernel, ModifiedTensor
-from ptexplore.resolve.error_message import CppLine, ErrorMessage
+from ptexplore.model.trace import CauseCase, MissingKernel, ModifiedTensor
+from ptexplore.resolve.error_message import CppLine, ErrorMessage, PastedFrame, error_line
+from ptexplore.resolve.message_words import MessageWords
 from ptexplore.view.documents.parts import FORMAT
-from ptexplore.view.error import error_named_in, heading
+from ptexplore.view.error import heading
 from ptexplore.view.words.causes import worded_cause
 
 
@@ -29,13 +30,14 @@ class ErrorDocument(Struct, frozen=True):
     modified: ModifiedTensor | None  # if a saved tensor was modified in place
     function: str  # the function that threw; empty if the message does not say
     source: SourceRef | None  # its place; null if the message does not say
-    yours: LeftFunction | None  # your innermost function in the traceback; null if the traceback has none
+    yours: PastedFrame | None  # your innermost function in the traceback; null if the traceback has none
     operators: tuple[str, ...]  # operators of this torch in the message, at most 4; empty if `missing` is not null
     lines: tuple[CppLine, ...]  # other lines of C++ in the message, at most 4
-    innermost: LeftFunction | None  # the innermost function of all, if it is torch's, at the line in the message
+    innermost: PastedFrame | None  # the innermost function of all, if it is a package's, at the line in the message
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
+    words: MessageWords | None  # where the constant words of the message are; null for a message without long ones
     ranks: tuple[RankErrors, ...]  # if ranks of a distributed program wrote the text: their errors
 
 
@@ -57,5 +59,6 @@ def error_document(message: ErrorMessage) -> ErrorDocument:
         cause=cause.why if cause is not None else None,
         remedy=(cause.remedy or None) if cause is not None else None,
         cases=cause.cases if cause is not None else (),
-        ranks=tuple(RankErrors(some.ranks, error_named_in(some.text)) for some in message.ranks),
+        words=message.words,
+        ranks=tuple(RankErrors(some.ranks, error_line(some.text)) for some in message.ranks),
     )

@@ -28,6 +28,7 @@ from ptexplore.model.trace import (
     script_in,
     walk,
 )
+from ptexplore.resolve.pasted import without_colours
 from ptexplore.resolve.python_places import EXPRESSION
 from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
@@ -44,7 +45,8 @@ STAGES = {
     "block": told.TheBlock(),
 }
 CPP = 4  # C++ functions shown if a signal ended the run
-LONGEST = 300  # characters of a message that are shown
+# Characters of a message that are shown. torch says at the beginning what failed, and often at the end which value.
+BEGINNING, END = 200, 280
 MOST = 8  # Python functions that are shown
 HINTS = 2  # hints from Dynamo that are shown
 INNERMOST = 3  # at least so many of them are the innermost ones
@@ -61,15 +63,23 @@ def message_of(ending: Ending) -> str:
 
 def first_words(message: str) -> str:
     """Returns the start of an error message, up to the text that is the same for every such error."""
-    paragraphs = message.strip().split("\n\n")
+    paragraphs = without_colours(message).strip().split("\n\n")
     text = " ".join(paragraphs[: 1 + paragraphs[0].endswith(":")])  # a list follows
     text = text.partition(" This could be because")[0].partition(" Hint: ")[0]  # these have lines of their own
     title, explained, explanation = text.partition("\n  Explanation: ")  # Dynamo's
     if explained:
         inside = RAISED_INSIDE.search(explanation)
         text = f"{title.strip()}: {inside[1] if inside is not None else explanation}"
-    text = " ".join(text.split())
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return cut_in_the_middle(" ".join(text.split()))
+
+
+def cut_in_the_middle(text: str, beginning: int = BEGINNING, end: int = END) -> str:
+    """Returns a text without its middle, if it is long. Words stay whole where they can."""
+    if len(text) <= beginning + end:
+        return text
+    first, last = text[:beginning], text[-end:]
+    first = first.rpartition(" ")[0] or first
+    return f"{first} … {last.partition(' ')[2] or last}"
 
 
 def hints(message: str) -> tuple[str, ...]:
@@ -171,9 +181,9 @@ def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
         yield line_of(told.InModule(module=ending.module))
 
 
-def place_of_yours(left: LeftFunction) -> Line:
-    """Returns a line about a function of yours that the error propagated out of."""
-    return _at(told.YourLine(function=named(left)), left.source)
+def place_of_yours(left: LeftFunction, text: str = "") -> Line:
+    """Returns a line about a function of yours that the error propagated out of, with the text of its line."""
+    return _at(told.YourLine(function=named(left)), left.source, text)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:

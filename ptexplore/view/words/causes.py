@@ -290,7 +290,7 @@ ENGLISH: dict[str, Explained] = {
     ),
     "device-assert": Explained(
         "a kernel on the GPU failed a check, for example of an index. The error may come later than the failure,"
-        " in a call of another line",
+        " in a call of another line. The output above it has a line 'Assertion … failed' with the kernel's file",
         "set CUDA_LAUNCH_BLOCKING=1: each call then waits for its kernel, so the error names the right line; the"
         " same code on the CPU may say more",
     ),
@@ -299,6 +299,19 @@ ENGLISH: dict[str, Explained] = {
         " set was reached (set_per_process_memory_fraction)",
         "use a smaller batch, torch.no_grad() where you do not train, and loss.item() where you add up losses,"
         " since a loss keeps its graph",
+    ),
+    "cuda-memory-full": Explained(
+        "torch asked for {asked} more. Of the {total} of the GPU, {free} are free; tensors of this process take"
+        " {allocated}, and torch keeps {unallocated} beside them for reuse. The rest belongs to other processes and to"
+        " CUDA itself",
+        "use a smaller batch, torch.no_grad() where you do not train, and loss.item() where you add up losses,"
+        " since a loss keeps its graph; checkpoints and bfloat16 save more; nvidia-smi lists other processes",
+    ),
+    "cuda-memory-split": Explained(
+        "torch asked for {asked} more, and keeps {unallocated} for reuse beside the {allocated} of its tensors: that"
+        " is enough, but in pieces of which none is large enough. {free} of {total} are free outside of it",
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (set before torch is imported) avoids such pieces; sizes that"
+        " change from step to step make them. Then a smaller batch",
     ),
     "state-dict": Explained(
         "names or shapes of the tensors in the checkpoint differ from those in this module",
@@ -528,6 +541,666 @@ ENGLISH: dict[str, Explained] = {
     "no-process-group": Explained(
         "a function about ranks or a collective was called before torch.distributed.init_process_group",
         "call init_process_group first; torch.distributed.is_initialized() says whether it was called",
+    ),
+    "index-dtype": Explained(
+        "brackets take tensors of integers, or masks of bools, as indices",
+        "convert the index: .long() for positions, .bool() for a mask",
+    ),
+    "too-many-indices": Explained(
+        "the brackets have more indices than the tensor has dimensions; a mask counts once for each of its dimensions",
+        "print the shape; unsqueeze adds a dimension",
+    ),
+    "mask-shape": Explained(
+        "a mask must have the sizes of the dimensions that it selects from",
+        "make the mask from the same tensor, or give it a shape that fits: mask.squeeze(), mask[:, 0]",
+    ),
+    "indices-not-broadcast": Explained(
+        "several tensors as indices are broadcast to one shape: each position takes one index from each of them",
+        "for a grid of rows and columns, use x[rows[:, None], columns]",
+    ),
+    "value-not-broadcast": Explained(
+        "an assignment to x[…] needs a value that has the shape of the selection, or is broadcast to it",
+        "print x[…].shape and the shape of the value",
+    ),
+    "number-indexed": Explained(
+        "a tensor without dimensions is one number, and has no indices",
+        "x.item() is the number; code of old releases wrote loss.data[0]",
+    ),
+    "index-not-int64": Explained("the index holds positions, so it must have an integer dtype", "index.long()"),
+    "gather-sizes": Explained(
+        "index may be larger than the other tensors only in the dimension dim; in each other"
+        " dimension it must not exceed their size",
+        "print the shapes; expand() or a slice makes the index fit",
+    ),
+    "permute-dimensions": Explained(
+        "permute takes each dimension of the tensor exactly once",
+        "print the shape; an input without a batch has one dimension less",
+    ),
+    "expand-fewer": Explained(
+        "expand keeps all dimensions, and can only add new ones at the left",
+        "squeeze, or take an index, to lose a dimension first",
+    ),
+    "repeat-fewer": Explained(
+        "repeat takes one number for each dimension, and further ones for new dimensions at the left",
+        "write a 1 for each dimension that stays as it is",
+    ),
+    "split-sum": Explained(
+        "a list of sizes must cover the whole dimension; one number gives pieces of that size, the last one smaller",
+        "make the sizes add up to the size of the dimension, or check dim=",
+    ),
+    "two-inferred": Explained(
+        "view and reshape compute the size for one -1 from all others",
+        "write the other size out: x.view(x.size(0), -1)",
+    ),
+    "empty-inferred": Explained(
+        "the tensor is empty, so that any size would do for the -1",
+        "find out why it is empty (a filter, a mask, the last batch), or write all sizes out",
+    ),
+    "slice-too-long": Explained("narrow does not cut at the end, as x[a:b] does", "use a slice, or a smaller length"),
+    "selected-out-of-range": Explained(
+        "a dimension of n elements has the indices 0 to n - 1, or -n to -1 from its end",
+        "print the shape and the index",
+    ),
+    "k-too-large": Explained(
+        "topk and kthvalue cannot select more elements than the dimension has", "k = min(k, x.size(dim)), or check dim="
+    ),
+    "nothing-to-join": Explained(
+        "the list of tensors is empty",
+        "find out why nothing was added to it: an empty loop, a filter, a last step that never ran",
+    ),
+    "joined-dimensions": Explained(
+        "cat joins tensors with the same number of dimensions",
+        "unsqueeze adds one; torch.stack joins along a new dimension",
+    ),
+    "t-of-many": Explained(
+        "t() swaps the two dimensions of a matrix",
+        "x.mT, or x.transpose(-2, -1), swaps the last two dimensions of a batch",
+    ),
+    "not-a-matrix": Explained(
+        "mm and addmm multiply two matrices, without a batch", "torch.matmul (@) takes batches and vectors"
+    ),
+    "not-a-batch-of-matrices": Explained(
+        "bmm multiplies two batches of matrices: three dimensions each",
+        "torch.matmul (@) takes any number of dimensions; x.unsqueeze(0) adds a batch",
+    ),
+    "not-vectors": Explained(
+        "dot multiplies two vectors", "torch.matmul (@) for matrices; (a * b).sum(-1) for the rows of a batch"
+    ),
+    "negative-size": Explained(
+        "a computed size is negative: a kernel that is larger than its input, or a difference in the wrong order",
+        "print the numbers that the size is computed from",
+    ),
+    "outside-of-storage": Explained(
+        "the sizes and strides lead beyond the end of the tensor's memory",
+        "as_strided and set_ count in elements from storage_offset; use view, unfold or a slice instead",
+    ),
+    "padding-too-large": Explained(
+        "reflection needs an input that is larger than the padding on each side",
+        "use less padding, another mode, or a larger input",
+    ),
+    "sizes-of-interpolation": Explained(
+        "interpolate got, or would make, a tensor of size 0",
+        "print the shape of the input; scale_factor may round a size down to 0",
+    ),
+    "iterated-number": Explained(
+        "a tensor without dimensions is one number: it has no length and no elements",
+        "x.item() is the number; x.reshape(1) is a list of it",
+    ),
+    "argument-class": Explained(
+        "the function takes a tensor for {name}, and got {given}",
+        "torch.tensor(…) makes one from numbers; if it is a tuple or a dict, take the tensor out"
+        " of it (an nn.LSTM returns two values)",
+    ),
+    "wrong-arguments": Explained(
+        "no overload of the function takes these arguments; the message lists the overloads, and"
+        " below each the argument that does not fit it",
+        "compare your call with the overload that you mean: the number, the names and the classes of its arguments",
+    ),
+    "list-of-others": Explained(
+        "the list must hold tensors only", "torch.tensor(…) makes a tensor from a number or a list"
+    ),
+    "ragged": Explained(
+        "the inner lists differ in length, and a tensor has one size for each dimension",
+        "pad them to one length (torch.nn.utils.rnn.pad_sequence), or keep a list of tensors",
+    ),
+    "of-strings": Explained(
+        "a tensor holds numbers, and the data has texts", "give each text a number first (a dict of names, a tokenizer)"
+    ),
+    "array-of-objects": Explained(
+        "a tensor has no dtype for numpy's {dtype}. numpy.object_ is often an array of lists that"
+        " differ in length, or of None",
+        "convert the array first: x.astype(numpy.float32)",
+    ),
+    "numpy-strides": Explained(
+        "the array is a view that goes backwards (x[::-1], numpy.flip); tensors have no negative strides",
+        "torch.from_numpy(x.copy())",
+    ),
+    "no-numpy": Explained(
+        "torch could not load numpy: it is not installed, or torch was built for numpy 1 and numpy 2 is installed",
+        "pip install 'numpy<2', or a newer torch",
+    ),
+    "not-an-array": Explained("from_numpy takes an array, and got {given}", "torch.tensor(x), or torch.as_tensor(x)"),
+    "bools-subtracted": Explained(
+        "subtraction is not defined for bools", "a ^ b (exclusive or), ~a (not), or convert: a.int()"
+    ),
+    "bools-negated": Explained("a bool has no sign", "~x is the logical not; -x.int() is negative"),
+    "number-overflows": Explained(
+        "the number does not fit into the dtype of the tensor ({dtype})",
+        "use a number that fits (torch.finfo, torch.iinfo), as -1e4 instead of -1e9 for float16; or a larger dtype",
+    ),
+    "put-dtypes": Explained(
+        "an assignment with tensors as indices converts no dtypes; autocast often makes one side float16",
+        "x[index] = value.to(x.dtype)",
+    ),
+    "scatter-dtypes": Explained(
+        "scatter converts no dtypes; autocast often makes one side float16", "src.to(self.dtype)"
+    ),
+    "index-add-dtypes": Explained(
+        "index_add and index_copy convert no dtypes; autocast often makes one side float16", "source.to(self.dtype)"
+    ),
+    "lerp-dtypes": Explained(
+        "lerp takes tensors of one dtype. Adam calls it: its state has the dtype that the"
+        " parameters had in the first step",
+        "convert the module before the optimizer is made, and load the state of an optimizer for the same dtype",
+    ),
+    "several-as-number": Explained(
+        "Python needs one number here, and the tensor has several elements or another dtype",
+        "a list of such tensors: torch.stack(x) instead of torch.tensor(x); an index: x.item()",
+    ),
+    "rnn-input-size": Explained(
+        "the last dimension of the input holds the features of one step: {given}, where the module was made for {size}",
+        "use input_size={given}, or move the features into the last dimension (transpose)",
+    ),
+    "hidden-size": Explained(
+        "the hidden state must be (layers × directions, batch, hidden_size), also with"
+        " batch_first=True; without a batch, the middle one is missing",
+        "make it from the input of this call (the last batch may be smaller), or pass none for zeros",
+    ),
+    "lengths-on-cpu": Explained(
+        "the lengths of packed sequences are read on the CPU", "pack_padded_sequence(x, lengths.cpu(), …)"
+    ),
+    "lengths-sorted": Explained(
+        "the sequences of the batch must begin with the longest one",
+        "pack_padded_sequence(…, enforce_sorted=False) sorts them for you",
+    ),
+    "heads-divide": Explained(
+        "each head gets embed_dim / num_heads numbers of a token", "use an embed_dim that is a multiple of num_heads"
+    ),
+    "embedding-dimension": Explained(
+        "the last dimension of the query must be embed_dim of the module: {size}, and it is {given}",
+        "nn.Transformer takes (length, batch, d_model), or (batch, length, d_model) with batch_first=True",
+    ),
+    "normalized-shape": Explained(
+        "layer norm takes the mean over the last dimensions: they must equal normalized_shape",
+        "move the features into the last dimension, or give the module their size",
+    ),
+    "groups-divide": Explained(
+        "group norm splits the channels (dimension 1) into num_groups equal groups",
+        "use a num_groups that divides the number of channels",
+    ),
+    "features-of-norm": Explained(
+        "the input has {given} channels in dimension 1, and the norm was made for {size}",
+        "use num_features={given}, or move the channels into dimension 1",
+    ),
+    "dimensions-of-norm": Explained(
+        "this norm takes an input of {size}, and got {given} dimensions",
+        "BatchNorm1d takes (N, C) or (N, C, L), BatchNorm2d (N, C, H, W); x.unsqueeze(0) adds a batch",
+    ),
+    "probabilities-of-bce": Explained(
+        "binary_cross_entropy takes probabilities, for input and target; nan is none",
+        "nn.BCEWithLogitsLoss takes the values before the sigmoid; look for nan with torch.isnan(x).any()",
+    ),
+    "target-size": Explained(
+        "this loss compares element by element, so input and target need one shape",
+        "target.unsqueeze(1), or input.squeeze(1), and .float() if the target has class numbers",
+    ),
+    "several-targets": Explained(
+        "a target of class numbers has the shape of the input without its class dimension",
+        "target.squeeze(1) or target.argmax(1) removes it; a target of probabilities (one-hot)"
+        " must be of floating point",
+    ),
+    "one-hot-dtype": Explained("one_hot takes class numbers of dtype int64", "x.long()"),
+    "one-hot-classes": Explained(
+        "a class number is not in 0 to num_classes - 1",
+        "print min() and max() of the classes; labels that begin at 1 need a - 1",
+    ),
+    "parameter-expected": Explained(
+        "{name} is a parameter of the module, and can only be replaced by a parameter",
+        "with torch.no_grad(): module.{name}.copy_(x); or module.{name} = nn.Parameter(x)",
+    ),
+    "module-not-begun": Explained(
+        "nn.Module keeps its parameters and modules in tables that nn.Module.__init__ makes",
+        "call super().__init__() first in your __init__",
+    ),
+    "no-forward": Explained(
+        "the class has no method forward: it is misspelt or indented into another method, or a ModuleList was called",
+        "def forward(self, x): at the level of __init__; call the modules of a ModuleList one by one",
+    ),
+    "module-attribute": Explained(
+        "{owner} has no {name}: not as an attribute, and if it is a module not as a parameter, buffer or module",
+        "dir(x) lists what it has; a wrapper such as DataParallel has the model in .module",
+    ),
+    "grad-output-shape": Explained(
+        "the gradient that backward begins with must have the shape of its output",
+        "torch.ones_like(output), or a scalar output without a gradient",
+    ),
+    "number-of-gradients": Explained(
+        "backward of a torch.autograd.Function returns one value for each argument of forward"
+        " (without ctx): {size}, and it returned {given}",
+        "return None for arguments that need no gradient",
+    ),
+    "old-function": Explained(
+        "a torch.autograd.Function has static methods, and is not made like an object",
+        "write @staticmethod above forward(ctx, …) and backward(ctx, …), and call Name.apply(…)",
+    ),
+    "hook-without-grad": Explained(
+        "no gradient is computed for this tensor, so a hook would never run",
+        "call x.requires_grad_() before, or register the hook on another tensor",
+    ),
+    "grad-of-result": Explained(
+        "backward keeps gradients only in leaves; this tensor is the result of an operator (also"
+        " x.to(device) of a leaf)",
+        "call x.retain_grad() before backward, or read the gradient of the leaf",
+    ),
+    "assigned-grad": Explained(
+        ".grad must have the shape, dtype and device of its tensor",
+        "x.grad = gradient.to(x.dtype).to(x.device).reshape(x.shape)",
+    ),
+    "fork-with-autograd": Explained(
+        "the process had run a backward before it forked: the threads of autograd are not in the child",
+        "multiprocessing.set_start_method('spawn'), or no backward in the parent before",
+    ),
+    "optimizes-result": Explained(
+        "an optimizer changes leaves; this tensor is the result of an operator (also .to(device)"
+        " or * 0.1 of a parameter)",
+        "x = (…).detach().requires_grad_(), or nn.Parameter(…)",
+    ),
+    "parameter-twice": Explained(
+        "the same tensor is in two groups: shared weights, or lists that overlap",
+        "put each parameter into one group: compare id(p), not names",
+    ),
+    "optimizer-state": Explained(
+        "the state was saved for an optimizer with other parameters or groups: a model that has"
+        " changed, frozen parameters that were left out",
+        "make the optimizer as it was when it was saved, or begin with a new state",
+    ),
+    "no-inf-checks": Explained(
+        "scaler.step found no gradients in the parameters of this optimizer: no backward came to"
+        " them, or they were set to None",
+        "check that the optimizer has the parameters of the module that ran, and that zero_grad is"
+        " not between backward and step",
+    ),
+    "unscaled-twice": Explained(
+        "unscale_ divides the gradients once for each step",
+        "call unscale_ once before step, and scaler.update() after the step",
+    ),
+    "half-gradients": Explained(
+        "the parameters are float16. A GradScaler is for parameters in float32, with autocast around the forward",
+        "do not call model.half(); train in float32 with torch.autocast, or in bfloat16 without a scaler",
+    ),
+    "unsafe-to-autocast": Explained(
+        "a probability near 0 or 1 has no exact float16, and its logarithm would be wrong",
+        "nn.BCEWithLogitsLoss on the values before the sigmoid",
+    ),
+    "scheduler-first": Explained(
+        "the schedule goes on before the optimizer did its step, so the first learning rate is"
+        " never used. A GradScaler that skips the first step causes the warning too",
+        "call optimizer.step() first, then scheduler.step()",
+    ),
+    "reentrant-without-grad": Explained(
+        "a reentrant checkpoint records a gradient only if one of its inputs requires grad",
+        "checkpoint(…, use_reentrant=False)",
+    ),
+    "reentrant-inputs": Explained(
+        "a reentrant checkpoint runs its own backward inside of backward, which cannot stop at chosen inputs",
+        "checkpoint(…, use_reentrant=False)",
+    ),
+    "invalid-distribution": Explained(
+        "an argument of the distribution is not allowed: most often nan, which a step before made,"
+        " or a scale that is not positive",
+        "look for the first nan (torch.isnan(x).any(), or"
+        " torch.autograd.set_detect_anomaly(True)); use softplus or exp for a scale",
+    ),
+    "svd-not-converged": Explained(
+        "the algorithm did not end: the matrix has nan or inf, or is ill-conditioned",
+        "check torch.isfinite(x).all(); compute in float64, or add a small number to the diagonal",
+    ),
+    "generator-device": Explained(
+        "random numbers for {device} come from a generator on {device}, and this one is on {given}",
+        "torch.Generator(device='{device}'); torch.set_default_device also changes what a"
+        " DataLoader's sampler makes, so give it such a generator",
+    ),
+    "device-name": Explained(
+        "torch does not know a device of this name", "'cpu', 'cuda', 'cuda:0', 'mps', 'xpu', 'meta'; 'gpu' is none"
+    ),
+    "device-ordinal": Explained(
+        "the process sees fewer GPUs than this number: they are counted from 0, and CUDA_VISIBLE_DEVICES hides others",
+        "print torch.cuda.device_count(); with torchrun, use the LOCAL_RANK as the number",
+    ),
+    "index-device": Explained("the tensor that is indexed is on another device than the index", "index.to(x.device)"),
+    "argument-device": Explained(
+        "an operator takes tensors of one device",
+        "call model.to(device), and x = x.to(device) in each step; tensors made in forward need device=x.device",
+    ),
+    "parallel-device": Explained(
+        "DataParallel copies the module from the first of its devices, and found a part elsewhere",
+        "model.to('cuda:0') first, or the first of device_ids",
+    ),
+    "assert-index": Explained(
+        "a kernel on the GPU got an index that is negative or too large. For Indexing.cu that is"
+        " often the input of an nn.Embedding",
+        "print min() and max() of the indices before this line, or run it on the CPU, which names"
+        " the index; after the error the process must begin anew",
+    ),
+    "assert-class": Explained(
+        "a class number in the target of a loss is not in 0 to C - 1, where C is the number of outputs of the model",
+        "print min() and max() of the target; set ignore_index for a label such as 255; after the"
+        " error the process must begin anew",
+    ),
+    "assert-probability": Explained(
+        "binary_cross_entropy got a value outside of 0 to 1, or nan",
+        "nn.BCEWithLogitsLoss takes the values before the sigmoid",
+    ),
+    "assert-multinomial": Explained(
+        "multinomial takes finite weights that are not negative",
+        "look for the first nan or inf in the logits; float16 overflows above 65504",
+    ),
+    "cuda-misaligned": Explained(
+        "a kernel read several numbers at once from an address that is not a multiple of their"
+        " size: a defect of a kernel, often in an extension",
+        "set CUDA_LAUNCH_BLOCKING=1 to find the call; give it contiguous tensors (x.contiguous()) that are not slices",
+    ),
+    "cuda-launch-failure": Explained(
+        "a kernel ended in an error that CUDA does not name, as an access to wrong memory; a fault"
+        " of the GPU or its driver looks the same",
+        "set CUDA_LAUNCH_BLOCKING=1 to find the call; dmesg (Xid) says whether it was the GPU",
+    ),
+    "cuda-launch-size": Explained(
+        "a kernel was asked for with a grid that CUDA does not allow: 0 blocks, or more than 65535"
+        " in y or z; often an empty or very large batch",
+        "set CUDA_LAUNCH_BLOCKING=1 to find the call, and split the batch there",
+    ),
+    "cuda-busy": Explained(
+        "the GPU does not take another process: it is in exclusive mode, or another process holds it",
+        "nvidia-smi lists its processes and its compute mode",
+    ),
+    "cuda-set-up": Explained(
+        "the driver could not be started in this process: CUDA_VISIBLE_DEVICES was changed after"
+        " CUDA began, the driver was updated or the machine slept since, or the process was forked"
+        " after CUDA began",
+        "set CUDA_VISIBLE_DEVICES before torch is imported; nvidia-smi shows whether the driver works; then reboot",
+    ),
+    "driver-too-old": Explained(
+        "the driver is older than the CUDA that torch was built with",
+        "a newer driver, or a torch built with an older CUDA (nvidia-smi names the newest CUDA that the driver runs)",
+    ),
+    "gpu-not-in-build": Explained(
+        "this build of torch has no code for GPUs of {given}",
+        "torch.cuda.get_arch_list() shows the others; use a build that has it: newer for a new"
+        " GPU, older for an old one",
+    ),
+    "stream-capturing": Explained(
+        "while a CUDA graph is recorded, nothing may wait for the GPU or allocate outside of"
+        " torch's pool: .item(), .cpu(), print(x), torch.cuda.synchronize()",
+        "move such calls out of the recorded code, and run it some times before",
+    ),
+    "cudnn-algorithm": Explained(
+        "cuDNN has no way to compute this convolution: most often no memory is left for its"
+        " workspace, else the dtype or the sizes",
+        "use a smaller batch; torch.backends.cudnn.enabled = False shows whether cuDNN is the reason",
+    ),
+    "cudnn-version": Explained(
+        "another cuDNN was loaded than the one that torch was built for, for example from LD_LIBRARY_PATH",
+        "remove the other one from LD_LIBRARY_PATH; a wheel of torch brings its own",
+    ),
+    "cudnn-rnn-eval": Explained(
+        "cuDNN keeps what a backward of an RNN needs only in training mode",
+        "call model.train() before the forward; or with torch.backends.cudnn.flags(enabled=False)",
+    ),
+    "cublas-status": Explained(
+        "a call of cuBLAS failed. Often an earlier kernel did (an index that is out of range;"
+        " errors come late), or memory was missing, or two versions of cuBLAS are mixed",
+        "set CUDA_LAUNCH_BLOCKING=1, or run the same code on the CPU; unset LD_LIBRARY_PATH",
+    ),
+    "flash-needs-ampere": Explained(
+        "flash attention needs a GPU of compute capability 8.0",
+        "sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION) or MATH; attn_implementation='sdpa' in transformers",
+    ),
+    "mps-memory": Explained(
+        "torch would pass the limit of memory that it keeps to on this GPU, which shares the memory of the CPU",
+        "use a smaller batch; torch.mps.empty_cache() gives back memory that torch keeps",
+    ),
+    "mps-float64": Explained(
+        "the MPS device has no float64; Python's floats through numpy are float64",
+        "x.float(), or dtype=torch.float32 where it is made",
+    ),
+    "mps-missing": Explained(
+        "the operator has no kernel for MPS in this release",
+        "PYTORCH_ENABLE_MPS_FALLBACK=1, set before torch is imported, runs it on the CPU",
+    ),
+    "mps-placeholder": Explained(
+        "one tensor is on the CPU and the other ones are on MPS", "call model.to('mps'), and x = x.to('mps')"
+    ),
+    "cpu-memory": Explained(
+        "the system gave no memory for a tensor on the CPU",
+        "look at the number of bytes: if it is far too large, a size is wrong; else use smaller"
+        " batches, or float32 instead of float64",
+    ),
+    "size-overflows": Explained(
+        "the sizes multiply to more bytes than an integer holds: one of them is wrong",
+        "print the values that the sizes come from",
+    ),
+    "worker-exited": Explained(
+        "a worker ended without a Python error: it was killed (memory), crashed in C, or could not"
+        " import the script. On Windows and macOS workers import it anew",
+        "num_workers=0 shows the error itself; write if __name__ == '__main__': around the training",
+    ),
+    "worker-segfault": Explained(
+        "C or C++ code crashed in a worker",
+        "num_workers=0, and faulthandler.enable() in the Dataset, show where; cv2.setNumThreads(0)"
+        " and 'spawn' help if a library does not survive a fork",
+    ),
+    "open-files": Explained(
+        "workers hand tensors on as open files, and the process has no more of them",
+        "torch.multiprocessing.set_sharing_strategy('file_system'), or ulimit -n with a larger"
+        " number; do not keep batches in a list without a copy",
+    ),
+    "loader-timed-out": Explained(
+        "no worker gave a batch in the time that timeout= allows: they are slow, or wait for a"
+        " lock that was held at the fork",
+        "a longer timeout, or num_workers=0 to see what they do",
+    ),
+    "collate-class": Explained(
+        "the Dataset gives {given}, from which default_collate makes no batch",
+        "return a tensor (ToTensor() for an image), or pass a collate_fn; for NoneType a path of"
+        " __getitem__ returns nothing",
+    ),
+    "collate-lengths": Explained(
+        "default_collate joins lists position by position, and these differ in length",
+        "return tensors of one shape, or pass a collate_fn that pads",
+    ),
+    "no-samples": Explained(
+        "the Dataset is empty: its __len__ is 0",
+        "check the path and the pattern that it reads files by, and print len(dataset)",
+    ),
+    "shared-memory": Explained(
+        "shared memory, or the file, could not be mapped: /dev/shm is full, the limit of mappings"
+        " is reached, or the file is too short",
+        "df -h /dev/shm; docker run --shm-size=8g or --ipc=host;"
+        " torch.multiprocessing.set_sharing_strategy('file_system')",
+    ),
+    "start-of-process": Explained(
+        "with the start method 'spawn', a child imports the script, and the script starts children again",
+        "write if __name__ == '__main__': around the code that runs",
+    ),
+    "zip-broken": Explained(
+        "torch.load opened the file as a zip archive, and it is incomplete or not one: a download"
+        " or a save that was interrupted, or a pointer file of git-lfs",
+        "compare its size with the original, and download it again; ranks should not write to one file",
+    ),
+    "file-broken": Explained(
+        "the file was not written by torch.save, or is incomplete: an HTML page, a pointer file of"
+        " git-lfs (it begins with 'version'), an interrupted download",
+        "look at its first bytes (head -c 100 FILE), and download it again; a .safetensors file"
+        " needs safetensors.torch.load_file",
+    ),
+    "nccl-timeout": Explained(
+        "one rank waited for a collective that another rank did not call in time: it failed or"
+        " hangs, is slower (saving, evaluating), or called other collectives",
+        "look at the other ranks for the first error; py-spy dump shows where they are;"
+        " init_process_group(timeout=…) for a long step",
+    ),
+    "nccl-duplicate": Explained(
+        "two ranks use the same GPU",
+        "torch.cuda.set_device(int(os.environ['LOCAL_RANK'])), before the first collective",
+    ),
+    "nccl-failed": Explained(
+        "a call of NCCL failed. 'unhandled cuda error': CUDA did (memory, an earlier kernel, a"
+        " wrong GPU); 'unhandled system error': the network or shared memory; 'remote process"
+        " exited': another rank ended first",
+        "look for the first rank that failed; NCCL_DEBUG=INFO says more; NCCL_SOCKET_IFNAME chooses the network",
+    ),
+    "address-in-use": Explained(
+        "the port of MASTER_PORT is in use: by another job, or by an earlier run that did not end",
+        "another --master-port, or torchrun --standalone, which takes a free one",
+    ),
+    "store-timeout": Explained(
+        "a rank waited for rank 0 or for the other ranks at the beginning, and they did not come:"
+        " another address or port, a firewall, another world size, or they failed before",
+        "check MASTER_ADDR, MASTER_PORT and WORLD_SIZE on each machine, and the output of the other ranks",
+    ),
+    "no-rank-given": Explained(
+        "init_process_group reads {name} from the environment, which a launcher sets",
+        "start the script with torchrun --nproc-per-node=1 train.py, or set the variables",
+    ),
+    "group-twice": Explained(
+        "init_process_group was called before: in a library, or in a cell that ran again",
+        "if not torch.distributed.is_initialized(): …, or destroy_process_group() first",
+    ),
+    "no-nccl": Explained(
+        "NCCL is for NVIDIA GPUs on Linux: this build or this machine has none", "init_process_group('gloo')"
+    ),
+    "nothing-parallel": Explained(
+        "all parameters of the module are frozen, so that no gradients need an exchange",
+        "do not wrap this module, or set requires_grad before it is wrapped",
+    ),
+    "backend-of-device": Explained(
+        "a collective got a tensor on {device}, and the process group has no backend for it: NCCL"
+        " takes CUDA tensors only",
+        "move the tensor to the GPU, or init_process_group('cpu:gloo,cuda:nccl')",
+    ),
+    "collectives-differ": Explained(
+        "two ranks called different collectives, or with other shapes",
+        "look for branches that only some ranks take (rank == 0), and for batches of another size",
+    ),
+    "vmap-random": Explained(
+        "vmap does not choose whether each example gets numbers of its own",
+        "vmap(f, randomness='different'), or 'same'; model.eval() if it is dropout",
+    ),
+    "vmap-sizes": Explained(
+        "vmap goes along one dimension of all its inputs, so their sizes there must be equal",
+        "in_dims=(0, None) does not map the second input",
+    ),
+    "grad-of-many": Explained(
+        "torch.func.grad takes a function that returns one number",
+        "sum or average the result; jacrev is for several results",
+    ),
+    "requires-grad-in-transform": Explained(
+        "functorch follows gradients by itself: the argument of the function is what the gradient is for",
+        "remove requires_grad_(), and name the argument with argnums",
+    ),
+    "compile-branch": Explained(
+        "the code branches on a tensor's value, which is not known while it is compiled",
+        "torch.where, or torch.cond; without fullgraph=True the graph is split there",
+    ),
+    "compile-guard": Explained(
+        "a size or number that comes from a tensor's value (.item(), nonzero, a mask) decides"
+        " something, and is not known while the code is compiled",
+        "torch._check(n > 0) and the like say what holds; torch.where instead of a mask",
+    ),
+    "export-constraints": Explained(
+        "the code fixes a size that dynamic_shapes calls free, or needs a bound for it",
+        "take over the fixes that the message suggests, or leave the dimension out of dynamic_shapes",
+    ),
+    "compile-backend": Explained(
+        "torch.compile's backend {name} failed to compile the graph; the line after 'raised:' is its own error",
+        "torch.compile(backend='eager'), then 'aot_eager', show which stage fails;"
+        " TORCHDYNAMO_VERBOSE=1 shows the stack",
+    ),
+    "no-triton": Explained(
+        "inductor writes the kernels for a GPU in Triton, which is not installed or too old",
+        "pip install triton (Linux; triton-windows on Windows), in the version that torch asks for",
+    ),
+    "no-compiler": Explained(
+        "inductor compiles its kernels, and found no C++ compiler",
+        "install one (apt install g++; Build Tools on Windows), or name it with CXX",
+    ),
+    "cudagraph-overwritten": Explained(
+        "with mode='reduce-overhead', each run writes its results into the memory of the run before",
+        "clone a result that you keep, or torch.compiler.cudagraph_mark_step_begin() before each step",
+    ),
+    "compile-double-backward": Explained(
+        "a compiled function has a compiled backward, which is not recorded again"
+        " (create_graph=True, a gradient penalty)",
+        "do not compile the part whose gradient is differentiated",
+    ),
+    "compile-python": Explained(
+        "torch.compile reads Python's bytecode, and this release does not know that of your Python",
+        "a newer torch, or an older Python",
+    ),
+    "traced-branch": Explained(
+        "torch.fx runs the function once with placeholders, and a branch needs a value",
+        "torch.fx.wrap the function with the branch, give concrete_args, or use torch.export",
+    ),
+    "script-builtin": Explained(
+        "TorchScript has no operator {name}: it is a Python function, or of a library that is not loaded",
+        "import the library that registers it (torchvision for torchvision::nms); @torch.jit.ignore for Python",
+    ),
+    "traced-output": Explained(
+        "torch.jit.trace takes and returns tensors, and lists, tuples and dicts of them",
+        "return a tuple (return_dict=False in transformers), or wrap the model",
+    ),
+    "onnx-operator": Explained(
+        "the exporter has no translation of {name} for this opset",
+        "a larger opset_version, the newer exporter (dynamo=True), or other operators",
+    ),
+    "onnx-export-step": Explained(
+        "torch.onnx.export first runs torch.export, then translates the graph; the cause is the"
+        " error above or below this message",
+        "make torch.export.export(model, args) work first: its message names the line",
+    ),
+    "cuda-versions": Explained(
+        "nvcc is of CUDA {given}, and torch was built with CUDA {size}: an extension needs the same major release",
+        "a toolkit {size} (CUDA_HOME), or a torch for CUDA {given}",
+    ),
+    "no-cuda-home": Explained(
+        "an extension with CUDA needs the compiler nvcc, which torch's wheel does not bring",
+        "install the CUDA toolkit, and set CUDA_HOME to its folder",
+    ),
+    "no-ninja": Explained(
+        "extensions that are compiled while the program runs are built by ninja", "pip install ninja"
+    ),
+    "extension-not-built": Explained(
+        "the compiler failed; its own error is above this message",
+        "look for the first line with 'error:'; TORCH_CUDA_ARCH_LIST, a compiler that nvcc does"
+        " not know and missing headers are usual",
+    ),
+    "undefined-symbol": Explained(
+        "a compiled extension was built for another torch: this one has no function of that name",
+        "build or install the extension again, for exactly this torch ('pip install"
+        " --no-build-isolation' for a source)",
+    ),
+    "library-missing": Explained(
+        "{name} was not found: the extension was built for another CUDA or torch, or torch was not imported before it",
+        "import torch first; reinstall the extension for torch.version.cuda",
+    ),
+    "quantized-engine": Explained(
+        "no engine for quantized operators is chosen, or this build has none",
+        "torch.backends.quantized.engine = 'fbgemm' (x86) or 'qnnpack' (ARM)",
+    ),
+    "stft-complex": Explained(
+        "stft returns complex numbers, and asks that you say so for real inputs",
+        "stft(…, return_complex=True); torch.view_as_real(x) gives the old form",
     ),
     "killed": Explained(
         "a signal killed the process: it came while C or C++ was running, and no exception says why",

@@ -115,7 +115,12 @@ ENGLISH: Catalogue = {
     says.OperatorsNamed: "{names}",
     says.OfRanks: "{ranks}[: {error}]",
     says.PythonLeftAt: "{function} {path}:{line} (as the text says)",
-    says.NoExplanation: "ptexplore has no explanation for this message",
+    says.WordsAt: "{function}",
+    says.OneOfThese: "“{words}” is in each of these places; the text does not say which of them raised the error",
+    says.WordsInLibrary: "{libraries: and }: “{words}”; its line is not known without the C++ source (ptexplore fetch)",
+    says.WordsNowhere: "not known: neither the Python files and headers nor the libraries of this torch have them",
+    says.CutOff: "the text ends inside the part that names the operator and its dispatch key: paste the whole message",
+    says.NoExplanation: "not known",
 }
 # The label of a remark, in the margin. A remark that continues the line before has no label.
 LABELS: Mapping[type[EndingRemark], str] = {
@@ -171,6 +176,11 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.OperatorsNamed: "operators",
     says.OfRanks: "ranks",
     says.PythonLeftAt: "Python stack",
+    says.WordsAt: "its words",
+    says.OneOfThese: "",
+    says.WordsInLibrary: "its words",
+    says.WordsNowhere: "its words",
+    says.CutOff: "why",
     says.NoExplanation: "why",
 }
 

@@ -15,7 +15,7 @@ from msgspec import convert
 from ptexplore.facts.messages import MESSAGES
 from ptexplore.model.observed import UnusedInput
 from ptexplore.model.trace import Cause, Situation
-from ptexplore.resolve.causes import cause_of, cause_of_unused
+from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of, cause_of_unused
 from ptexplore.resolve.error_message import handed_on, is_cut_off
 from ptexplore.view.words.causes import ENGLISH, explained
 from tests.hanging import ends
@@ -362,7 +362,7 @@ PASTED = {
     "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.": "map_location",
     "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, …": "spawn",
     "DataLoader worker (pid 41) is killed by signal: Bus error. It is possible that …": "--shm-size",
-    "DataLoader worker (pid(s) 41, 42) exited unexpectedly": None,
+    "DataLoader worker (pid(s) 41, 42) exited unexpectedly": "num_workers=0",
     "DataLoader worker (pid 41) is killed by signal: Killed. ": "prefetch_factor",
     "Expected to mark a variable ready only once. This error is caused by …": "use_reentrant=False",
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists …": "new_zeros",
@@ -381,7 +381,7 @@ def test_what_is_pasted_from_other_machines_has_a_cause(message: str) -> None:
 
 
 def test_each_cause_has_words_and_words_of_no_other() -> None:
-    codes = {message.cause for message in MESSAGES} | {"getter-raised", "freed-read"}
+    codes = {message.cause for message in MESSAGES} | {"getter-raised", "freed-read", MEMORY_FULL, MEMORY_SPLIT}
     codes |= {f"freed-{situation}" for situation in get_args(Situation) if situation != "unclear"}
     codes |= {f"unused-{situation}" for situation in ("beside", "detached", "elsewhere")}
     assert codes == set(ENGLISH)

@@ -21,7 +21,7 @@ SOURCE = os.environ.get("PTEXPLORE_TEST_SOURCE")
 def test_the_installed_torch_has_each() -> None:
     report = checked(Path(torch.__file__).parent)
     assert report.missing == []
-    assert report.found > 9 * report.left_out
+    assert report.found > 8 * report.left_out
 
 
 @pytest.mark.skipif(SOURCE is None, reason="needs the source of PyTorch")

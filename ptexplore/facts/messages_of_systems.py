@@ -1,0 +1,565 @@
+"""Messages about devices, CUDA, loading of data and files, distributed programs, torch.compile and extensions.
+
+`facts/messages.py` says what a row is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptexplore.facts.message import Message
+from ptexplore.facts.source import FactSource
+
+# A kernel on the GPU writes the check that failed, with its own file and line, before the error of the call.
+OF_KERNELS = (
+    Message(
+        "assert-index",
+        re.compile(
+            r"Assertion `[^`]{0,80}index [^`]{0,80}\"index out of bounds\"[^`]{0,40}`"
+            " failed|Assertion `(?:srcIndex < srcSelectDimSize|dstIndex <"
+            " dstAddDimSize|idx_dim >= 0 && idx_dim < index_size[^`]{0,60}|ind >= 0 && ind"
+            " < ind_dim_size[^`]{0,60})` failed"
+        ),
+        (
+            FactSource("aten/src/ATen/native/cuda/IndexKernel.cu", "index out of bounds"),
+            FactSource("aten/src/ATen/native/cuda/Indexing.cu", "srcIndex < srcSelectDimSize"),
+        ),
+        anywhere=True,
+    ),
+    Message(
+        "assert-class",
+        re.compile("Assertion `(?:t|cur_target) >= 0 && (?:t|cur_target) < n_classes` failed"),
+        (FactSource("aten/src/ATen/native/cuda/NLLLoss2d.cu", "cur_target >= 0 && cur_target < n_classes"),),
+        anywhere=True,
+    ),
+    Message(
+        "assert-probability",
+        re.compile(
+            "Assertion `(?:input_val >= zero && input_val <= one|target_val >= zero &&"
+            r" target_val <= one|input >= 0\. && input <= 1\.[^`]{0,40})` failed"
+        ),
+        (FactSource("aten/src/ATen/native/cuda/Loss.cu", "input_val >= zero && input_val <= one"),),
+        anywhere=True,
+    ),
+    Message(
+        "assert-multinomial",
+        re.compile(
+            r"Assertion `(?:!\(val < zero\)|cumdist\[size - 1\] >"
+            r" static_cast<scalar_t>\(0\)|probability tensor[^`]{0,80})[^`]{0,40}` failed"
+        ),
+        (FactSource("aten/src/ATen/native/cuda/MultinomialKernel.cu", "!(val < zero)"),),
+        anywhere=True,
+    ),
+)
+OF_SYSTEMS = (
+    Message(
+        "generator-device",
+        re.compile(r"Expected a '(?P<device>\w+)' device type for generator but found '(?P<given>\w+)'"),
+        (FactSource("aten/src/ATen/core/Generator.h", "' device type for generator but found '"),),
+    ),
+    Message(
+        "device-name",
+        re.compile(
+            "Invalid device string: '(?P<given>[^']{0,60})'|Expected one of cpu, .{1,300}"
+            r" device type at start of device string: (?P<start>\w{1,40})"
+        ),
+        (
+            FactSource("c10/core/Device.cpp", "Invalid device string: '"),
+            FactSource("c10/core/Device.cpp", " device type at start of device string: "),
+        ),
+    ),
+    Message(
+        "device-ordinal",
+        re.compile("CUDA error: invalid device ordinal"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "index-device",
+        re.compile(r"indices should be either on (?:cpu|\S{1,20}) or on the same device as the indexed tensor"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorAdvancedIndexing.cpp", " or on the same device as the indexed tensor"
+            ),
+        ),
+    ),
+    Message(
+        "argument-device",
+        re.compile(
+            r"Tensor for argument (?:#\d+ )?'?\w+'? is on (?:the )?(?:CPU|cpu),? but"
+            r" expected (?:it to be )?on (?:GPU|\w+)|Expected tensor to have cpu"
+            " DeviceType, but got tensor with"
+        ),
+        (FactSource("aten/src/ATen/native/mps/operations/Linear.mm", " but expected on mps", until="2.6"),),
+    ),
+    Message(
+        "parallel-device",
+        re.compile("module must have its parameters and buffers on device"),
+        (FactSource("torch/nn/parallel/data_parallel.py", "module must have its parameters and buffers "),),
+    ),
+    Message(
+        "cuda-misaligned",
+        re.compile("CUDA error: misaligned address"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-launch-failure",
+        re.compile("CUDA error: unspecified launch failure"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-launch-size",
+        re.compile("CUDA error: invalid configuration argument"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-busy",
+        re.compile("all CUDA-capable devices are busy or unavailable"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-set-up",
+        re.compile(
+            "CUDA unknown error - this may be due to an|CUDA driver initialization"
+            " failed|CUDA error: initialization error"
+        ),
+        (
+            FactSource("c10/cuda/CUDAFunctions.cpp", "CUDA unknown error - this may be due to an "),
+            FactSource("c10/cuda/CUDAFunctions.cpp", "CUDA driver initialization failed"),
+        ),
+    ),
+    Message(
+        "driver-too-old",
+        re.compile("The NVIDIA driver on your system is too old"),
+        (FactSource("c10/cuda/CUDAFunctions.cpp", "The NVIDIA driver on your system is too old (found version "),),
+    ),
+    Message(
+        "gpu-not-in-build",
+        re.compile(r"with CUDA capability (?P<given>\w+) is not compatible with the current PyTorch installation"),
+        (FactSource("torch/cuda/__init__.py", "is not compatible with the current PyTorch installation."),),
+    ),
+    Message(
+        "stream-capturing",
+        re.compile(
+            "operation not permitted when stream is capturing|operation failed due to a previous error during capture"
+        ),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cudnn-algorithm",
+        re.compile(
+            "Unable to find a valid cuDNN algorithm to run convolution|(?:FIND|GET) was"
+            " unable to find an engine to execute this computation"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/cudnn/Conv_v7.cpp", "Unable to find a valid cuDNN algorithm to run convolution"
+            ),
+            FactSource(
+                "aten/src/ATen/native/cudnn/Conv_v8.cpp",
+                "FIND was unable to find an engine to execute this computation",
+            ),
+        ),
+    ),
+    Message(
+        "cudnn-version",
+        re.compile("cuDNN version incompatibility"),
+        (FactSource("torch/backends/cudnn/__init__.py", "cuDNN version incompatibility: "),),
+    ),
+    Message(
+        "cudnn-rnn-eval",
+        re.compile("cudnn RNN backward can only be called in training mode"),
+        (FactSource("aten/src/ATen/native/cudnn/RNN.cpp", "cudnn RNN backward can only be called in training mode"),),
+    ),
+    Message(
+        "cublas-status",
+        re.compile(
+            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|"
+            "ARCH_MISMATCH|NOT_INITIALIZED)"
+        ),
+        (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_EXECUTION_FAILED"),),
+    ),
+    Message(
+        "flash-needs-ampere",
+        re.compile("FlashAttention only supports Ampere GPUs or newer"),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp",
+                "FlashAttention only supports Ampere GPUs or newer.",
+            ),
+        ),
+    ),
+    Message(
+        "mps-memory",
+        re.compile("MPS backend out of memory"),
+        (FactSource("aten/src/ATen/mps/MPSAllocator.mm", "MPS backend out of memory ("),),
+    ),
+    Message(
+        "mps-float64",
+        re.compile("Cannot convert a MPS Tensor to float64 dtype"),
+        (FactSource("aten/src/ATen/mps/EmptyTensor.cpp", "Cannot convert a MPS Tensor to float64 dtype "),),
+    ),
+    Message(
+        "mps-missing",
+        re.compile("is not currently implemented for the MPS device"),
+        (FactSource("aten/src/ATen/mps/MPSFallback.mm", "for the MPS device. If you want this op to be"),),
+    ),
+    Message(
+        "mps-placeholder",
+        re.compile("Placeholder storage has not been allocated on MPS device"),
+        (
+            FactSource(
+                "aten/src/ATen/native/mps/OperationUtils.mm",
+                "Placeholder storage has not been allocated on MPS device!",
+            ),
+        ),
+    ),
+    Message(
+        "cpu-memory",
+        re.compile("DefaultCPUAllocator: (?:can't allocate memory|not enough memory)"),
+        (
+            FactSource(
+                "c10/core/impl/alloc_cpu.cpp", "DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+            ),
+        ),
+    ),
+    Message(
+        "size-overflows",
+        re.compile("Storage size calculation overflowed with sizes"),
+        (FactSource("aten/src/ATen/EmptyTensor.cpp", "Storage size calculation overflowed with sizes="),),
+    ),
+    Message(
+        "worker-exited",
+        re.compile(r"DataLoader worker \(pid\(s\) [\d, ]{1,200}\) exited unexpectedly"),
+        (FactSource("torch/utils/data/dataloader.py", ") exited unexpectedly"),),
+    ),
+    Message(
+        "worker-segfault",
+        re.compile(r"DataLoader worker \(pid.{1,100}\) is killed by signal: (?:Segmentation fault|Aborted)"),
+        (FactSource("torch/csrc/DataLoader.cpp", "by signal: "),),
+    ),
+    Message(
+        "open-files",
+        re.compile(
+            r"Too many open files\. Communication with the workers is no longer"
+            r" possible|received \d+ items of ancdata|OSError: \[Errno 24\] Too many open"
+            " files"
+        ),
+        (FactSource("torch/utils/data/dataloader.py", "Too many open files. Communication with the"),),
+    ),
+    Message(
+        "loader-timed-out",
+        re.compile(r"DataLoader timed out after \d+ seconds"),
+        (FactSource("torch/utils/data/dataloader.py", "DataLoader timed out after "),),
+    ),
+    Message(
+        "collate-class",
+        re.compile(
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or"
+            r" lists; found (?:<class ')?(?P<given>[\w.]+)"
+        ),
+        (FactSource("torch/utils/data/_utils/collate.py", "dicts or lists; found {}"),),
+    ),
+    Message(
+        "collate-lengths",
+        re.compile("each element in list of batch should be of equal size"),
+        (FactSource("torch/utils/data/_utils/collate.py", "each element in list of batch should be of equal size"),),
+    ),
+    Message(
+        "no-samples",
+        re.compile("num_samples should be a positive integer value, but got num_samples=0"),
+        (
+            FactSource(
+                "torch/utils/data/sampler.py", "num_samples should be a positive integer value, but got num_samples="
+            ),
+        ),
+    ),
+    Message(
+        "shared-memory",
+        re.compile(
+            r"unable to (?:mmap \d+ bytes from file|open shared memory object|write to"
+            " file|allocate shared memory|resize file)"
+        ),
+        (FactSource("aten/src/ATen/MapAllocator.cpp", "unable to mmap "),),
+    ),
+    Message(
+        "start-of-process",
+        re.compile(
+            r"An attempt has been made to start a new process before the\s+current process"
+            " has finished its bootstrapping phase"
+        ),
+        (),
+    ),
+    Message(
+        "zip-broken",
+        re.compile("PytorchStreamReader failed (?:reading|locating|finding|in)|failed finding central directory"),
+        (FactSource("caffe2/serialize/inline_container.cc", "PytorchStreamReader failed "),),
+    ),
+    Message(
+        "file-broken",
+        re.compile(r"Invalid magic number; corrupt file\?|unexpected EOF, expected \d+ more bytes|invalid load key, '"),
+        (
+            FactSource("torch/serialization.py", "Invalid magic number; corrupt file?"),
+            FactSource("torch/csrc/serialization.cpp", "The file might be corrupted."),
+        ),
+    ),
+    Message(
+        "nccl-timeout",
+        re.compile("Watchdog caught collective operation timeout"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", "Watchdog caught collective operation timeout: "
+            ),
+        ),
+    ),
+    Message("nccl-duplicate", re.compile("Duplicate GPU detected"), ()),
+    Message(
+        "nccl-failed",
+        re.compile(
+            "NCCL (?:error in|Error"
+            r" \d+)|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalErro"
+            "r|ncclInvalidUsage"
+        ),
+        (FactSource("torch/csrc/distributed/c10d/NCCLUtils.hpp", "NCCL error in: "),),
+    ),
+    Message(
+        "address-in-use",
+        re.compile("The server socket has failed to listen on any local network address"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/socket.cpp",
+                "The server socket has failed to listen on any local network address.",
+            ),
+        ),
+    ),
+    Message(
+        "store-timeout",
+        re.compile(r"(?:client socket has timed out after|wait timeout after) \d+ ?ms"),
+        (
+            FactSource("torch/csrc/distributed/c10d/socket.cpp", "The client socket has timed out after "),
+            FactSource("torch/csrc/distributed/c10d/TCPStore.cpp", "wait timeout after "),
+        ),
+    ),
+    Message(
+        "no-rank-given",
+        re.compile(
+            "environment variable (?P<name>RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT|LOCAL_RANK) expected, but not set"
+        ),
+        (FactSource("torch/distributed/rendezvous.py", "environment variable {var} expected, but not set"),),
+    ),
+    Message(
+        "group-twice",
+        re.compile("trying to initialize the default process group twice"),
+        (FactSource("torch/distributed/distributed_c10d.py", "trying to initialize the default process group twice!"),),
+    ),
+    Message(
+        "no-nccl",
+        re.compile(
+            "Distributed package doesn't have NCCL built in|ProcessGroupNCCL is only"
+            " supported with GPUs, no GPUs found|NCCL backend .{0,40}not available"
+        ),
+        (
+            FactSource("torch/distributed/distributed_c10d.py", "Distributed package doesn't have NCCL built in"),
+            FactSource(
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp",
+                "ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
+            ),
+        ),
+    ),
+    Message(
+        "nothing-parallel",
+        re.compile("DistributedDataParallel is not needed when a module doesn't have any parameter"),
+        (FactSource("torch/nn/parallel/distributed.py", "doesn't have any parameter"),),
+    ),
+    Message(
+        "backend-of-device",
+        re.compile(r"No backend type associated with device type (?P<device>\w+)"),
+        (FactSource("torch/csrc/distributed/c10d/ProcessGroup.cpp", "No backend type associated with device type "),),
+    ),
+    Message(
+        "collectives-differ",
+        re.compile("Detected mismatch between collectives on ranks"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp", "Detected mismatch between collectives on ranks."
+            ),
+        ),
+    ),
+    Message(
+        "vmap-random",
+        re.compile("vmap: called random operation while in randomness error mode"),
+        (
+            FactSource(
+                "aten/src/ATen/functorch/BatchRulesHelper.cpp",
+                "vmap: called random operation while in randomness error mode.",
+            ),
+        ),
+    ),
+    Message(
+        "vmap-sizes",
+        re.compile("vmap: Expected all tensors to have the same size in the mapped dimension"),
+        (FactSource("torch/_functorch/vmap.py", "vmap: Expected all tensors to have the same size in the mapped "),),
+    ),
+    Message(
+        "grad-of-many",
+        re.compile(r"to return a scalar [Tt]ensor, got tensor with \d+ dims"),
+        (FactSource("torch/_functorch/eager_transforms.py", "got tensor with "),),
+    ),
+    Message(
+        "requires-grad-in-transform",
+        re.compile(r"You are attempting to call Tensor\.requires_grad_\(\)"),
+        (FactSource("aten/src/ATen/functorch/DynamicLayer.cpp", "You are attempting to call Tensor.requires_grad_()"),),
+    ),
+    Message(
+        "compile-branch",
+        re.compile(
+            "Dynamic control flow is not supported at the moment|Data-dependent"
+            " (?:branching|jump)|generic_jump TensorVariable"
+        ),
+        (
+            FactSource(
+                "torch/_dynamo/symbolic_convert.py", "Dynamic control flow is not supported at the moment", until="2.6"
+            ),
+            FactSource("torch/_dynamo/symbolic_convert.py", "Data-dependent branching", since="2.13"),
+        ),
+    ),
+    Message(
+        "compile-guard",
+        re.compile("Could not (?:guard on|extract specialized integer from) data-dependent expression"),
+        (FactSource("torch/fx/experimental/symbolic_shapes.py", "Could not guard on data-dependent expression"),),
+    ),
+    Message(
+        "export-constraints",
+        re.compile(r"Constraints violated \("),
+        (FactSource("torch/fx/experimental/symbolic_shapes.py", "Constraints violated ("),),
+    ),
+    Message(
+        "compile-backend",
+        re.compile(r"backend='(?P<name>\w+)' raised:"),
+        (FactSource("torch/_dynamo/exc.py", " raised:"),),
+    ),
+    Message(
+        "no-triton",
+        re.compile("Cannot find a working triton installation"),
+        (
+            FactSource("torch/_inductor/scheduler.py", "Cannot find a working triton installation", until="2.6"),
+            FactSource("torch/_inductor/exc.py", "Cannot find a working triton installation", since="2.13"),
+        ),
+    ),
+    Message(
+        "no-compiler",
+        re.compile(
+            r"InvalidCxxCompiler|No working C\+\+ compiler found in|Failed to find C"
+            " compiler|Compiler: cl is not found"
+        ),
+        (FactSource("torch/_inductor/exc.py", "No working C++ compiler found in "),),
+    ),
+    Message(
+        "cudagraph-overwritten",
+        re.compile("accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run"),
+        (
+            FactSource(
+                "torch/_inductor/cudagraph_trees.py",
+                "accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run.",
+            ),
+        ),
+    ),
+    Message(
+        "compile-double-backward",
+        re.compile(r"torch\.compile with aot_autograd does not currently support double backward"),
+        (
+            FactSource(
+                "torch/_functorch/_aot_autograd/runtime_wrappers.py",
+                "torch.compile with aot_autograd does not currently support double backward",
+            ),
+        ),
+    ),
+    Message(
+        "compile-python",
+        re.compile(
+            r"torch\.compile is not (?:yet )?supported on Python|Dynamo is not supported on"
+            r" Python|Python 3\.1\d\+ not yet supported for torch\.compile"
+        ),
+        (FactSource("torch/__init__.py", "torch.compile is not supported on Python "),),
+    ),
+    Message(
+        "traced-branch",
+        re.compile("symbolically traced variables cannot be used as inputs to control flow"),
+        (FactSource("torch/fx/proxy.py", "symbolically traced variables cannot be used as inputs to control flow"),),
+    ),
+    Message(
+        "script-builtin",
+        re.compile(r"Unknown builtin op: (?P<name>[\w:.]+)"),
+        (FactSource("torch/csrc/jit/frontend/schema_matching.cpp", "Unknown builtin op: "),),
+    ),
+    Message(
+        "traced-output",
+        re.compile(
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be"
+            " output from traced functions|Tracer cannot infer type of"
+        ),
+        (
+            FactSource(
+                "torch/csrc/jit/frontend/tracer.cpp",
+                "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions",
+            ),
+            FactSource("torch/csrc/jit/python/pybind_utils.h", "Tracer cannot infer type of "),
+        ),
+    ),
+    Message(
+        "onnx-operator",
+        re.compile(r"Exporting the operator '(?P<name>[\w:.]+)' to ONNX opset version \d+ is not supported"),
+        (
+            FactSource("torch/onnx/_internal/diagnostics/_rules.py", " to ONNX opset version ", until="2.6"),
+            FactSource("torch/onnx/errors.py", " to ONNX opset version ", since="2.13"),
+        ),
+    ),
+    Message(
+        "onnx-export-step",
+        re.compile(
+            r"Failed to export the model with torch\.export|Failed to convert the exported program to an ONNX model"
+        ),
+        (FactSource("torch/onnx/_internal/exporter/_core.py", "Failed to export the model with torch.export."),),
+    ),
+    Message(
+        "cuda-versions",
+        re.compile(
+            r"The detected CUDA version \((?P<given>[\d.]+)\) mismatches the version that"
+            r" was used to compile\s+PyTorch \((?P<size>[\d.]+)\)"
+        ),
+        (FactSource("torch/utils/cpp_extension.py", "The detected CUDA version ("),),
+    ),
+    Message(
+        "no-cuda-home",
+        re.compile("CUDA_HOME environment variable is not set"),
+        (FactSource("torch/utils/cpp_extension.py", "CUDA_HOME environment variable is not set. "),),
+    ),
+    Message(
+        "no-ninja",
+        re.compile(r"Ninja is required to load C\+\+ extensions"),
+        (FactSource("torch/utils/cpp_extension.py", "Ninja is required to load C++ extensions"),),
+    ),
+    Message(
+        "extension-not-built",
+        re.compile("Error building extension '"),
+        (FactSource("torch/utils/cpp_extension.py", "Error building extension"),),
+    ),
+    Message("undefined-symbol", re.compile(r"undefined symbol: (?P<name>_ZN?K?[\w.]*(?:c10|at|torch|caffe2)\w*)"), ()),
+    Message(
+        "library-missing",
+        re.compile(
+            "(?P<name>lib(?:cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJitL"
+            r"ink|torch|c10)[\w.-]*): cannot open shared object file"
+        ),
+        (),
+    ),
+    Message(
+        "quantized-engine",
+        re.compile(r"Didn't find engine for operation (?P<name>\S{1,80})"),
+        (FactSource("aten/src/ATen/native/quantized/cpu/qlinear.cpp", "Didn't find engine for operation "),),
+    ),
+    Message(
+        "stft-complex",
+        re.compile("stft requires the return_complex parameter"),
+        (FactSource("aten/src/ATen/native/SpectralOps.cpp", "stft requires the return_complex parameter be given"),),
+    ),
+)

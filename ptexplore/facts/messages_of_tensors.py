@@ -1,0 +1,574 @@
+"""Messages about indices, shapes, dtypes, arguments, modules, autograd and optimizers.
+
+`facts/messages.py` says what a row is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptexplore.facts.message import Message
+from ptexplore.facts.source import FactSource
+
+OF_TENSORS = (
+    Message(
+        "index-dtype",
+        re.compile("tensors used as indices must be long, int, byte or bool tensors"),
+        (FactSource("aten/src/ATen/native/IndexingUtils.h", "tensors used as indices must be long, "),),
+    ),
+    Message(
+        "too-many-indices",
+        re.compile(r"too many indices for tensor of dimension \d+"),
+        (FactSource("aten/src/ATen/TensorIndexing.h", "too many indices for tensor of dimension "),),
+    ),
+    Message(
+        "mask-shape",
+        re.compile(r"The shape of the mask \[[\d, ]*\] at index \d+ does not match the shape of the indexed tensor"),
+        (FactSource("aten/src/ATen/native/IndexingUtils.h", "does not match the shape of the indexed tensor "),),
+    ),
+    Message(
+        "indices-not-broadcast",
+        re.compile("shape mismatch: indexing tensors could not be broadcast together"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorAdvancedIndexingUtils.h",
+                "shape mismatch: indexing tensors could not be broadcast together",
+            ),
+        ),
+    ),
+    Message(
+        "value-not-broadcast",
+        re.compile(r"shape mismatch: value tensor of shape \[[\d, ]*\] cannot be broadcast to indexing result"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorAdvancedIndexing.cpp", " cannot be broadcast to indexing result of shape "
+            ),
+        ),
+    ),
+    Message(
+        "number-indexed",
+        re.compile("invalid index of a 0-dim tensor"),
+        (FactSource("aten/src/ATen/TensorIndexing.h", "invalid index of a 0-dim tensor. "),),
+    ),
+    Message(
+        "index-not-int64",
+        re.compile(r"(?:gather|scatter\w*|index_\w+)\(\): Expected dtype int(?:32/int)?64 for index"),
+        (
+            FactSource("aten/src/ATen/native/ScatterGatherChecks.h", "(): Expected dtype int64 for index", until="2.6"),
+            FactSource(
+                "aten/src/ATen/native/ScatterGatherChecks.h", "(): Expected dtype int32/int64 for index", since="2.13"
+            ),
+        ),
+    ),
+    Message(
+        "gather-sizes",
+        re.compile(r"to be (?:no larger|smaller) than (?:self|src) \[[\d, ]*\] (?:size )?apart from dimension \d+"),
+        (FactSource("aten/src/ATen/native/ScatterGatherChecks.h", " apart from dimension "),),
+    ),
+    Message(
+        "permute-dimensions",
+        re.compile(
+            r"permute\([\w]*\): number of dimensions in the tensor input does not match the"
+            " length of the desired ordering of dimensions"
+        ),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "match the length of the desired ordering of dimensions"),),
+    ),
+    Message(
+        "expand-fewer",
+        re.compile(
+            r"the number of sizes provided \(\d+\) must be greater or equal to the number"
+            r" of dimensions in the tensor \(\d+\)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorShape.cpp",
+                "must be greater or equal to the number of dimensions in the tensor (",
+            ),
+        ),
+    ),
+    Message(
+        "repeat-fewer",
+        re.compile("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorShape.cpp",
+                "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            ),
+        ),
+    ),
+    Message(
+        "split-sum",
+        re.compile(r"split_sizes to sum exactly to \d+"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "expects split_sizes to sum exactly to "),),
+    ),
+    Message(
+        "two-inferred",
+        re.compile("only one dimension can be inferred"),
+        (FactSource("aten/src/ATen/InferSize.h", "only one dimension can be inferred"),),
+    ),
+    Message(
+        "empty-inferred",
+        re.compile("cannot reshape tensor of 0 elements into shape"),
+        (FactSource("aten/src/ATen/InferSize.h", "cannot reshape tensor of 0 elements into shape "),),
+    ),
+    Message(
+        "slice-too-long",
+        re.compile(r"start \(-?\d+\) \+ length \(\d+\) exceeds dimension size \(\d+\)"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", ") exceeds dimension size ("),),
+    ),
+    Message(
+        "selected-out-of-range",
+        re.compile(r"select\(\): index -?\d+ out of range for tensor of size"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", " out of range for tensor of size "),),
+    ),
+    Message(
+        "k-too-large",
+        re.compile("selected index k out of range"),
+        (FactSource("aten/src/ATen/native/Sorting.cpp", "selected index k out of range"),),
+    ),
+    Message(
+        "nothing-to-join",
+        re.compile("(?:expected a non-empty list of Tensors|expects a non-empty TensorList)"),
+        (
+            FactSource("aten/src/ATen/native/TensorShape.cpp", "expected a non-empty list of Tensors"),
+            FactSource("aten/src/ATen/native/TensorShape.cpp", "expects a non-empty TensorList"),
+        ),
+    ),
+    Message(
+        "joined-dimensions",
+        re.compile(r"Tensors must have same number of dimensions: got \d+ and \d+"),
+        (FactSource("aten/src/ATen/native/TensorShape.h", "Tensors must have same number of dimensions: got "),),
+    ),
+    Message(
+        "t-of-many",
+        re.compile(r"t\(\) expects a tensor with <= 2 dimensions, but self is \dD"),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", " expects a tensor with <= 2 dimensions, but self is "),),
+    ),
+    Message(
+        "not-a-matrix",
+        re.compile("(?:self|mat[12]?|input|tensor1) must be a matrix"),
+        (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "self must be a matrix"),),
+    ),
+    Message(
+        "not-a-batch-of-matrices",
+        re.compile("batch[12] must be a 3D tensor"),
+        (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "batch1 must be a 3D tensor"),),
+    ),
+    Message(
+        "not-vectors",
+        re.compile(r"1D tensors expected, but got \dD and \dD tensors"),
+        (FactSource("aten/src/ATen/native/Blas.cpp", "1D tensors expected, but got "),),
+    ),
+    Message(
+        "negative-size",
+        re.compile(r"Trying to create tensor with negative dimension -\d+"),
+        (FactSource("aten/src/ATen/EmptyTensor.h", "Trying to create tensor with negative dimension "),),
+    ),
+    Message(
+        "outside-of-storage",
+        re.compile(r"are out of bounds for storage of size \d+"),
+        (FactSource("aten/src/ATen/native/Resize.h", "are out of bounds for storage of size "),),
+    ),
+    Message(
+        "padding-too-large",
+        re.compile("Padding size should be less than the corresponding input dimension"),
+        (FactSource("aten/src/ATen/native/ReflectionPad.cpp", "Padding size should be less than the corresponding "),),
+    ),
+    Message(
+        "sizes-of-interpolation",
+        re.compile("Input and output sizes should be greater than 0"),
+        (FactSource("aten/src/ATen/native/UpSample.h", "Input and output sizes should be greater than 0"),),
+    ),
+    Message(
+        "iterated-number",
+        re.compile(r"(?:iteration over|len\(\) of) a 0-d tensor"),
+        (
+            FactSource("torch/_tensor.py", "iteration over a 0-d tensor"),
+            FactSource("torch/_tensor.py", "len() of a 0-d tensor"),
+        ),
+    ),
+    Message(
+        "argument-class",
+        re.compile(
+            r"argument '(?P<name>\w+)' (?:\(position \d+\) )?must be (?:(?:a"
+            r" )?[Tt]ensor)(?:s| or None)?, not (?P<given>(?!numpy)[\w.]+)"
+        ),
+        (FactSource("torch/csrc/utils/python_arg_parser.cpp", " must be "),),
+    ),
+    Message(
+        "wrong-arguments",
+        re.compile("received an invalid combination of arguments"),
+        (FactSource("torch/csrc/utils/invalid_arguments.cpp", " received an invalid combination of arguments - "),),
+    ),
+    Message(
+        "list-of-others",
+        re.compile(r"expected Tensor as element \d+ in argument \d+, but got \w+"),
+        (FactSource("torch/csrc/utils/python_arg_parser.cpp", "expected Tensor as element "),),
+    ),
+    Message(
+        "ragged",
+        re.compile(r"expected sequence of length \d+ at dim \d+ \(got \d+\)"),
+        (FactSource("torch/csrc/utils/tensor_new.cpp", "expected sequence of length "),),
+    ),
+    Message(
+        "of-strings",
+        re.compile(r"too many dimensions 'str'|new\(\): invalid data type 'str'"),
+        (
+            FactSource("torch/csrc/utils/tensor_new.cpp", "too many dimensions '"),
+            FactSource("torch/csrc/utils/tensor_new.cpp", "invalid data type '"),
+        ),
+    ),
+    Message(
+        "array-of-objects",
+        re.compile(r"can't convert np\.ndarray of type numpy\.(?P<dtype>\w+)"),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", "can't convert np.ndarray of type "),),
+    ),
+    Message(
+        "numpy-strides",
+        re.compile(
+            "strides in the given numpy array (?:are|is) negative|one of the strides in"
+            " the given numpy array is negative|stride in the given numpy array is"
+            " negative|stride[s]? .{0,40}negative"
+        ),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", "given numpy array"),),
+    ),
+    Message(
+        "no-numpy",
+        re.compile("Numpy is not available"),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", "Numpy is not available"),),
+    ),
+    Message(
+        "not-an-array",
+        re.compile(r"expected np\.ndarray \(got (?P<given>[\w.]+)\)"),
+        (FactSource("torch/csrc/utils/tensor_numpy.cpp", "expected np.ndarray (got "),),
+    ),
+    Message(
+        "bools-subtracted",
+        re.compile("Subtraction, the `-` operator, with (?:two bool tensors|a bool tensor) is not supported"),
+        (FactSource("aten/src/ATen/native/BinaryOps.h", "Subtraction, the `-` operator, with "),),
+    ),
+    Message(
+        "bools-negated",
+        re.compile("Negation, the `-` operator, on a bool tensor is not supported"),
+        (
+            FactSource(
+                "aten/src/ATen/native/UnaryOps.cpp", "Negation, the `-` operator, on a bool tensor is not supported"
+            ),
+        ),
+    ),
+    Message(
+        "number-overflows",
+        re.compile(r"value cannot be converted to type (?P<dtype>[\w:]+) without overflow"),
+        (FactSource("c10/util/TypeCast.cpp", "value cannot be converted to type "),),
+    ),
+    Message(
+        "put-dtypes",
+        re.compile("Index put requires the source and destination dtypes match"),
+        (
+            FactSource(
+                "aten/src/ATen/native/TensorAdvancedIndexing.cpp",
+                "Index put requires the source and destination dtypes match",
+            ),
+        ),
+    ),
+    Message(
+        "scatter-dtypes",
+        re.compile(r"scatter\w*\(\): Expected self\.dtype to be equal to src\.dtype"),
+        (FactSource("aten/src/ATen/native/ScatterGatherChecks.h", "(): Expected self.dtype to be equal to src.dtype"),),
+    ),
+    Message(
+        "index-add-dtypes",
+        re.compile(r"self \(\w+\) and source \(\w+\) must have the same scalar type"),
+        (FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", ") must have the same scalar type"),),
+    ),
+    Message(
+        "lerp-dtypes",
+        re.compile(r"expected dtype \w+(?: \w+)? for `(?:end|weight)` but got dtype"),
+        (FactSource("aten/src/ATen/native/Lerp.cpp", " but got dtype "),),
+    ),
+    Message(
+        "several-as-number",
+        re.compile(
+            "only one element tensors can be converted to Python scalars|only integer"
+            " tensors of a single element can be converted to an index"
+        ),
+        (
+            FactSource(
+                "tools/autograd/templates/python_variable_methods.cpp",
+                "only one element tensors can be converted to Python scalars",
+            ),
+            FactSource(
+                "tools/autograd/templates/python_variable_methods.cpp",
+                "only integer tensors of a single element can be converted to an index",
+            ),
+        ),
+    ),
+    Message(
+        "rnn-input-size",
+        re.compile(r"input\.size\(-1\) must be equal to input_size\. Expected (?P<size>\d+), got (?P<given>\d+)"),
+        (FactSource("torch/nn/modules/rnn.py", "input.size(-1) must be equal to input_size. Expected "),),
+    ),
+    Message(
+        "hidden-size",
+        re.compile(r"Expected hidden(?:\[\d\])? size \([\d, ]*\), got"),
+        (FactSource("torch/nn/modules/rnn.py", "Expected hidden size {}, got {}"),),
+    ),
+    Message(
+        "lengths-on-cpu",
+        re.compile("'lengths' argument should be a 1D CPU int64 tensor"),
+        (FactSource("aten/src/ATen/native/PackedSequence.cpp", "argument should be a 1D CPU int64 tensor"),),
+    ),
+    Message(
+        "lengths-sorted",
+        re.compile("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True"),
+        (FactSource("aten/src/ATen/native/PackedSequence.cpp", "array must be sorted in decreasing order when "),),
+    ),
+    Message(
+        "heads-divide",
+        re.compile("embed_dim must be divisible by num_heads"),
+        (FactSource("torch/nn/modules/activation.py", "embed_dim must be divisible by num_heads"),),
+    ),
+    Message(
+        "embedding-dimension",
+        re.compile(r"was expecting embedding dimension of (?P<size>\d+), but got (?P<given>\d+)"),
+        (FactSource("torch/nn/functional.py", "was expecting embedding dimension of "),),
+    ),
+    Message(
+        "normalized-shape",
+        re.compile(r"Given normalized_shape=\[[\d, ]*\], expected input with shape \[\*"),
+        (FactSource("aten/src/ATen/native/layer_norm.h", "Given normalized_shape="),),
+    ),
+    Message(
+        "groups-divide",
+        re.compile("Expected number of channels in input to be divisible by num_groups"),
+        (
+            FactSource(
+                "aten/src/ATen/native/group_norm.cpp", "Expected number of channels in input to be divisible by "
+            ),
+        ),
+    ),
+    Message(
+        "features-of-norm",
+        re.compile(
+            r"(?:running_mean|running_var|weight|bias) should contain (?P<given>\d+) elements not (?P<size>\d+)"
+        ),
+        (FactSource("aten/src/ATen/native/Normalization.cpp", " should contain "),),
+    ),
+    Message(
+        "dimensions-of-norm",
+        re.compile(r"expected (?P<size>\dD(?: or \dD)?) input \(got (?P<given>\d)D input\)"),
+        (FactSource("torch/nn/modules/batchnorm.py", "D input (got "),),
+    ),
+    Message(
+        "probabilities-of-bce",
+        re.compile("all elements of (?:input|target) should be between 0 and 1"),
+        (FactSource("aten/src/ATen/native/Loss.cpp", "all elements of input should be between 0 and 1"),),
+    ),
+    Message(
+        "target-size",
+        re.compile(
+            r"Using a target size \(torch\.Size\(.{1,100}\)\) that is different to the"
+            r" input size|Target size \(torch\.Size\(.{1,100}\)\) must be the same as input"
+            " size"
+        ),
+        (
+            FactSource("torch/nn/functional.py", ") that is different to the input size ("),
+            FactSource("torch/nn/functional.py", ") must be the same as input size ("),
+        ),
+    ),
+    Message(
+        "several-targets",
+        re.compile(
+            "0D or 1D target tensor expected, multi-target not supported|only batches of spatial targets supported"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/LossNLL.cpp", "0D or 1D target tensor expected, multi-target not supported"
+            ),
+            FactSource("aten/src/ATen/native/LossNLL2d.cpp", "only batches of spatial targets supported"),
+        ),
+    ),
+    Message(
+        "one-hot-dtype",
+        re.compile("one_hot is only applicable to index tensor"),
+        (FactSource("aten/src/ATen/native/Onehot.cpp", "one_hot is only applicable to index tensor"),),
+    ),
+    Message(
+        "one-hot-classes",
+        re.compile("Class values must be (?:smaller than num_classes|non-negative)"),
+        (FactSource("aten/src/ATen/native/Onehot.cpp", "Class values must be smaller than num_classes."),),
+    ),
+    Message(
+        "parameter-expected",
+        re.compile(r"cannot assign '(?P<given>[\w.]+)' (?:object )?(?:as|to) parameter '(?P<name>\w+)'"),
+        (FactSource("torch/nn/modules/module.py", "(torch.nn.Parameter or None expected)"),),
+    ),
+    Message(
+        "module-not-begun",
+        re.compile(r"cannot assign (?:module|parameter|buffer)s? before (?:Module\.)?__init__\(\) call"),
+        (
+            FactSource("torch/nn/modules/module.py", "cannot assign parameters before Module.__init__() call"),
+            FactSource("torch/nn/modules/module.py", "cannot assign module before Module.__init__() call"),
+        ),
+    ),
+    Message(
+        "no-forward",
+        re.compile(r"is missing the required \\?\"forward\\?\" function"),
+        (FactSource("torch/nn/modules/module.py", "] is missing the required"),),
+    ),
+    Message(
+        "module-attribute",
+        re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
+        (FactSource("torch/nn/modules/module.py", "' object has no attribute '"),),
+    ),
+    Message(
+        "grad-output-shape",
+        re.compile(r"Mismatch in shape: grad_output\[\d+\] has a shape of"),
+        (FactSource("torch/autograd/__init__.py", "Mismatch in shape: grad_output["),),
+    ),
+    Message(
+        "number-of-gradients",
+        re.compile(r"returned an incorrect number of gradients \(expected (?P<size>\d+), got (?P<given>\d+)\)"),
+        (
+            FactSource(
+                "torch/csrc/autograd/python_function.cpp", " returned an incorrect number of gradients (expected "
+            ),
+        ),
+    ),
+    Message(
+        "old-function",
+        re.compile("Legacy autograd function with non-static forward method is deprecated"),
+        (
+            FactSource(
+                "torch/autograd/function.py", "Legacy autograd function with non-static forward method is deprecated."
+            ),
+        ),
+    ),
+    Message(
+        "hook-without-grad",
+        re.compile("cannot register a hook on a tensor that doesn't require gradient"),
+        (FactSource("torch/_tensor.py", "cannot register a hook on a tensor that doesn't require gradient"),),
+    ),
+    Message(
+        "grad-of-result",
+        re.compile("attribute of a Tensor that is not a leaf Tensor is being accessed"),
+        (
+            FactSource(
+                "aten/src/ATen/templates/TensorBody.h",
+                "attribute of a Tensor that is not a leaf Tensor is being accessed.",
+            ),
+        ),
+    ),
+    Message(
+        "assigned-grad",
+        re.compile(
+            "assign(?:ed)? (?:a )?grad(?:ient)? (?:to a tensor that )?has data of a"
+            " different (?:type|size|device)|attempting to assign a gradient (?:of size|to a tensor"
+            "|with)"
+        ),
+        (FactSource("torch/csrc/autograd/python_variable.cpp", "has data of a different type"),),
+    ),
+    Message(
+        "fork-with-autograd",
+        re.compile("Unable to handle autograd's threading in combination with fork-based multiprocessing"),
+        (
+            FactSource(
+                "torch/csrc/autograd/engine.cpp",
+                "Unable to handle autograd's threading in combination with fork-based multiprocessing.",
+            ),
+        ),
+    ),
+    Message(
+        "optimizes-result",
+        re.compile("can't optimize a non-leaf Tensor"),
+        (FactSource("torch/optim/optimizer.py", "can't optimize a non-leaf Tensor"),),
+    ),
+    Message(
+        "parameter-twice",
+        re.compile("some parameters appear in more than one parameter group"),
+        (FactSource("torch/optim/optimizer.py", "some parameters appear in more than one parameter group"),),
+    ),
+    Message(
+        "optimizer-state",
+        re.compile(
+            "loaded state dict (?:contains a parameter group that doesn't match the size"
+            " of optimizer's group|has a different number of parameter groups)"
+        ),
+        (
+            FactSource("torch/optim/optimizer.py", "loaded state dict contains a parameter group "),
+            FactSource("torch/optim/optimizer.py", "loaded state dict has a different number of "),
+        ),
+    ),
+    Message(
+        "no-inf-checks",
+        re.compile("No inf checks were recorded for this optimizer"),
+        (FactSource("torch/amp/grad_scaler.py", "No inf checks were recorded for this optimizer."),),
+    ),
+    Message(
+        "unscaled-twice",
+        re.compile(r"unscale_\(\) has already been called on this optimizer since the last update\(\)"),
+        (
+            FactSource(
+                "torch/amp/grad_scaler.py",
+                "unscale_() has already been called on this optimizer since the last update().",
+            ),
+        ),
+    ),
+    Message(
+        "half-gradients",
+        re.compile("Attempting to unscale FP16 gradients"),
+        (FactSource("torch/amp/grad_scaler.py", "Attempting to unscale FP16 gradients."),),
+    ),
+    Message(
+        "unsafe-to-autocast",
+        re.compile("are unsafe to autocast"),
+        (
+            FactSource(
+                "aten/src/ATen/autocast_mode.cpp", "binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast."
+            ),
+        ),
+    ),
+    Message(
+        "scheduler-first",
+        re.compile(r"Detected call of `lr_scheduler\.step\(\)` before `optimizer\.step\(\)`"),
+        (
+            FactSource(
+                "torch/optim/lr_scheduler.py", "Detected call of `lr_scheduler.step()` before `optimizer.step()`."
+            ),
+        ),
+    ),
+    Message(
+        "reentrant-without-grad",
+        re.compile(r"None of the inputs have requires_grad=True\. Gradients will be None"),
+        (
+            FactSource(
+                "torch/utils/checkpoint.py", "None of the inputs have requires_grad=True. Gradients will be None"
+            ),
+        ),
+    ),
+    Message(
+        "reentrant-inputs",
+        re.compile(
+            r"incompatible with \.grad\(\) or passing an `inputs` parameter to"
+            r" \.backward\(\)|Checkpointing is not compatible with \.grad\(\)"
+        ),
+        (FactSource("torch/utils/checkpoint.py", " with .grad() or passing an `inputs` parameter to .backward()."),),
+    ),
+    Message(
+        "invalid-distribution",
+        re.compile(
+            r"Expected (?P<kind>parameter|value argument) ?(?P<name>\w*) ?\(.{1,300}\) to"
+            r" be within the support|Expected parameter (?P<parameter>\w+) \(.{1,200}\) of"
+            " distribution .{1,300} to satisfy the constraint"
+        ),
+        (FactSource("torch/distributions/distribution.py", "to satisfy the constraint "),),
+    ),
+    Message(
+        "svd-not-converged",
+        re.compile(
+            "failed to converge because the input matrix (?:contained non-finite values|is"
+            r" ill-conditioned)|linalg\.(?:svd|eigh?): .{0,60}failed to converge"
+        ),
+        (FactSource("aten/src/ATen/native/BatchLinearAlgebra.cpp", "failed to converge"),),
+    ),
+)

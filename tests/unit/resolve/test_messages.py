@@ -1,0 +1,475 @@
+"""The tables of messages: each row has an error that torch raises here, or a line as another machine prints it.
+
+No row may recognise the error of another row.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptexplore.facts.messages import MESSAGES
+from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of
+from ptexplore.view.words.causes import ENGLISH, explained
+from tests.unit.resolve.test_causes import RAISING
+
+torch = pytest.importorskip("torch")
+nn, F = torch.nn, torch.nn.functional
+ones, zeros, tensor = torch.ones, torch.zeros, torch.tensor
+
+
+def leaf() -> Any:
+    return ones(3, requires_grad=True)
+
+
+class OneGradient(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        return x * y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return (gradient,)
+
+
+class Old(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    def forward(self, x: Any) -> Any:
+        return x
+
+
+class Early(nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        self.weight = nn.Parameter(ones(2))
+
+
+class Parted(nn.Module):  # type: ignore[misc, name-defined]
+    def forward(self, x: Any) -> Any:
+        return x if x.sum() > 0 else -x
+
+
+def packed(lengths: Any) -> Any:
+    return nn.utils.rnn.pack_padded_sequence(ones(3, 2, 1), lengths)
+
+
+def assigned(module: Any, name: str, value: Any) -> None:
+    setattr(module, name, value)
+
+
+def set_at(x: Any, index: Any, value: Any) -> None:
+    x[index] = value
+
+
+def with_grad(x: Any, gradient: Any) -> None:
+    x.grad = gradient
+
+
+def unscaled_twice() -> None:
+    scaler, optimizer = torch.amp.GradScaler("cpu"), torch.optim.SGD([leaf()], 0.1)
+    scaler.scale(leaf().sum())
+    scaler.unscale_(optimizer)
+    scaler.unscale_(optimizer)
+
+
+def no_inf_checks() -> None:
+    scaler, optimizer = torch.amp.GradScaler("cpu"), torch.optim.SGD([leaf()], 0.1)
+    scaler.scale(leaf().sum())
+    scaler.step(optimizer)
+
+
+def half_gradients() -> None:
+    weight = ones(2, dtype=torch.half, requires_grad=True)
+    weight.grad = ones(2, dtype=torch.half)
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(leaf().sum())
+    scaler.unscale_(torch.optim.SGD([weight], 0.1))
+
+
+def of_another_optimizer() -> None:
+    state = torch.optim.SGD([leaf()], 0.1).state_dict()
+    torch.optim.SGD([leaf(), leaf()], 0.1).load_state_dict(state)
+
+
+def autocast_bce() -> None:
+    with torch.autocast("cuda" if torch.cuda.is_available() else "cpu"):
+        torch.autocast_increment_nesting()
+        F.binary_cross_entropy(ones(2), ones(2))
+
+
+def checkpointed(**options: Any) -> Any:
+    from torch.utils.checkpoint import checkpoint
+
+    plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)
+    return plain(lambda x: x * 2, **options)
+
+
+def from_reentrant() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)
+    x = leaf()
+    torch.autograd.grad(plain(lambda x: x * 2, x, use_reentrant=True).sum(), x)
+
+
+def from_no_grad() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    plain: Any = getattr(checkpoint, "__wrapped__", checkpoint)
+    plain(lambda x: x * 2, ones(2), use_reentrant=True)
+
+
+def warned(function: Callable[[], Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        function()
+
+
+def scheduled_first() -> None:
+    optimizer = torch.optim.SGD([leaf()], 0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    warned(scheduler.step)
+
+
+def module(path: str) -> Any:
+    return import_module(path)
+
+
+def loaded(content: bytes, folder: str = "/tmp") -> None:
+    file = Path(folder) / f"of-test-{os.getpid()}"
+    file.write_bytes(content)
+    try:
+        torch.load(file, weights_only=False)
+    finally:
+        file.unlink()
+
+
+def grouped_twice() -> None:
+    from torch.distributed import HashStore, destroy_process_group, init_process_group
+
+    try:
+        for _ in range(2):
+            init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    finally:
+        destroy_process_group()
+
+
+def frozen_in_parallel() -> None:
+    from torch.distributed import HashStore, destroy_process_group, init_process_group
+
+    init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        nn.parallel.DistributedDataParallel(nn.ReLU())
+    finally:
+        destroy_process_group()
+
+
+def without_rank() -> None:
+    from torch.distributed import init_process_group
+
+    init_process_group("gloo")
+
+
+def collated(batch: list[Any]) -> Any:
+    return module("torch.utils.data").default_collate(batch)
+
+
+def from_array(make: Callable[[Any], Any]) -> Any:
+    return make(pytest.importorskip("numpy"))
+
+
+def tracing_branch() -> None:
+    module("torch.fx").symbolic_trace(Parted())
+
+
+BCE = F.binary_cross_entropy
+RAISED: dict[str, Callable[[], Any]] = {
+    "index-dtype": lambda: ones(3)[ones(2)],
+    "too-many-indices": lambda: ones(3)[0, 0],
+    "mask-shape": lambda: ones(3)[ones(2).bool()],
+    "indices-not-broadcast": lambda: ones(3, 3)[tensor([0, 1]), tensor([0, 1, 2])],
+    "value-not-broadcast": lambda: set_at(ones(3), tensor([0, 1]), ones(3)),
+    "number-indexed": lambda: tensor(1.0)[0],
+    "index-not-int64": lambda: ones(2, 2).gather(0, ones(1, 1)),
+    "gather-sizes": lambda: ones(2, 2).gather(0, zeros(1, 3).long()),
+    "permute-dimensions": lambda: ones(2, 2).permute(0),
+    "expand-fewer": lambda: ones(2, 2).expand(2),
+    "repeat-fewer": lambda: ones(2, 2).repeat(2),
+    "split-sum": lambda: ones(5).split([2, 2]),
+    "two-inferred": lambda: ones(6).view(-1, -1),
+    "empty-inferred": lambda: ones(0, 2).view(-1, 0),
+    "slice-too-long": lambda: ones(3).narrow(0, 2, 2),
+    "selected-out-of-range": lambda: ones(3).select(0, 5),
+    "k-too-large": lambda: ones(3).topk(4),
+    "nothing-to-join": lambda: torch.stack([]),
+    "joined-dimensions": lambda: torch.cat([ones(2, 2), ones(2)]),
+    "t-of-many": lambda: ones(2, 2, 2).t(),
+    "not-a-matrix": lambda: ones(2).mm(ones(2, 2)),
+    "not-a-batch-of-matrices": lambda: ones(2, 2).bmm(ones(2, 2)),
+    "not-vectors": lambda: ones(2, 2).dot(ones(2)),
+    "negative-size": lambda: ones(-1),
+    "outside-of-storage": lambda: ones(2).as_strided((5,), (1,)),
+    "padding-too-large": lambda: F.pad(ones(1, 1, 2), (3, 3), mode="reflect"),
+    "sizes-of-interpolation": lambda: F.interpolate(ones(1, 1, 2), size=0),
+    "iterated-number": lambda: list(tensor(1.0)),
+    "argument-class": lambda: nn.Linear(2, 2)((ones(2), ones(2))),
+    "wrong-arguments": lambda: torch.max(ones(2), "a", 3),
+    "list-of-others": lambda: torch.cat([1, 2]),
+    "ragged": lambda: tensor([[1, 2], [3]]),
+    "of-strings": lambda: tensor(["a"]),
+    "array-of-objects": lambda: from_array(lambda numpy: torch.from_numpy(numpy.array([None]))),
+    "numpy-strides": lambda: from_array(lambda numpy: torch.from_numpy(numpy.ones(3)[::-1])),
+    "not-an-array": lambda: torch.from_numpy([1, 2]),
+    "bools-subtracted": lambda: ones(2).bool() - ones(2).bool(),
+    "bools-negated": lambda: -ones(2).bool(),
+    "number-overflows": lambda: ones(2).half().masked_fill(ones(2).bool(), -1e9),
+    "put-dtypes": lambda: set_at(ones(3), tensor([0]), ones(1).double()),
+    "scatter-dtypes": lambda: ones(2, 2).scatter(0, zeros(1, 1).long(), ones(1, 1).double()),
+    "index-add-dtypes": lambda: ones(3).index_add(0, tensor([0]), ones(1).double()),
+    "lerp-dtypes": lambda: ones(2).lerp(ones(2).double(), 0.5),
+    "several-as-number": lambda: tensor([ones(2)]),
+    "rnn-input-size": lambda: nn.RNN(3, 2)(ones(1, 4)),
+    "hidden-size": lambda: nn.RNN(3, 2)(ones(1, 1, 3), ones(2, 1, 2)),
+    "lengths-on-cpu": lambda: packed(ones(2, device="meta").long()),
+    "lengths-sorted": lambda: packed(tensor([1, 2])),
+    "heads-divide": lambda: nn.MultiheadAttention(5, 2),
+    "embedding-dimension": lambda: nn.MultiheadAttention(4, 2)(*[ones(1, 1, 6)] * 3),
+    "normalized-shape": lambda: nn.LayerNorm(3)(ones(2, 4)),
+    "groups-divide": lambda: F.group_norm(ones(1, 3, 2), 2),
+    "features-of-norm": lambda: nn.BatchNorm1d(3)(ones(2, 4)),
+    "dimensions-of-norm": lambda: nn.BatchNorm2d(3)(ones(2, 3)),
+    "probabilities-of-bce": lambda: BCE(ones(2) * 2, ones(2)),
+    "target-size": lambda: F.binary_cross_entropy_with_logits(ones(2, 1), ones(2)),
+    "several-targets": lambda: F.nll_loss(ones(2, 3), zeros(2, 1).long()),
+    "one-hot-dtype": lambda: F.one_hot(ones(2)),
+    "one-hot-classes": lambda: F.one_hot(tensor([5]), 3),
+    "parameter-expected": lambda: assigned(nn.Linear(2, 2), "weight", ones(2, 2)),
+    "module-not-begun": Early,
+    "no-forward": lambda: nn.ModuleList()(ones(2)),
+    "module-attribute": lambda: nn.Linear(2, 2).nothing,
+    "grad-output-shape": lambda: leaf().exp().backward(ones(2)),
+    "number-of-gradients": lambda: OneGradient.apply(leaf(), leaf()).sum().backward(),
+    "old-function": lambda: Old()(ones(2)),
+    "hook-without-grad": lambda: ones(2).register_hook(print),
+    "grad-of-result": lambda: warned(lambda: (leaf() * 2).grad),
+    "assigned-grad": lambda: with_grad(leaf(), ones(3).double()),
+    "optimizes-result": lambda: torch.optim.SGD([leaf() * 2], 0.1),
+    "parameter-twice": lambda: torch.optim.SGD([{"params": [x := leaf()]}, {"params": [x]}], 0.1),
+    "optimizer-state": of_another_optimizer,
+    "no-inf-checks": no_inf_checks,
+    "unscaled-twice": unscaled_twice,
+    "half-gradients": half_gradients,
+    "scheduler-first": scheduled_first,
+    "reentrant-without-grad": lambda: warned(from_no_grad),
+    "reentrant-inputs": from_reentrant,
+    "invalid-distribution": lambda: torch.distributions.Normal(tensor(float("nan")), 1.0),
+    "svd-not-converged": lambda: torch.linalg.svd(tensor([[float("nan")] * 2] * 2)),
+    "device-name": lambda: torch.device("gpu"),
+    "cpu-memory": lambda: torch.empty(1 << 60, dtype=torch.uint8),
+    "size-overflows": lambda: torch.empty(1 << 62, 1 << 62),
+    "collate-class": lambda: collated([None]),
+    "collate-lengths": lambda: collated([[1, 2], [1]]),
+    "no-samples": lambda: torch.utils.data.DataLoader([], shuffle=True),
+    "zip-broken": lambda: loaded(b"PK\x03\x04" + bytes(100)),
+    "file-broken": lambda: loaded(b"version https://git-lfs"),
+    "no-rank-given": without_rank,
+    "group-twice": grouped_twice,
+    "nothing-parallel": frozen_in_parallel,
+    "vmap-random": lambda: torch.vmap(lambda x: x + torch.rand(2))(ones(3, 2)),
+    "vmap-sizes": lambda: torch.vmap(torch.add)(ones(2), ones(3)),
+    "grad-of-many": lambda: torch.func.grad(torch.exp)(ones(2)),
+    "requires-grad-in-transform": lambda: torch.func.grad(lambda x: x.requires_grad_().sum())(ones(2)),
+    "traced-branch": tracing_branch,
+    "stft-complex": lambda: torch.stft(ones(8), 4),
+}
+
+
+# The words of messages that need another machine or a long run, as the rows of the tables find them in the source.
+PRINTED = {
+    "no-numpy": "RuntimeError: Numpy is not available",
+    "fork-with-autograd": "RuntimeError: Unable to handle autograd's threading in combination with fork-based"
+    " multiprocessing.",
+    "unsafe-to-autocast": "RuntimeError: torch.nn.BCELoss are unsafe to autocast.",
+    "generator-device": "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
+    "script-builtin": "RuntimeError: \nUnknown builtin op: torchvision::nms.",
+    "device-ordinal": "RuntimeError: CUDA error: invalid device ordinal",
+    "index-device": "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cuda)",
+    "argument-device": "RuntimeError: Tensor for argument input is on cpu but expected on mps",
+    "parallel-device": "RuntimeError: module must have its parameters and buffers on device cuda:0",
+    "assert-index": "/x/IndexKernel.cu:92: operator(): block: [0,0,0], thread: [0,0,0] Assertion"
+    ' `-sizes[i] <= index && index < sizes[i] && "index out of bounds"` failed.',
+    "assert-class": "/x/Loss.cu:250: nll_loss: block: [0,0,0] Assertion `t >= 0 && t < n_classes` failed.",
+    "assert-probability": "/x/Loss.cu:94: block: [0,0,0] Assertion `input_val >= zero && input_val <= one` failed.",
+    "assert-multinomial": "/x/M.cu:60: block: [0,0,0] Assertion `!(val < zero)` failed.",
+    "cuda-misaligned": "RuntimeError: CUDA error: misaligned address",
+    "cuda-launch-failure": "RuntimeError: CUDA error: unspecified launch failure",
+    "cuda-launch-size": "RuntimeError: CUDA error: invalid configuration argument",
+    "cuda-busy": "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
+    "cuda-set-up": "RuntimeError: CUDA driver initialization failed",
+    "driver-too-old": "RuntimeError: The NVIDIA driver on your system is too old (found version 10010).",
+    "gpu-not-in-build": "X with CUDA capability sm_120 is not compatible with the current PyTorch installation.",
+    "stream-capturing": "RuntimeError: CUDA error: operation not permitted when stream is capturing",
+    "cudnn-algorithm": "RuntimeError: GET was unable to find an engine to execute this computation",
+    "cudnn-version": "RuntimeError: cuDNN version incompatibility: ",
+    "cudnn-rnn-eval": "RuntimeError: cudnn RNN backward can only be called in training mode",
+    "cublas-status": "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm()`",
+    "flash-needs-ampere": "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+    "mps-memory": "RuntimeError: MPS backend out of memory (MPS allocated: 5.00 GB)",
+    "mps-float64": "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework",
+    "mps-missing": "NotImplementedError: The operator 'aten::x' is not currently implemented for the MPS device.",
+    "mps-placeholder": "RuntimeError: Placeholder storage has not been allocated on MPS device!",
+    "worker-exited": "RuntimeError: DataLoader worker (pid(s) 1, 2) exited unexpectedly",
+    "worker-segfault": "RuntimeError: DataLoader worker (pid 1) is killed by signal: Segmentation fault.",
+    "open-files": "RuntimeError: received 0 items of ancdata",
+    "loader-timed-out": "RuntimeError: DataLoader timed out after 5 seconds",
+    "shared-memory": "RuntimeError: unable to mmap 128 bytes from file </x>: Cannot allocate memory (12)",
+    "start-of-process": "RuntimeError: \n        An attempt has been made to start a new process before the\n       "
+    " current process has finished its bootstrapping phase.",
+    "nccl-timeout": "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)",
+    "nccl-duplicate": "DistBackendError: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000",
+    "nccl-failed": "DistBackendError: NCCL error in: /x/NCCLUtils.hpp:1, unhandled system error",
+    "address-in-use": "RuntimeError: The server socket has failed to listen on any local network address.",
+    "store-timeout": "RuntimeError: The client socket has timed out after 60000ms while trying to connect",
+    "no-nccl": "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
+    "backend-of-device": "RuntimeError: No backend type associated with device type cpu",
+    "collectives-differ": "RuntimeError: Detected mismatch between collectives on ranks.",
+    "compile-branch": "torch._dynamo.exc.Unsupported: Data-dependent branching",
+    "compile-guard": "GuardOnDataDependentSymNode: Could not guard on data-dependent expression Eq(u0, 1)",
+    "export-constraints": "UserError: Constraints violated (L['x'].size()[0])!",
+    "compile-backend": "BackendCompilerFailed: backend='inductor' raised:\nX: y",
+    "no-triton": "TritonMissing: Cannot find a working triton installation.",
+    "no-compiler": "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx",
+    "cudagraph-overwritten": "RuntimeError: Error: accessing tensor output of CUDAGraphs that has been overwritten by"
+    " a subsequent run.",
+    "compile-double-backward": "RuntimeError: torch.compile with aot_autograd does not currently support double"
+    " backward",
+    "compile-python": "RuntimeError: torch.compile is not supported on Python 3.15+",
+    "traced-output": "RuntimeError: Tracer cannot infer type of X",
+    "onnx-operator": "UnsupportedOperatorError: Exporting the operator 'aten::x' to ONNX opset version 9 is not"
+    " supported.",
+    "onnx-export-step": "TorchExportError: Failed to export the model with torch.export.",
+    "cuda-versions": "RuntimeError: \nThe detected CUDA version (12.1) mismatches the version that was used to"
+    " compile\nPyTorch (11.8).",
+    "no-cuda-home": "OSError: CUDA_HOME environment variable is not set. ",
+    "no-ninja": "RuntimeError: Ninja is required to load C++ extensions",
+    "extension-not-built": "RuntimeError: Error building extension 'x'",
+    "undefined-symbol": "ImportError: /x.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+    "library-missing": "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+    "quantized-engine": "RuntimeError: Didn't find engine for operation quantized::linear_prepack NoQEngine",
+    "saved-on-gpu": "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available()",
+}
+# Causes that are of one kind: the first one in the tables is the narrower one.
+WITHIN = {
+    "no-code-for-floating": {"no-code"},
+    "no-code-for-complex": {"no-code"},
+    "no-code-for-integers": {"no-code"},
+    "inferred-size": {"size-of-view"},
+    "transposed-channels": {"channels"},
+    "no-formula": {"no-derivative"},
+    "unused-with-search": {"unused-parameters"},
+    "static-graph": {"unused-parameters"},
+    "vmap-needs-value": {"no-batching-rule"},
+    "vmap-writes-unbatched": {"no-batching-rule"},
+    "cublas-memory": {"cublas-status"},
+    "not-one-number": {"several-as-number"},
+}
+
+
+def text_of(function: Callable[[], Any]) -> str:
+    with pytest.raises(BaseException) as caught:
+        function()
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+def causes_in(text: str) -> list[str]:
+    return [row.cause for row in MESSAGES if row.pattern.search(text)]
+
+
+@pytest.mark.parametrize("cause", RAISED)
+def test_torch_raises_what_the_row_recognises(cause: str) -> None:
+    text = text_of(RAISED[cause])
+    found = causes_in(text)
+    assert found[:1] == [cause], text
+    assert set(found[1:]) <= WITHIN.get(cause, set()), text
+
+
+@pytest.mark.parametrize("cause", PRINTED)
+def test_a_printed_line_is_of_one_row(cause: str) -> None:
+    found = causes_in(PRINTED[cause])
+    assert found[:1] == [cause]
+    assert set(found[1:]) <= WITHIN.get(cause, set())
+
+
+@pytest.mark.parametrize("name", [name for name in RAISING if not name.endswith("again")])  # these run only once
+def test_no_row_recognises_the_error_of_another(name: str) -> None:
+    first, *others = causes_in(text_of(RAISING[name][0]))
+    assert set(others) <= WITHIN.get(first, set())
+
+
+def test_every_cause_has_its_words_and_its_values() -> None:
+    for row in MESSAGES:
+        told = ENGLISH[row.cause]
+        assert told.why
+        assert "{" not in "".join(text for text in (told.why, told.remedy) if not row.pattern.groupindex)
+    assert len({row.cause for row in MESSAGES}) == len(MESSAGES)
+
+
+@pytest.mark.words
+def test_values_of_a_message_are_in_its_cause() -> None:
+    cause = cause_of("expected 4D input (got 2D input)", "ValueError")
+    assert cause is not None
+    assert cause.arguments == {"size": "4D", "given": "2"}
+    assert "an input of 4D, and got 2 dimensions" in explained(cause).why
+
+
+@pytest.mark.words
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        (
+            (
+                "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.78 GiB of which"
+                " 1.20 GiB is free. Process 5 has 14.00 GiB memory in use. Of the allocated memory 13.10 GiB is"
+                " allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated."
+            ),
+            MEMORY_FULL,
+            "tensors of this process take 13.10 GiB, and torch keeps 500.00 MiB beside them",
+        ),
+        (
+            (
+                "CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 15.78 GiB of which"
+                " 0 bytes is free. Of the allocated memory 10.10 GiB is allocated by PyTorch, with 1.00 GiB allocated"
+                " in private pools (e.g., CUDA Graphs), and 4.00 GiB is reserved by PyTorch but unallocated."
+            ),
+            MEMORY_SPLIT,
+            "keeps 4.00 GiB for reuse",
+        ),
+        (
+            (
+                "CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total capacity; 6.37 GiB already"
+                " allocated; 17.44 MiB free; 6.65 GiB reserved in total by PyTorch)"
+            ),
+            MEMORY_SPLIT,
+            "keeps 0.28 GiB for reuse",
+        ),
+        ("CUDA out of memory.", "cuda-memory", "a limit that you set"),
+    ],
+)
+def test_numbers_of_memory_are_explained(text: str, code: str, said: str) -> None:
+    cause = cause_of(text, "OutOfMemoryError")
+    assert cause is not None
+    assert cause.code == code
+    assert said in explained(cause).why
+
+
+def test_a_kernels_own_line_says_more_than_the_error_after_it() -> None:
+    error = "CUDA error: device-side assert triggered"
+    text = f"{PRINTED['assert-class']}\nTraceback …\nRuntimeError: {error}"
+    more, less = cause_of(error, "RuntimeError", around=text), cause_of(error, "RuntimeError")
+    assert more is not None
+    assert less is not None
+    assert (more.code, less.code) == ("assert-class", "device-assert")
