@@ -15,10 +15,9 @@ OF_KERNELS = (
     Message(
         "assert-index",
         re.compile(
-            r"Assertion `[^`]{0,80}index [^`]{0,80}\"index out of bounds\"[^`]{0,40}`"
-            " failed|Assertion `(?:srcIndex < srcSelectDimSize|dstIndex <"
-            " dstAddDimSize|idx_dim >= 0 && idx_dim < index_size[^`]{0,60}|ind >= 0 && ind"
-            " < ind_dim_size[^`]{0,60})` failed"
+            r"Assertion `[^`]{0,80}index [^`]{0,80}\"index out of bounds\"[^`]{0,40}` failed|Assertion"
+            " `(?:srcIndex < srcSelectDimSize|dstIndex < dstAddDimSize|idx_dim >= 0 && idx_dim <"
+            " index_size[^`]{0,60}|ind >= 0 && ind < ind_dim_size[^`]{0,60})` failed"
         ),
         (
             FactSource("aten/src/ATen/native/cuda/IndexKernel.cu", "index out of bounds"),
@@ -35,8 +34,8 @@ OF_KERNELS = (
     Message(
         "assert-probability",
         re.compile(
-            "Assertion `(?:input_val >= zero && input_val <= one|target_val >= zero &&"
-            r" target_val <= one|input >= 0\. && input <= 1\.[^`]{0,40})` failed"
+            "Assertion `(?:input_val >= zero && input_val <= one|target_val >= zero && target_val <= one"
+            r"|input >= 0\. && input <= 1\.[^`]{0,40})` failed"
         ),
         (FactSource("aten/src/ATen/native/cuda/Loss.cu", "input_val >= zero && input_val <= one"),),
         anywhere=True,
@@ -44,8 +43,8 @@ OF_KERNELS = (
     Message(
         "assert-multinomial",
         re.compile(
-            r"Assertion `(?:!\(val < zero\)|cumdist\[size - 1\] >"
-            r" static_cast<scalar_t>\(0\)|probability tensor[^`]{0,80})[^`]{0,40}` failed"
+            r"Assertion `(?:!\(val < zero\)|cumdist\[size - 1\] > static_cast<scalar_t>\(0\)|probability"
+            " tensor[^`]{0,80})[^`]{0,40}` failed"
         ),
         (FactSource("aten/src/ATen/native/cuda/MultinomialKernel.cu", "!(val < zero)"),),
         anywhere=True,
@@ -60,8 +59,8 @@ OF_SYSTEMS = (
     Message(
         "device-name",
         re.compile(
-            "Invalid device string: '(?P<given>[^']{0,60})'|Expected one of cpu, .{1,300}"
-            r" device type at start of device string: (?P<start>\w{1,40})"
+            "Invalid device string: '(?P<given>[^']{0,60})'|Expected one of cpu, .{1,300} device type at"
+            r" start of device string: (?P<start>\w{1,40})"
         ),
         (
             FactSource("c10/core/Device.cpp", "Invalid device string: '"),
@@ -85,9 +84,8 @@ OF_SYSTEMS = (
     Message(
         "argument-device",
         re.compile(
-            r"Tensor for argument (?:#\d+ )?'?\w+'? is on (?:the )?(?:CPU|cpu),? but"
-            r" expected (?:it to be )?on (?:GPU|\w+)|Expected tensor to have cpu"
-            " DeviceType, but got tensor with"
+            r"Tensor for argument (?:#\d+ )?'?\w+'? is on (?:the )?(?:CPU|cpu),? but expected (?:it to be"
+            r" )?on (?:GPU|\w+)|Expected tensor to have cpu DeviceType, but got tensor with"
         ),
         (FactSource("aten/src/ATen/native/mps/operations/Linear.mm", " but expected on mps", until="2.6"),),
     ),
@@ -119,8 +117,8 @@ OF_SYSTEMS = (
     Message(
         "cuda-set-up",
         re.compile(
-            "CUDA unknown error - this may be due to an|CUDA driver initialization"
-            " failed|CUDA error: initialization error"
+            "CUDA unknown error - this may be due to an|CUDA driver initialization failed|CUDA error:"
+            " initialization error"
         ),
         (
             FactSource("c10/cuda/CUDAFunctions.cpp", "CUDA unknown error - this may be due to an "),
@@ -147,8 +145,8 @@ OF_SYSTEMS = (
     Message(
         "cudnn-algorithm",
         re.compile(
-            "Unable to find a valid cuDNN algorithm to run convolution|(?:FIND|GET) was"
-            " unable to find an engine to execute this computation"
+            "Unable to find a valid cuDNN algorithm to run convolution|(?:FIND|GET) was unable to find an"
+            " engine to execute this computation"
         ),
         (
             FactSource(
@@ -173,8 +171,8 @@ OF_SYSTEMS = (
     Message(
         "cublas-status",
         re.compile(
-            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|"
-            "ARCH_MISMATCH|NOT_INITIALIZED)"
+            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH"
+            "|NOT_INITIALIZED)"
         ),
         (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_EXECUTION_FAILED"),),
     ),
@@ -240,9 +238,8 @@ OF_SYSTEMS = (
     Message(
         "open-files",
         re.compile(
-            r"Too many open files\. Communication with the workers is no longer"
-            r" possible|received \d+ items of ancdata|OSError: \[Errno 24\] Too many open"
-            " files"
+            r"Too many open files\. Communication with the workers is no longer possible|received \d+ items"
+            r" of ancdata|OSError: \[Errno 24\] Too many open files"
         ),
         (FactSource("torch/utils/data/dataloader.py", "Too many open files. Communication with the"),),
     ),
@@ -254,8 +251,8 @@ OF_SYSTEMS = (
     Message(
         "collate-class",
         re.compile(
-            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or"
-            r" lists; found (?:<class ')?(?P<given>[\w.]+)"
+            "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found"
+            r" (?:<class ')?(?P<given>[\w.]+)"
         ),
         (FactSource("torch/utils/data/_utils/collate.py", "dicts or lists; found {}"),),
     ),
@@ -276,16 +273,24 @@ OF_SYSTEMS = (
     Message(
         "shared-memory",
         re.compile(
-            r"unable to (?:mmap \d+ bytes from file|open shared memory object|write to"
-            " file|allocate shared memory|resize file)"
+            r"unable to (?:mmap \d+ bytes from file|open shared memory object|write to file|allocate shared"
+            " memory|resize file)"
         ),
         (FactSource("aten/src/ATen/MapAllocator.cpp", "unable to mmap "),),
     ),
     Message(
         "start-of-process",
         re.compile(
-            r"An attempt has been made to start a new process before the\s+current process"
-            " has finished its bootstrapping phase"
+            r"An attempt has been made to start a new process before the\s+current process has finished its"
+            " bootstrapping phase"
+        ),
+        (),
+    ),
+    Message(
+        "file-inside-archive",
+        re.compile(
+            r"A load persistent id instruction was encountered,\s+but no persistent_load function was"
+            " specified"
         ),
         (),
     ),
@@ -296,7 +301,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "file-broken",
-        re.compile(r"Invalid magic number; corrupt file\?|unexpected EOF, expected \d+ more bytes|invalid load key, '"),
+        re.compile(
+            r"Invalid magic number; corrupt file\?|unexpected EOF, expected \d+ more bytes|invalid load"
+            " key, '|pickle data was truncated|could not find MARK"
+        ),
         (
             FactSource("torch/serialization.py", "Invalid magic number; corrupt file?"),
             FactSource("torch/csrc/serialization.cpp", "The file might be corrupted."),
@@ -315,9 +323,8 @@ OF_SYSTEMS = (
     Message(
         "nccl-failed",
         re.compile(
-            "NCCL (?:error in|Error"
-            r" \d+)|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalErro"
-            "r|ncclInvalidUsage"
+            r"NCCL (?:error in|[Ee]rror(?: \d+)?):|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError"
+            "|ncclInternalError|ncclInvalidUsage"
         ),
         (FactSource("torch/csrc/distributed/c10d/NCCLUtils.hpp", "NCCL error in: "),),
     ),
@@ -354,8 +361,8 @@ OF_SYSTEMS = (
     Message(
         "no-nccl",
         re.compile(
-            "Distributed package doesn't have NCCL built in|ProcessGroupNCCL is only"
-            " supported with GPUs, no GPUs found|NCCL backend .{0,40}not available"
+            "Distributed package doesn't have NCCL built in|ProcessGroupNCCL is only supported with GPUs,"
+            " no GPUs found|NCCL backend .{0,40}not available"
         ),
         (
             FactSource("torch/distributed/distributed_c10d.py", "Distributed package doesn't have NCCL built in"),
@@ -412,8 +419,8 @@ OF_SYSTEMS = (
     Message(
         "compile-branch",
         re.compile(
-            "Dynamic control flow is not supported at the moment|Data-dependent"
-            " (?:branching|jump)|generic_jump TensorVariable"
+            "Dynamic control flow is not supported at the moment|Data-dependent (?:branching|jump)"
+            "|generic_jump TensorVariable"
         ),
         (
             FactSource(
@@ -426,6 +433,11 @@ OF_SYSTEMS = (
         "compile-guard",
         re.compile("Could not (?:guard on|extract specialized integer from) data-dependent expression"),
         (FactSource("torch/fx/experimental/symbolic_shapes.py", "Could not guard on data-dependent expression"),),
+    ),
+    Message(
+        "compile-unsupported",
+        re.compile(r"\A(?:: )?(?:torch\._dynamo\.exc\.)?Unsupported: (?!ONNX)(?P<what>[^\n]{1,200})"),
+        (FactSource("torch/_dynamo/exc.py", "class Unsupported(TorchDynamoException)"),),
     ),
     Message(
         "export-constraints",
@@ -448,8 +460,8 @@ OF_SYSTEMS = (
     Message(
         "no-compiler",
         re.compile(
-            r"InvalidCxxCompiler|No working C\+\+ compiler found in|Failed to find C"
-            " compiler|Compiler: cl is not found"
+            r"InvalidCxxCompiler|No working C\+\+ compiler found in|Failed to find C compiler|Compiler: cl"
+            " is not found"
         ),
         (FactSource("torch/_inductor/exc.py", "No working C++ compiler found in "),),
     ),
@@ -476,8 +488,8 @@ OF_SYSTEMS = (
     Message(
         "compile-python",
         re.compile(
-            r"torch\.compile is not (?:yet )?supported on Python|Dynamo is not supported on"
-            r" Python|Python 3\.1\d\+ not yet supported for torch\.compile"
+            r"torch\.compile is not (?:yet )?supported on Python|Dynamo is not supported on Python|Python"
+            r" 3\.1\d\+ not yet supported for torch\.compile"
         ),
         (FactSource("torch/__init__.py", "torch.compile is not supported on Python "),),
     ),
@@ -494,8 +506,8 @@ OF_SYSTEMS = (
     Message(
         "traced-output",
         re.compile(
-            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be"
-            " output from traced functions|Tracer cannot infer type of"
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced"
+            " functions|Tracer cannot infer type of"
         ),
         (
             FactSource(
@@ -507,24 +519,42 @@ OF_SYSTEMS = (
     ),
     Message(
         "onnx-operator",
-        re.compile(r"Exporting the operator '(?P<name>[\w:.]+)' to ONNX opset version \d+ is not supported"),
+        re.compile(r"Exporting the operator '?(?P<name>[\w:.]+)'? to ONNX opset version \d+ is not supported"),
         (
             FactSource("torch/onnx/_internal/diagnostics/_rules.py", " to ONNX opset version ", until="2.6"),
             FactSource("torch/onnx/errors.py", " to ONNX opset version ", since="2.13"),
         ),
     ),
     Message(
+        "onnx-shape",
+        re.compile(r"Unsupported: ONNX export of (?:operator )?(?P<name>\w+)"),
+        (
+            FactSource("torch/onnx/symbolic_opset9.py", "Unsupported: ONNX export of ", until="2.6"),
+            FactSource(
+                "torch/onnx/_internal/torchscript_exporter/symbolic_opset9.py",
+                "Unsupported: ONNX export of ",
+                since="2.13",
+            ),
+        ),
+    ),
+    Message(
+        "traced-constant",
+        re.compile("of traced region did not have observable data dependence with trace inputs"),
+        (FactSource("torch/csrc/jit/frontend/tracer.cpp", ") of traced region did not have observable "),),
+    ),
+    Message(
         "onnx-export-step",
         re.compile(
-            r"Failed to export the model with torch\.export|Failed to convert the exported program to an ONNX model"
+            r"Failed to export the model with torch\.export|Failed to convert the exported program to an"
+            " ONNX model"
         ),
         (FactSource("torch/onnx/_internal/exporter/_core.py", "Failed to export the model with torch.export."),),
     ),
     Message(
         "cuda-versions",
         re.compile(
-            r"The detected CUDA version \((?P<given>[\d.]+)\) mismatches the version that"
-            r" was used to compile\s+PyTorch \((?P<size>[\d.]+)\)"
+            r"The detected CUDA version \((?P<given>[\d.]+)\) mismatches the version that was used to"
+            r" compile\s+PyTorch \((?P<size>[\d.]+)\)"
         ),
         (FactSource("torch/utils/cpp_extension.py", "The detected CUDA version ("),),
     ),
@@ -547,8 +577,8 @@ OF_SYSTEMS = (
     Message(
         "library-missing",
         re.compile(
-            "(?P<name>lib(?:cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJitL"
-            r"ink|torch|c10)[\w.-]*): cannot open shared object file"
+            "(?P<name>lib(?:cudart|cublas|cudnn|nccl|cufft|cusparse|cusolver|curand|nvJitLink|torch"
+            r"|c10)[\w.-]*): cannot open shared object file"
         ),
         (),
     ),

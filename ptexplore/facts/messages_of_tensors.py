@@ -13,12 +13,15 @@ from ptexplore.facts.source import FactSource
 OF_TENSORS = (
     Message(
         "index-dtype",
-        re.compile("tensors used as indices must be long, int, byte or bool tensors"),
+        re.compile("tensors used as indices must be long, (?:int, )?byte or bool tensors"),
         (FactSource("aten/src/ATen/native/IndexingUtils.h", "tensors used as indices must be long, "),),
     ),
     Message(
         "too-many-indices",
-        re.compile(r"too many indices for tensor of dimension \d+"),
+        re.compile(
+            r"too many indices for tensor of dimension \d+|trying to index \d+ dimensions of a \d+"
+            " dimensional"
+        ),
         (FactSource("aten/src/ATen/TensorIndexing.h", "too many indices for tensor of dimension "),),
     ),
     Message(
@@ -68,16 +71,16 @@ OF_TENSORS = (
     Message(
         "permute-dimensions",
         re.compile(
-            r"permute\([\w]*\): number of dimensions in the tensor input does not match the"
-            " length of the desired ordering of dimensions"
+            r"permute\([\w]*\): number of dimensions in the tensor input does not match the length of the"
+            " desired ordering of dimensions"
         ),
         (FactSource("aten/src/ATen/native/TensorShape.cpp", "match the length of the desired ordering of dimensions"),),
     ),
     Message(
         "expand-fewer",
         re.compile(
-            r"the number of sizes provided \(\d+\) must be greater or equal to the number"
-            r" of dimensions in the tensor \(\d+\)"
+            r"the number of sizes provided \(\d+\) must be greater or equal to the number of dimensions in"
+            r" the tensor \(\d+\)"
         ),
         (
             FactSource(
@@ -170,6 +173,16 @@ OF_TENSORS = (
         (FactSource("aten/src/ATen/native/Resize.h", "are out of bounds for storage of size "),),
     ),
     Message(
+        "not-contiguous",
+        re.compile(r"(?P<name>\w+)(?: tensor)? (?:must|needs to|has to|should) be (?:a )?contiguous"),
+        (FactSource("aten/src/ATen/native/ConvolutionMM3d.cpp", "grad_input must be contiguous"),),
+    ),
+    Message(
+        "index-of-numpy",
+        re.compile(r"index (?P<given>-?\d+) is out of bounds for axis (?P<axis>\d+) with size (?P<size>\d+)"),
+        (),
+    ),
+    Message(
         "padding-too-large",
         re.compile("Padding size should be less than the corresponding input dimension"),
         (FactSource("aten/src/ATen/native/ReflectionPad.cpp", "Padding size should be less than the corresponding "),),
@@ -190,8 +203,8 @@ OF_TENSORS = (
     Message(
         "argument-class",
         re.compile(
-            r"argument '(?P<name>\w+)' (?:\(position \d+\) )?must be (?:(?:a"
-            r" )?[Tt]ensor)(?:s| or None)?, not (?P<given>(?!numpy)[\w.]+)"
+            r"argument '(?P<name>\w+)' (?:\(position \d+\) )?must be (?:(?:a )?[Tt]ensor)(?:s| or None)?,"
+            r" not (?P<given>(?!numpy)[\w.]+)"
         ),
         (FactSource("torch/csrc/utils/python_arg_parser.cpp", " must be "),),
     ),
@@ -226,9 +239,8 @@ OF_TENSORS = (
     Message(
         "numpy-strides",
         re.compile(
-            "strides in the given numpy array (?:are|is) negative|one of the strides in"
-            " the given numpy array is negative|stride in the given numpy array is"
-            " negative|stride[s]? .{0,40}negative"
+            "strides in the given numpy array (?:are|is) negative|one of the strides in the given numpy"
+            " array is negative|stride in the given numpy array is negative|stride[s]? .{0,40}negative"
         ),
         (FactSource("torch/csrc/utils/tensor_numpy.cpp", "given numpy array"),),
     ),
@@ -289,8 +301,8 @@ OF_TENSORS = (
     Message(
         "several-as-number",
         re.compile(
-            "only one element tensors can be converted to Python scalars|only integer"
-            " tensors of a single element can be converted to an index"
+            "only one element tensors can be converted to Python scalars|only integer tensors of a single"
+            " element can be converted to an index"
         ),
         (
             FactSource(
@@ -350,7 +362,8 @@ OF_TENSORS = (
     Message(
         "features-of-norm",
         re.compile(
-            r"(?:running_mean|running_var|weight|bias) should contain (?P<given>\d+) elements not (?P<size>\d+)"
+            r"(?:running_mean|running_var|weight|bias) should contain (?P<given>\d+) elements not"
+            r" (?P<size>\d+)"
         ),
         (FactSource("aten/src/ATen/native/Normalization.cpp", " should contain "),),
     ),
@@ -367,9 +380,8 @@ OF_TENSORS = (
     Message(
         "target-size",
         re.compile(
-            r"Using a target size \(torch\.Size\(.{1,100}\)\) that is different to the"
-            r" input size|Target size \(torch\.Size\(.{1,100}\)\) must be the same as input"
-            " size"
+            r"Using a target size \(torch\.Size\(.{1,100}\)\) that is different to the input size|Target"
+            r" size \(torch\.Size\(.{1,100}\)\) must be the same as input size"
         ),
         (
             FactSource("torch/nn/functional.py", ") that is different to the input size ("),
@@ -462,9 +474,8 @@ OF_TENSORS = (
     Message(
         "assigned-grad",
         re.compile(
-            "assign(?:ed)? (?:a )?grad(?:ient)? (?:to a tensor that )?has data of a"
-            " different (?:type|size|device)|attempting to assign a gradient (?:of size|to a tensor"
-            "|with)"
+            "assign(?:ed)? (?:a )?grad(?:ient)? (?:to a tensor that )?has data of a different (?:type|size"
+            "|device)|attempting to assign a gradient (?:of size|to a tensor|with)"
         ),
         (FactSource("torch/csrc/autograd/python_variable.cpp", "has data of a different type"),),
     ),
@@ -491,8 +502,8 @@ OF_TENSORS = (
     Message(
         "optimizer-state",
         re.compile(
-            "loaded state dict (?:contains a parameter group that doesn't match the size"
-            " of optimizer's group|has a different number of parameter groups)"
+            "loaded state dict (?:contains a parameter group that doesn't match the size of optimizer's"
+            " group|has a different number of parameter groups)"
         ),
         (
             FactSource("torch/optim/optimizer.py", "loaded state dict contains a parameter group "),
@@ -513,6 +524,16 @@ OF_TENSORS = (
                 "unscale_() has already been called on this optimizer since the last update().",
             ),
         ),
+    ),
+    Message(
+        "stepped-twice",
+        re.compile(r"(?<!unscale_)\bstep\(\) has already been called since the last update\(\)"),
+        (FactSource("torch/amp/grad_scaler.py", "step() has already been called since the last update()."),),
+    ),
+    Message(
+        "capturable",
+        re.compile(r"If capturable=(?:True|False), params and \w+ must be "),
+        (FactSource("torch/optim/adam.py", "If capturable=True, params and state_steps must be on supported devices"),),
     ),
     Message(
         "half-gradients",
@@ -549,17 +570,17 @@ OF_TENSORS = (
     Message(
         "reentrant-inputs",
         re.compile(
-            r"incompatible with \.grad\(\) or passing an `inputs` parameter to"
-            r" \.backward\(\)|Checkpointing is not compatible with \.grad\(\)"
+            r"incompatible with \.grad\(\) or passing an `inputs` parameter to \.backward\(\)|Checkpointing"
+            r" is not compatible with \.grad\(\)"
         ),
         (FactSource("torch/utils/checkpoint.py", " with .grad() or passing an `inputs` parameter to .backward()."),),
     ),
     Message(
         "invalid-distribution",
         re.compile(
-            r"Expected (?P<kind>parameter|value argument) ?(?P<name>\w*) ?\(.{1,300}\) to"
-            r" be within the support|Expected parameter (?P<parameter>\w+) \(.{1,200}\) of"
-            " distribution .{1,300} to satisfy the constraint"
+            r"Expected (?P<kind>parameter|value argument) ?(?P<name>\w*) ?\(.{1,300}\) to be within the"
+            r" support|Expected parameter (?P<parameter>\w+) \(.{1,200}\) of distribution .{1,300} to"
+            " satisfy the constraint"
         ),
         (FactSource("torch/distributions/distribution.py", "to satisfy the constraint "),),
     ),

@@ -89,7 +89,11 @@ _PYTHONS_OWN = frozenset(
 _LEFT_TEXT = re.compile(r"\n {4,40}(?!File )(\S[^\n]*)")
 _AT_ARROW = re.compile(r"^-{1,20}> ?([0-9]{1,9}) {1,200}(\S[^\n]*)", re.MULTILINE)
 _BELOW = 4000  # characters below a frame that may have its text
-_ERROR = re.compile(r"(?:[\w.]{1,200}\.)?\w{0,80}(?:Error|Exception|Warning): ")
+# A line that names an error: by the end of its class, or by the names that torch.compile's errors have without it.
+_ERROR = re.compile(
+    r"(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception|Warning)"
+    r"|Unsupported|BackendCompilerFailed|GuardOnDataDependentSymNode|TritonMissing|InvalidCxxCompiler): "
+)
 # A launcher says only that a process failed, whose own error is before it.
 _LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError): ")
 _RAISED_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?$)")  # the line behind the frames of a traceback

@@ -11,7 +11,7 @@ import heapq
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -29,21 +29,30 @@ LONGEST = 2000  # characters of a message that are searched for
 _PROBE = 12  # characters that are looked up first, at each word of a message
 _PROBES = 40  # most of them in each file
 ENOUGH = 30  # characters: constant texts of this length identify a message, whatever is between them
+_ALIKE = 0.6  # of the longest texts in one statement: another statement with so much may be the one as well
 _FEWEST = 8  # characters of a constant text; a shorter one is in many messages
 _PART = 0.4  # of a message: shorter constant texts identify it if they are so much of it
 _LITERAL_LENGTH = 4000  # characters; longer texts are no messages
 _HITS = 200  # places of one probe in a library
 _FILES = 8  # files that are read whole: those with most of the rare probes
-_SOURCE_FILES = 60  # files of a checkout that are read whole
+_SOURCE_FILES = 300  # files of a checkout that are looked at
 PLACES = 4  # places that are shown
-_DEVICES = frozenset(("metal", "mps", "vulkan", "cuda", "cudnn", "hip", "miopen", "xpu", "xnnpack"))  # folders
+# Folders and files with a second version of a function: for other devices or tensors, for meta tensors, in C++.
+_SPECIAL = frozenset(
+    (
+        "metal", "mps", "vulkan", "cuda", "cudnn", "hip", "miopen", "xpu", "xnnpack", "quantized", "nested", "sparse",
+        "mkldnn", "lazy", "functorch", "test", "api", "mobile", "static", "_refs", "_decomp", "_meta_registrations.py",
+        "_prims", "_prims_common", "ao", "_numpy",
+    )
+)  # fmt: skip
 # A value in a text: of printf and Python, and of fmt and str.format.
 _VALUE = re.compile(r"%(?:\(\w+\))?[-+ #0-9.*hlzjt]*[A-Za-z%]|\{[^{}\n]{0,80}\}")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*"((?:[^"\\\n]|\\.)*)")*')
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _ONE_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_WORD = re.compile(r"[A-Za-z_]{2,}")
+_WORD = re.compile(r"\w{2,}")
+_WORDS = 12  # words of a text that are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +111,29 @@ def find_words(
     in_libraries = _in_libraries(runtime, message)
     held = max(in_libraries.values(), default=_Held("", 0), key=lambda held: held.size)
     candidates = _in_installed(lookup, runtime, message)
-    if not any(candidate.size >= held.size for candidate in candidates):
-        candidates += _in_checkouts(lookup, message, held.words)
+    installed = {candidate.place.source.path for candidate in candidates}
+    others = _in_checkouts(lookup, message, held.words)
+    candidates += [candidate for candidate in others if candidate.place.source.path not in installed]
     best = max((candidate.size for candidate in candidates), default=0)
-    candidates = [candidate for candidate in candidates if candidate.size == best]
+    candidates = [candidate for candidate in candidates if candidate.size >= best * _ALIKE]
     own = [candidate for candidate in candidates if candidate.place.source.path == raised_in]
     names = tuple(name for name, other in in_libraries.items() if other == held) if held.size >= best else ()
     if is_pythons and not own:
-        others = [candidate for candidate in candidates if not (candidate.place.source.path or "").endswith(".py")]
-        if candidates and not others and not names:
+        in_cpp = [candidate for candidate in candidates if not (candidate.place.source.path or "").endswith(".py")]
+        if candidates and not in_cpp and not names:
             return None
-        candidates = others
-    chosen = sorted(own or candidates, key=lambda candidate: _of_some_builds(candidate.place.source.path or ""))
+        candidates = in_cpp
+    chosen = sorted(
+        own or candidates, key=lambda candidate: (_is_special(candidate.place.source.path or ""), -candidate.size)
+    )
     words = chosen[0].words if chosen else held.words
     places = tuple(candidate.place for candidate in chosen)
     return MessageWords(words, names, places[:PLACES], max(0, len(places) - PLACES))
 
 
-def _of_some_builds(path: str) -> bool:
-    """Whether a file is compiled only for some devices: such a place comes after the others."""
-    return not _DEVICES.isdisjoint(path.split("/"))
+def _is_special(path: str) -> bool:
+    """Whether a file has a second version of a function: such a place comes after the others."""
+    return not _SPECIAL.isdisjoint(path.split("/"))
 
 
 def _identifies(size: int, words: str, message: str) -> bool:
@@ -225,21 +237,29 @@ def _of_body(body: Iterable[ast.stmt], message: str, around: tuple[str, ...]) ->
         inner = [child for field in ("body", "orelse", "finalbody") for child in getattr(statement, field, ())]
         inner += [child for handler in getattr(statement, "handlers", ()) for child in handler.body]
         inner += [child for case in getattr(statement, "cases", ()) for child in case.body]
+        if isinstance(statement, ast.FunctionDef):
+            defaults = [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
+            yield from _of_literals(defaults, message, (*around, statement.name))
         if inner:
             name = (statement.name,) if isinstance(statement, ast.FunctionDef | ast.ClassDef) else ()
             yield from _of_body(inner, message, (*around, *name))
             continue
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue  # a docstring
-        helds = [(held, line) for literal, line in _literals(statement) if (held := _held(literal, message))]
-        if helds:
-            longest, line = max(helds, key=lambda pair: pair[0].size)
-            yield _Statement(sum(held.size for held, _ in helds), line, longest.words, ".".join(around))
+        yield from _of_literals([statement], message, around)
 
 
-def _literals(statement: ast.stmt) -> Iterator[tuple[str, int]]:
-    """Yields the texts in a statement, f-strings with `{}` for each value, and their lines."""
-    pending: list[ast.AST] = [statement]
+def _of_literals(nodes: Sequence[ast.AST], message: str, around: tuple[str, ...]) -> Iterator[_Statement]:
+    """Yields a statement, or the defaults of a function's arguments, if it has texts of the message."""
+    helds = [(held, line) for literal, line in _literals(nodes) if (held := _held(literal, message))]
+    if helds:
+        longest, line = max(helds, key=lambda pair: pair[0].size)
+        yield _Statement(sum(held.size for held, _ in helds), line, longest.words, ".".join(around))
+
+
+def _literals(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Yields the texts in some nodes, f-strings with `{}` for each value, and their lines."""
+    pending = list(nodes)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.JoinedStr):
@@ -283,6 +303,7 @@ def _in_checkouts(lookup: Lookup, message: str, words: str) -> list[_Candidate]:
 
     `words` is a constant text of the message, if one is known. Else the texts between numbers and names are tried.
     """
+    probes = [probe.decode() for _, probe in _probes(message)]
     pieces = [words] if words else sorted(re.split(r"[\d'\"`\[\]()<>{}:]+", message), key=len)[:-4:-1]
     for source in lookup.sources:
         if source.checkout is None or not isinstance(source.names, IndexSearch):
@@ -291,7 +312,9 @@ def _in_checkouts(lookup: Lookup, message: str, words: str) -> list[_Candidate]:
         paths = dict.fromkeys(path for piece in pieces for path in _with_words(source.names, piece))
         for path in list(paths)[:_SOURCE_FILES]:
             file = source.tree.glance(path) if not path.endswith((".py", ".pyi")) else None
-            for told in _in_cpp(file.text, message) if file is not None else ():
+            if file is None or not any(probe in file.text for probe in probes):
+                continue
+            for told in _in_cpp(file.text, message):
                 function = _function_at(source, path, told.line)
                 place = WordsPlace(source.ref(path, told.line), function)
                 candidates.append(_Candidate(told.size, place, told.words))
@@ -301,10 +324,14 @@ def _in_checkouts(lookup: Lookup, message: str, words: str) -> list[_Candidate]:
 
 
 def _with_words(names: IndexSearch, piece: str) -> list[str]:
-    """Returns the files that have every word of a text; its first and last word may be parts of words."""
-    words = [word for word in _WORD.findall(piece) if word][:12]
-    inner = words[1:-1] if len(words) > 3 else words
-    return names.files_with_words(inner, _SOURCE_FILES) if len(piece) >= _PROBE and inner else []
+    """Returns the files that have every word of a text. At its ends it may have parts of words."""
+    if len(piece) < _PROBE:
+        return []
+    words = [word for word in _WORD.findall(piece) if word[0].isalpha()][:_WORDS]
+    inner = words[piece[0].isalnum() : len(words) - piece[-1].isalnum()]
+    return (names.files_with_words(words, _SOURCE_FILES) if words else []) or (
+        names.files_with_words(inner, _SOURCE_FILES) if inner else []
+    )
 
 
 def _function_at(source: Source, path: str, line: int) -> str:

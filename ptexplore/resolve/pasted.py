@@ -24,6 +24,9 @@ _BEFORE = (
         r"(?:\[?(?:ERROR|CRITICAL|FATAL|WARNING|INFO|DEBUG)\]?(?:: | - |:| )"
         r"(?:(?![\w.]{0,60}(?:Error|Exception|Warning): )[\w.-]{1,60}(?:: | - ))?)?(?=\s*\S)"
     ),
+    re.compile(  # vLLM: "ERROR 01-02 03:04:05 worker.py:229] "
+        r"^(?:ERROR|CRITICAL|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? \[?[\w./-]{1,120}:\d{1,6}\] "
+    ),
     re.compile(r"^E {2,8}"),  # pytest: "E       RuntimeError: …"
     re.compile(r"^> ?(?=(?:> ?)*(?:Traceback \(|  +File \"|[\w.]{1,80}(?:Error|Exception)\b))"),  # a quoted mail
 )
@@ -38,8 +41,19 @@ _FRAMES = (
         r"^[│|] *(?P<file>\S[^\n│|]{0,500}\.py):(?P<line>\d{1,9}) in (?P<function>[^\s│|]{1,300}) *[│|]? *$"
     ),  # rich
     re.compile(
+        r"^[│|] *in <(?P<file>cell line: \d{1,6})>:(?P<line>\d{1,9})(?P<function>) *[│|]? *$"
+    ),  # rich, in a notebook
+    re.compile(
         r"^(?P<file>\S{1,500}\.py):(?P<line>\d{1,9}): ?(?P<function>)(?:[\w.]{0,80}(?:Error|Exception))?$"
     ),  # pytest
+)
+
+
+# A frame of IPython before its release 8: the number of the line is only behind the arrow.
+_OLD_FRAME = re.compile(
+    r"^(?:<ipython-input-(?P<cell>\d{1,6})[\w-]{0,40}>|(?P<file>\S{1,300}\.py)) in (?P<function>[\w.<>]{1,200})"
+    r"(?:\([^\n]{0,500}\))?\n(?P<before>(?: {0,8}\d{1,6}[ \n][^\n]{0,400}\n?){0,12}?)(?=-{1,8}> ?(?P<line>\d{1,9}) )",
+    re.MULTILINE,
 )
 
 
@@ -60,7 +74,13 @@ def plain(text: str) -> str:
     """Returns a pasted text with each line as Python wrote it."""
     text = without_colours(text)
     before = (_COMPOSED, *_BEFORE) if _IS_COMPOSED.search(text) else _BEFORE
-    return "\n".join(_line(line, before) for line in text.split("\n"))
+    return _OLD_FRAME.sub(_as_python, "\n".join(_line(line, before) for line in text.split("\n")))
+
+
+def _as_python(frame: re.Match[str]) -> str:
+    """Returns a frame of IPython as Python writes it."""
+    file = frame["file"] or f"In[{frame['cell']}]"
+    return f'  File "{file}", line {frame["line"]}, in {frame["function"]}\n{frame["before"]}'
 
 
 def of_ranks(text: str) -> list[RankText]:

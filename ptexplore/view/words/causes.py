@@ -1202,6 +1202,43 @@ ENGLISH: dict[str, Explained] = {
         "stft returns complex numbers, and asks that you say so for real inputs",
         "stft(…, return_complex=True); torch.view_as_real(x) gives the old form",
     ),
+    "stepped-twice": Explained(
+        "scaler.step() was called twice, and scaler.update() ends each step of a GradScaler",
+        "call scaler.update() once after the steps of all optimizers, also if a step is left out",
+    ),
+    "capturable": Explained(
+        "an optimizer with capturable=True keeps its step counts on the device of the parameters, and some are"
+        " elsewhere: they were loaded from a checkpoint, or the module was moved later",
+        "move the module before the optimizer is made; for group in opt.param_groups: group['capturable'] = False",
+    ),
+    "not-contiguous": Explained(
+        "the function reads {name} as one block of memory, row by row. transpose, permute, expand and slices make"
+        " tensors that are not so",
+        "pass x.contiguous()",
+    ),
+    "index-of-numpy": Explained(
+        "the message is from numpy: an axis of {size} elements has the indices 0 to {size} - 1, and {given} is none",
+        "print the index and the shape of the array",
+    ),
+    "file-inside-archive": Explained(
+        "the file is the part data.pkl of a checkpoint: a file of torch.save is a zip archive, which was unpacked here",
+        "torch.load the archive itself; if it was unpacked, zip its folder again (zip -0 -r)",
+    ),
+    "compile-unsupported": Explained(
+        "torch.compile could not trace this operation of Python: {what}. With fullgraph=True, or in torch.export, that"
+        " is an error; otherwise the graph is split there",
+        "fullgraph=False, or move the operation out of the compiled function; torch.compiler.disable runs a function as"
+        " it is",
+    ),
+    "onnx-shape": Explained(
+        "the exporter translates {name} only if it knows a shape or a value that is not constant in the graph",
+        "export with fixed sizes (fewer dynamic_axes), the newer exporter (dynamo=True), or other operators",
+    ),
+    "traced-constant": Explained(
+        "a result of the traced function does not depend on its inputs: the trace would return a constant. The value"
+        " went through Python numbers or numpy, or was made inside",
+        "compute it with tensors from the inputs, or do not return it",
+    ),
     "killed": Explained(
         "a signal killed the process: it came while C or C++ was running, and no exception says why",
         "ptexplore trace --script FILE keeps the calls up to that point, and names the functions in which the"

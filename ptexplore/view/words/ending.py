@@ -117,8 +117,8 @@ ENGLISH: Catalogue = {
     says.PythonLeftAt: "{function} {path}:{line} (as the text says)",
     says.WordsAt: "{function}",
     says.OneOfThese: "“{words}” is in each of these places; the text does not say which of them raised the error",
-    says.WordsInLibrary: "{libraries: and }: “{words}”; its line is not known without the C++ source (ptexplore fetch)",
-    says.WordsNowhere: "not known: neither the Python files and headers nor the libraries of this torch have them",
+    says.WordsInLibrary: "{libraries: and }: “{words}”; its line is only in the C++ source (ptexplore fetch)",
+    says.WordsNowhere: "not known: no long part of the message is in the Python files, headers or libraries of this torch",
     says.CutOff: "the text ends inside the part that names the operator and its dispatch key: paste the whole message",
     says.NoExplanation: "not known",
 }

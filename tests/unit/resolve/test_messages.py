@@ -296,6 +296,16 @@ PRINTED = {
     "unsafe-to-autocast": "RuntimeError: torch.nn.BCELoss are unsafe to autocast.",
     "generator-device": "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
     "script-builtin": "RuntimeError: \nUnknown builtin op: torchvision::nms.",
+    "not-contiguous": "RuntimeError: grad_input must be contiguous",
+    "index-of-numpy": "IndexError: index 9 is out of bounds for axis 0 with size 9",
+    "stepped-twice": "RuntimeError: step() has already been called since the last update().",
+    "capturable": "AssertionError: If capturable=True, params and state_steps must be CUDA tensors.",
+    "file-inside-archive": "_pickle.UnpicklingError: A load persistent id instruction was encountered,\nbut no"
+    " persistent_load function was specified.",
+    "compile-unsupported": "torch._dynamo.exc.Unsupported: hasattr: TensorVariable()",
+    "onnx-shape": "SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible.",
+    "traced-constant": "RuntimeError: output 1 ( 1\n) of traced region did not have observable data dependence with"
+    " trace inputs",
     "device-ordinal": "RuntimeError: CUDA error: invalid device ordinal",
     "index-device": "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cuda)",
     "argument-device": "RuntimeError: Tensor for argument input is on cpu but expected on mps",
@@ -376,6 +386,7 @@ WITHIN = {
     "vmap-writes-unbatched": {"no-batching-rule"},
     "cublas-memory": {"cublas-status"},
     "not-one-number": {"several-as-number"},
+    "compile-branch": {"compile-unsupported"},
 }
 
 
@@ -386,7 +397,8 @@ def text_of(function: Callable[[], Any]) -> str:
 
 
 def causes_in(text: str) -> list[str]:
-    return [row.cause for row in MESSAGES if row.pattern.search(text)]
+    exception, _, message = text.partition(": ")
+    return [row.cause for row in MESSAGES if row.pattern.search(f"{exception}: {message}")]
 
 
 @pytest.mark.parametrize("cause", RAISED)
