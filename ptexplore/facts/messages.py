@@ -290,13 +290,16 @@ MESSAGES = (
     Message(
         "dtypes-differ",
         re.compile(
-            r"mat1 and mat2 must have the same dtype|expected m1 and m2 to have the same dtype|Input type"
+            r"mat1 and mat2 (?:must|to) have the same dtype|expected m1 and m2 to have the same dtype|Input type"
             r" \((torch\.(?:cuda\.)?)(\w+Tensor)\) and (?:weight|bias) type \(\1(?!\2)\w+Tensor\)|Input type"
-            r" \(([a-z]\w+)\) and (?:weight|bias) type \((?!\3\))[a-z]\w+\)|Found dtype \w+ but expected \w+"
+            r" \((?:struct )?([a-z][\w:]+)\) and (?:weight|bias) type \((?:struct )?(?!\3\))[a-z][\w:]+\)"
+            r"|to have the same type as tensor for argument #\d+ '\w+'; but type (torch\.(?:cuda\.)?)(\w+Tensor) does"
+            r" not equal \4(?!\5)\w+Tensor|Found dtype \w+ but expected \w+"
         ),
         (
             FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "expected m1 and m2 to have the same dtype"),
             FactSource("aten/src/ATen/native/Convolution.cpp", "Input type ("),
+            FactSource("aten/src/ATen/TensorUtils.cpp", " to have the same type as tensor for "),
         ),
     ),
     Message(
@@ -335,7 +338,7 @@ MESSAGES = (
     ),
     Message(
         MEMORY,
-        re.compile(r"CUDA out of memory"),
+        re.compile(r"CUDA out of memory|CUDA error: ?out of memory"),
         (FactSource("c10/cuda/CUDACachingAllocator.cpp", "CUDA out of memory"),),
     ),
     Message(
@@ -485,6 +488,13 @@ MESSAGES = (
         (FactSource("torch/csrc/distributed/c10d/reducer.cpp", "Expected to mark a variable ready only once."),),
     ),
     Message(
+        "weights-only-class",
+        re.compile(
+            r"Weights only load failed.{0,3000}?Unsupported global: GLOBAL (?P<name>\S{1,200}) was not", re.DOTALL
+        ),
+        (FactSource("torch/_weights_only_unpickler.py", "Unsupported global: GLOBAL "),),
+    ),
+    Message(
         "weights-only",
         re.compile(r"Weights only load failed"),
         (FactSource("torch/serialization.py", "Weights only load failed."),),
@@ -506,7 +516,7 @@ MESSAGES = (
     ),
     Message(
         "cudnn-status",
-        re.compile(r"cuDNN error: CUDNN_STATUS_\w+"),
+        re.compile(r"\bCUDNN_STATUS_(?!SUCCESS)\w+"),
         (FactSource("aten/src/ATen/cuda/Exceptions.h", "cuDNN error: "),),
     ),
     Message(

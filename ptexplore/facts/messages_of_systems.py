@@ -287,6 +287,19 @@ OF_SYSTEMS = (
         (),
     ),
     Message(
+        "pickle-broken",
+        re.compile("pickle data was truncated|could not find MARK|Ran out of input"),
+        (),
+    ),
+    Message(
+        "not-picklable",
+        re.compile(
+            r"Can't pickle (?:local object|<|\w)|Can't get local object '|cannot pickle '[^']{1,80}' object"
+            r"|Can't get attribute '\w{1,80}' on <module '__m(?:ain|p_main)__'"
+        ),
+        (),
+    ),
+    Message(
         "file-inside-archive",
         re.compile(
             r"A load persistent id instruction was encountered,\s+but no persistent_load function was"
@@ -303,7 +316,7 @@ OF_SYSTEMS = (
         "file-broken",
         re.compile(
             r"Invalid magic number; corrupt file\?|unexpected EOF, expected \d+ more bytes|invalid load"
-            " key, '|pickle data was truncated|could not find MARK"
+            " key, '"
         ),
         (
             FactSource("torch/serialization.py", "Invalid magic number; corrupt file?"),
@@ -573,6 +586,7 @@ OF_SYSTEMS = (
         re.compile("Error building extension '"),
         (FactSource("torch/utils/cpp_extension.py", "Error building extension"),),
     ),
+    Message("torch-not-imported", re.compile(r"undefined symbol: THP\w+"), ()),
     Message("undefined-symbol", re.compile(r"undefined symbol: (?P<name>_ZN?K?[\w.]*(?:c10|at|torch|caffe2)\w*)"), ()),
     Message(
         "library-missing",

@@ -381,7 +381,8 @@ OF_TENSORS = (
         "target-size",
         re.compile(
             r"Using a target size \(torch\.Size\(.{1,100}\)\) that is different to the input size|Target"
-            r" size \(torch\.Size\(.{1,100}\)\) must be the same as input size"
+            r" size \(torch\.Size\(.{1,100}\)\) must be the same as input size|input and target shapes do"
+            " not match: input"
         ),
         (
             FactSource("torch/nn/functional.py", ") that is different to the input size ("),

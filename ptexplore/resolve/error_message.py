@@ -60,7 +60,12 @@ _REGISTERED = "registered at "  # precedes the kernels that OperatorEntry.cpp li
 _OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
 _CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
 _INSTALLED = re.compile(r"/(?:site|dist)-packages/torch/(.+)")
-PACKAGES = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3|^<")
+# Files of packages and of Python's own library, which has another folder on Windows; and code without a file.
+PACKAGES = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[23]|^<"
+    r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
+    r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
+)
 _RAISED = re.compile(r"Exception raised from (.{1,300}?) at (\S{1,300}?):([0-9]{1,9}) \(most recent call first\)")
 
 
@@ -307,8 +312,8 @@ def _text_of(text: str, frame: LeftFrame) -> str:
     further = _LEFT.search(following)
     lines = following[: further.start()] if further is not None else following
     printed = _LEFT_TEXT.match(lines)
-    arrows = (arrow[2] for arrow in _AT_ARROW.finditer(lines) if int(arrow[1]) == frame.line)
-    return printed[1].strip()[:_SHOWN] if printed is not None else next(arrows, "").strip()[:_SHOWN]
+    arrow = next((arrow[2] for arrow in _AT_ARROW.finditer(lines) if int(arrow[1]) == frame.line), None)
+    return (arrow or (printed[1] if printed is not None else "")).strip()[:_SHOWN]
 
 
 def _torchs_path(lookup: Lookup, file: str) -> str | None:

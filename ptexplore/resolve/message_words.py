@@ -27,13 +27,15 @@ from ptexplore.store.index.search import IndexSearch
 
 LONGEST = 2000  # characters of a message that are searched for
 _PROBE = 12  # characters that are looked up first, at each word of a message
-_PROBES = 40  # most of them in each file
+_PROBES = 12  # about so many of them are looked up in each file
 ENOUGH = 30  # characters: constant texts of this length identify a message, whatever is between them
 _ALIKE = 0.6  # of the longest texts in one statement: another statement with so much may be the one as well
+_MOSTLY = 0.6  # of a message: a statement for other devices counts only if it has so much of the message
 _FEWEST = 8  # characters of a constant text; a shorter one is in many messages
 _PART = 0.4  # of a message: shorter constant texts identify it if they are so much of it
 _LITERAL_LENGTH = 4000  # characters; longer texts are no messages
 _HITS = 200  # places of one probe in a library
+_RELEVANT = 0.1  # of the greatest weight of a file; a file below that has only common words
 _FILES = 8  # files that are read whole: those with most of the rare probes
 _SOURCE_FILES = 300  # files of a checkout that are looked at
 PLACES = 4  # places that are shown
@@ -123,6 +125,11 @@ def find_words(
         if candidates and not in_cpp and not names:
             return None
         candidates = in_cpp
+    if (
+        all(_is_special(candidate.place.source.path or "") for candidate in candidates)
+        and best < len(message) * _MOSTLY
+    ):
+        candidates = []  # a few words that this build does not have
     chosen = sorted(
         own or candidates, key=lambda candidate: (_is_special(candidate.place.source.path or ""), -candidate.size)
     )
@@ -213,7 +220,10 @@ def _in_installed(lookup: Lookup, runtime: Runtime, message: str) -> list[_Candi
         for path in paths:
             weights[path] += 1 / len(paths)
     candidates = []
+    most = max(weights.values(), default=0.0)
     for path in heapq.nlargest(_FILES, weights, key=weights.__getitem__):
+        if weights[path] < most * _RELEVANT:
+            break
         text = data[path].decode("utf-8", "replace").replace("\r\n", "\n")
         read = _in_python if path.endswith(".py") else _in_cpp
         for told in read(text, message):

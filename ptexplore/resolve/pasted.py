@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+# Colours of a terminal; safe_text writes U+FFFD for the first character.
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]|\ufffd\[[0-9;]{1,20}m")
 _RANK = re.compile(r"^\[(?:rank(?P<rank>\d{1,6})\]: ?|default(?P<local>\d{1,6})\]:)")
 _NAMED = re.compile(r"\w(?:Error|Exception)\b")  # in a line that names an error
 # The error of a process without a rank. torchrun raises ChildFailedError after its ranks

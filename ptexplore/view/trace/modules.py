@@ -86,7 +86,7 @@ def modules_view(
         explained=explained(remarks),
         ending=ending_lines(trail, None),
         counted=each_call and run.whole.cost > 0,
-        next_steps=(*_next_steps(root, options, run, each_call=each_call), *to_legend(options)),
+        next_steps=(*_next_steps(trail, root, options, run, each_call=each_call), *to_legend(options)),
         view="modules",
         table=in_words(rows),
         columns=columns,
@@ -411,11 +411,15 @@ def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
     return kept if told else None
 
 
-def _next_steps(root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
-    """Yields two commands: open the part that did most itself, and the view of operators.
+def _next_steps(trail: Trail, root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
+    """Yields two commands: open the part that did most itself (or explain the error), and the view of operators.
 
     In an expression, only modules open.
     """
+    if trail.ending is not None:
+        yield typed(options, beside.HowThatIsKnown(), "--explain", "error")
+        yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")
+        return
     may_open = ("module",) if each_call else ("user", "module", "backward", "optimizer", "data", "thread")
     parts = [part for part in root.walk() if part.own and part.kind in may_open and part is not root]
     times = Counter(part.name for part in parts)

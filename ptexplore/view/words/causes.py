@@ -423,6 +423,12 @@ ENGLISH: dict[str, Explained] = {
             ("the graph is the same in each step", "static_graph=True"),
         ),
     ),
+    "weights-only-class": Explained(
+        "torch.load with weights_only=True, the default since 2.6, reads tensors, plain types and allowed"
+        " classes only, and the file has {name}",
+        "torch.serialization.add_safe_globals([{name}]) before the load allows it; weights_only=False reads everything"
+        " and runs code of the file, so only for a file that you trust",
+    ),
     "weights-only": Explained(
         "torch.load with weights_only=True, the default since 2.6, reads tensors, plain types and allowed"
         " classes only: the file has something else, or was not written by torch.save",
@@ -1185,10 +1191,15 @@ ENGLISH: dict[str, Explained] = {
         "look for the first line with 'error:'; TORCH_CUDA_ARCH_LIST, a compiler that nvcc does"
         " not know and missing headers are usual",
     ),
+    "torch-not-imported": Explained(
+        "a compiled extension uses functions of torch's Python library, which was not loaded before it",
+        "import torch before the extension",
+    ),
     "undefined-symbol": Explained(
-        "a compiled extension was built for another torch: this one has no function of that name",
-        "build or install the extension again, for exactly this torch ('pip install"
-        " --no-build-isolation' for a source)",
+        "a compiled extension asks for a C++ function that no loaded library has: it was built for another torch (or"
+        " with the other C++ ABI), or torch was not imported before it",
+        "import torch first; then build or install the extension again, for exactly this torch (pip install"
+        " --no-build-isolation for a source)",
     ),
     "library-missing": Explained(
         "{name} was not found: the extension was built for another CUDA or torch, or torch was not imported before it",
@@ -1238,6 +1249,29 @@ ENGLISH: dict[str, Explained] = {
         "a result of the traced function does not depend on its inputs: the trace would return a constant. The value"
         " went through Python numbers or numpy, or was made inside",
         "compute it with tensors from the inputs, or do not return it",
+    ),
+    "pickle-broken": Explained(
+        "Python's pickle got data that is incomplete, or no pickle",
+        "",
+        (
+            (
+                "torch.load read a file: it is incomplete, of another format, or of Python 2",
+                "compare its size with the original, and download it again",
+            ),
+            (
+                (
+                    "a process was started by spawn (a DataLoader's worker on Windows): its parent failed while it sent"
+                    " the data, or memory ran out"
+                ),
+                "look for the error of the parent above; num_workers=0 needs no other process",
+            ),
+        ),
+    ),
+    "not-picklable": Explained(
+        "an object could not be sent to another process or written to a file: a lambda, a function inside of a"
+        " function, a class of __main__, an open file or a lock has no pickle. With the start method 'spawn' (Windows,"
+        " macOS) a DataLoader sends its Dataset, transforms and collate_fn to each worker",
+        "define the function or class at the top of a module that can be imported; num_workers=0 sends nothing",
     ),
     "killed": Explained(
         "a signal killed the process: it came while C or C++ was running, and no exception says why",

@@ -5,6 +5,7 @@ No row may recognise the error of another row.
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable
@@ -148,6 +149,13 @@ def loaded(content: bytes, folder: str = "/tmp") -> None:
         file.unlink()
 
 
+def saved_and_loaded(content: Any) -> None:
+    file = io.BytesIO()
+    torch.save(content, file)
+    file.seek(0)
+    torch.load(file, weights_only=True)
+
+
 def grouped_twice() -> None:
     from torch.distributed import HashStore, destroy_process_group, init_process_group
 
@@ -274,6 +282,7 @@ RAISED: dict[str, Callable[[], Any]] = {
     "collate-class": lambda: collated([None]),
     "collate-lengths": lambda: collated([[1, 2], [1]]),
     "no-samples": lambda: torch.utils.data.DataLoader([], shuffle=True),
+    "weights-only-class": lambda: saved_and_loaded(Parted()),
     "zip-broken": lambda: loaded(b"PK\x03\x04" + bytes(100)),
     "file-broken": lambda: loaded(b"version https://git-lfs"),
     "no-rank-given": without_rank,
@@ -306,6 +315,9 @@ PRINTED = {
     "onnx-shape": "SymbolicValueError: Unsupported: ONNX export of operator Unfold, input size not accessible.",
     "traced-constant": "RuntimeError: output 1 ( 1\n) of traced region did not have observable data dependence with"
     " trace inputs",
+    "pickle-broken": "_pickle.UnpicklingError: pickle data was truncated",
+    "not-picklable": "_pickle.PicklingError: Can't pickle <function <lambda> at 0x7>: attribute lookup failed",
+    "torch-not-imported": "ImportError: ./x.so: undefined symbol: THPVariableClass",
     "device-ordinal": "RuntimeError: CUDA error: invalid device ordinal",
     "index-device": "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cuda)",
     "argument-device": "RuntimeError: Tensor for argument input is on cpu but expected on mps",
@@ -386,6 +398,7 @@ WITHIN = {
     "vmap-writes-unbatched": {"no-batching-rule"},
     "cublas-memory": {"cublas-status"},
     "not-one-number": {"several-as-number"},
+    "weights-only-class": {"weights-only"},
     "compile-branch": {"compile-unsupported"},
 }
 
