@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from msgspec import Struct
 
 from ptexplore.model.codes import code_of, every, with_held
+from ptexplore.model.reasons import AnyReason
 from ptexplore.model.trace import Status
 
 UNKNOWN_KEY = "?"  # shown after the dispatch keys of a call if further keys are not known
@@ -342,6 +343,42 @@ class RecordsNothingInBackward(Detail, frozen=True):
 
 class RecordsNothingNeeded(Detail, frozen=True):
     """It recorded no node, because no input requires grad."""
+
+
+# --- tensors in memory ---
+
+
+class Copies(Detail, frozen=True):
+    """The data that an operator call copies. Sizes, strides and dtypes that do not change are left out."""
+
+    what: tuple[str, ...] = ()  # the argument that is copied, how many bytes, from which dtype or device to which
+    is_view: bool = False  # a view of the argument is copied
+    is_cast: bool = False  # the dtype changes
+    sizes: tuple[str, ...] = ()
+    strides: tuple[str, ...] = ()
+    kept: str = ""  # the strides that both sides have, if they are not contiguous
+
+
+class CopiesMore(Beside, frozen=True):
+    """Further copies inside an operator call."""
+
+    copies: int
+
+
+class BecauseOf(Detail, frozen=True):
+    """The reason of a hop."""
+
+    reason: AnyReason
+
+
+class HasStrides(Detail, frozen=True):
+    """An argument that is not contiguous. `more` counts further ones."""
+
+    argument: str
+    sizes: str
+    strides: str
+    format: str = ""  # the memory format that it has
+    more: int = 0
 
 
 # --- C++ functions ---

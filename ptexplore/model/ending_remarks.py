@@ -223,6 +223,12 @@ class ArgumentGiven(EndingRemark, frozen=True):
     what: str
 
 
+class InMemory(EndingRemark, frozen=True):
+    """The dimensions whose strides are the cause."""
+
+    words: str
+
+
 class WhatFailed(EndingRemark, frozen=True):
     """The condition that failed."""
 

@@ -204,6 +204,7 @@ class UserCall(Recorded, frozen=True):
     line: Count | None = None  # the line of the expression where it begins
     col: Count | None = None  # its first column on that line
     end_col: Count | None = None  # the column after it
+    integers: tuple[int, ...] = ()  # its arguments if all further ones are integers or lists of them: view(2, -1)
 
     @property
     def at(self) -> Part | None:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import AnyReason
-from ptexplore.model.tensors import RecordedInput, Transform
+from ptexplore.model.tensors import RecordedInput, RecordedTensor, Transform
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -86,6 +86,18 @@ class OperatorRoute(Struct, frozen=True):
     unstepped: AnyReason | None = None  # why no call was stepped, if stepping was asked for
 
 
+class CopiedTensor(Struct, frozen=True, omit_defaults=True):
+    """Copies of tensors' data that calls made, all with the same sizes and strides."""
+
+    source: RecordedTensor  # the read tensor
+    result: RecordedTensor  # the written tensor
+    calls: Count  # how many copies
+    inside: tuple[str, ...] = ()  # the operators around aten::copy_, outermost first
+    argument: Count | None = None  # the index of the copied input
+    is_view: bool = False  # a view of it was copied
+    format: Count | None = None  # the wanted c10::MemoryFormat
+
+
 class OperatorCalls(Struct, frozen=True):
     """The calls of one route with the same sizes from one path."""
 
@@ -98,6 +110,7 @@ class OperatorCalls(Struct, frozen=True):
     saved: Count = 0  # bytes that they saved for backward; each storage is counted once
     recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
     device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
+    copies: tuple[CopiedTensor, ...] = ()  # what the calls copied, at most 64 different copies
 
 
 class StepBudget(Struct, frozen=True):

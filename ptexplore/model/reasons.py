@@ -437,6 +437,52 @@ class BoxedByTorchOps(Reason, frozen=True):
     """torch.ops called the operator."""
 
 
+# --- why an operator copied ---
+
+
+class NotJoined(Reason, frozen=True):
+    """No view can join two dimensions: the stride of the first is not the size times the stride of the second."""
+
+    first: int
+    second: int
+    stride: int
+    inner_size: int
+    inner_stride: int
+
+
+class DimensionPair(NotJoined, frozen=True):
+    """One of several pairs of dimensions that no view can join."""
+
+
+class CannotJoin(Reason, frozen=True):
+    """No view can join some dimensions. Which of them a view had to join is not known, as its sizes are not."""
+
+    pairs: tuple[DimensionPair, ...]
+
+
+class OneInMemory(Reason, frozen=True):
+    """All elements along a dimension are one in memory, because its stride is 0."""
+
+    argument: str
+    dimension: int
+    size: int
+
+
+class FormatWanted(Reason, frozen=True):
+    """A memory format was asked for, and the tensor does not have it."""
+
+    format: str
+    by: str = ""  # the operator that asked for it, if an operator did
+
+
+class NotDense(Reason, frozen=True):
+    """A copy gets new strides, because the tensor skips memory or uses it twice."""
+
+
+class KeptStrides(Reason, frozen=True):
+    """A copy keeps the strides, because the tensor is dense: it neither skips memory nor uses it twice."""
+
+
 # --- frames of the native pass ---
 
 

@@ -17,6 +17,8 @@ class RecordedTensor(Struct, frozen=True):
     layout: str = "strided"  # `strided`, `sparse_coo`, …
     dtype: str = ""  # `float32`
     sizes: tuple[int, ...] = ()  # its shape
+    strides: tuple[int, ...] | None = None  # its strides, if recorded
+    memory: int = 0  # the address of its data, which views share
 
 
 # A tensor, a list, a number or a short text; None for anything else. Deeper lists contain nothing that ptexplore reads.

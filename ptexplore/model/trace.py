@@ -283,6 +283,29 @@ class LibraryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class TensorRef:
+    """A tensor that an operator call was given."""
+
+    name: str  # the name of the argument: `self`, `tensors[1]`
+    dtype: str  # `float32`
+    device: str  # `cpu`, `cuda:0`
+    sizes: tuple[int, ...]  # its shape
+    strides: tuple[int, ...] | None = None  # its strides, if recorded
+    layout: str = "strided"  # `strided`, `sparse_coo`, …
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRef:
+    """A copy of a tensor's data that an operator call makes, itself or by a further operator. `why` has the reason."""
+
+    source: TensorRef  # the read tensor
+    result: TensorRef  # the written tensor
+    bytes: int | None = None  # the written bytes; null for a dtype below a byte
+    argument: str = ""  # the copied argument of the outermost operator
+    is_view: bool = False  # a view of this argument is copied
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchRef:
     """How work was given to a device, and how long the work took."""
 
@@ -506,6 +529,7 @@ class Ending:
     over: AnyReason | None = None  # if the time of the run was over: the reason for that
     raising: AnyReason | None = None  # the content of `how`, as a reason with a code
     untold: tuple[UntoldArgument, ...] = ()  # the arguments after `given`, which the profiler does not record
+    in_memory: AnyReason | None = None  # which dimensions of the argument are the cause, if its strides are
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,6 +561,8 @@ class HopFacts:
     native: NativeCall | None = None  # only for hops that the native pass saw
     library: LibraryEntry | None = None  # only for a call into oneDNN or MKL that the library reported
     launch: LaunchRef | None = None  # only for a `launch`
+    tensors: tuple[TensorRef, ...] = ()  # only for an `op` of an expression: its tensors, as the profiler recorded them
+    copy: CopyRef | None = None  # only for an `op` of an expression that copies: what it copies
     caught: HopError | None = None  # only for an `op` or `binding`: an error inside it that was caught
     why: tuple[AnyReason, ...] = ()  # the reasons for this hop
     evidence: tuple[int, ...] = ()  # ids of the observations that support this hop

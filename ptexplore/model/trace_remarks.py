@@ -691,6 +691,17 @@ class CountedTwice(TraceRemark, frozen=True):
     """Operators that were called by operators are counted in several rows."""
 
 
+class CopiedInAll(TraceRemark, frozen=True):
+    """How much was copied, in how many copies."""
+
+    amount: str
+    copies: int
+
+
+class NothingCopied(TraceRemark, frozen=True):
+    """No operator copied a tensor's data."""
+
+
 class SharesOfStepped(TraceRemark, frozen=True):
     """The total behind the shares of operators."""
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
 
 HELPER = "__ptexplore__"
+INTEGERS = 64  # maximum number of integers of one argument that are recorded
 ITEMS = 256  # maximum number of tensors of one list argument that are recorded
 CALLS = 10_000  # maximum number of calls of one expression that are recorded
 MOST_HELD = 20_000  # maximum number of earlier tensors that are recorded
@@ -257,6 +258,22 @@ class OpenCall:
                     }
 
 
+def integers_of(given: Arguments) -> list[int]:
+    """Returns the integers among the arguments, in order: the sizes of view(2, -1) and of reshape(x, (2, -1)).
+
+    Returns [] if there is any other argument beside tensors: then the integers may mean something else.
+    """
+    integers: list[int] = []
+    for _, value in given:
+        if issubclass(type(value), api.TENSOR_BASE):
+            continue
+        items = value if type(value) in (list, tuple, api.SIZE) else (value,)
+        if len(items) > INTEGERS or any(type(item) is not int for item in items):
+            return []
+        integers += items
+    return integers
+
+
 def versions(given: Arguments) -> list[tuple[Any, int]]:
     """Returns the tensors among the arguments, also in a list or tuple, each with its version: how often written to."""
     values = [item for _, value in given for item in (value[:ITEMS] if type(value) in (list, tuple) else (value,))]
@@ -416,6 +433,9 @@ class CallRecorder:
         level = api.forward_level()
         if level is not None:
             call["forward_level"] = level
+        integers = integers_of(given)
+        if integers:
+            call["integers"] = integers
         return call
 
     def _tensors(self, name: str, value: Any) -> list[CallArgumentData]:

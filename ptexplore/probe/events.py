@@ -172,13 +172,16 @@ def launch(name: str, through: str | None, took: int) -> EventMark:
 def recorded_input(value: Any) -> Any:
     """Convert a recorded input: a tensor's metadata, a list of them, a number or a short text. None for the rest."""
     if api.is_tensor_metadata(value):
-        return {
+        layout = str(value.layout).removeprefix("torch.")
+        told = {
             "impl": int(value.impl_ptr or 0),
             "device": str(value.device),
-            "layout": str(value.layout).removeprefix("torch."),
+            "layout": layout,
             "dtype": str(value.dtype).removeprefix("torch."),
             "sizes": list(value.sizes),
+            "memory": int(value.storage_data_ptr or 0),
         }
+        return {**told, "strides": list(value.strides)} if layout == "strided" else told
     if isinstance(value, (list, tuple)):
         return [recorded_input(item) for item in value[:4096]]
     if isinstance(value, float):

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import events, routes
+from . import copied, events, routes
 from . import torch_api as api
 from .call_numbers import CallNumbers, NumberedCall
 from .fault_logs import FaultLogs
@@ -37,9 +37,9 @@ class Fold:
 
     # Slots: with so many attributes, reading one from a dict takes twice as long, and each event reads some.
     __slots__ = (
-        "_device", "_first", "_imported", "_leaves", "_marks", "_names", "_order", "_overloads", "_python", "_read",
-        "_reading", "_root", "_route_of", "_seen", "_trees", "_work", "faults", "kinds", "numbers", "rows", "saved",
-        "steps",
+        "_around", "_copies", "_device", "_first", "_imported", "_leaves", "_marks", "_names", "_order", "_overloads",
+        "_python", "_read", "_reading", "_root", "_route_of", "_seen", "_trees", "_work", "faults", "kinds", "numbers",
+        "rows", "saved", "steps",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -59,12 +59,15 @@ class Fold:
         self._imported = 0  # nanoseconds of the folded imports, which are not an operator's time
         self._reading: dict[int, int] = {}  # by address: key sets of tensors, read before the call that is folded
         # Of the call that is folded: the sequence numbers in it, and the first one; the nanoseconds in which it ran
-        # Python; the key sets of inputs that were read; the nanoseconds of each launch.
+        # Python; the key sets of inputs that were read; the nanoseconds of each launch; what it copied.
         self._seen: list[int] = []
         self._first: int | None = None
         self._python = 0
         self._read: list[tuple[int | None, ...]] | None = None
         self._device: list[int] = []
+        # The operators around the call that is read, with their inputs, and the copies that were found so far.
+        self._around: list[tuple[str, Any]] = []
+        self._copies: list[copied.CopyKey] = []
 
     @property
     def digest(self) -> str:
@@ -191,9 +194,9 @@ class Fold:
         fields = event.extra_fields
         given = fields.inputs if type(fields) is _OPERATOR else None
         children: list[Any] = []
-        if not given or type(given[0]) is not _TENSOR:
+        if not given or type(given[0]) is not _TENSOR or name == copied.COPY:
             call = read(event, name)
-            if call is None or call[2] != "op" or call[5]:
+            if call is None or call[2] != "op" or call[5] or name == copied.COPY:
                 return call
             given = call[4]
         else:
@@ -246,7 +249,7 @@ class Fold:
         """Count one operator call, or one node that the engine ran, with all calls inside. Returns its row's number."""
         order = self._order.numbers
         position = len(order)
-        outer = self._seen, self._first, self._python, self._read, self._device
+        outer = self._seen, self._first, self._python, self._read, self._device, self._around, self._copies
         try:
             order.append(END)
             return self._counted(call, path, sets, site, position)
@@ -254,13 +257,13 @@ class Fold:
             del order[position:]  # the call is counted whole, or not at all
             raise
         finally:
-            self._seen, self._first, self._python, self._read, self._device = outer
+            self._seen, self._first, self._python, self._read, self._device, self._around, self._copies = outer
 
     def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
         """Count a call in its row. The number of the row goes to `position` in the order."""
         event = call[0]
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
-        self._device = []
+        self._device, self._around, self._copies = [], [], []
         path.hot = True
         imported = self._imported
         sizes: list[Any] = []
@@ -280,13 +283,15 @@ class Fold:
         took = event.duration_time_ns - (self._imported - imported)
         if number is None:
             number = len(rows.by_number)
-            rows.by_number.append(Row(1, took, self._python, device=self._device, read=self._read))
+            copies = copied.added({}, self._copies) if self._copies else {}
+            rows.by_number.append(Row(1, took, self._python, device=self._device, read=self._read, copies=copies))
             rows.by_key[key] = number
         else:
             row = rows.by_number[number]
             device = list(map(operator.add, row.device, self._device)) if row.device else self._device
             calls, took, python = row.calls + 1, row.time + took, row.python + self._python
-            row.calls, row.time, row.python, row.device = calls, took, python, device
+            copies = copied.added(row.copies, self._copies) if self._copies else row.copies
+            row.calls, row.time, row.python, row.device, row.copies = calls, took, python, device, copies
         self._order.numbers[position] = number
         stepping = self.steps.stepping
         if stepping is not None and call[2] != events.LAUNCH:
@@ -326,7 +331,14 @@ class Fold:
                 self._seen.append(sequence)
                 self._first = sequence if self._first is None else self._first
                 around = sequence
-        inside = tuple(self._called(api.in_order(children, self._work), path, sets, around)) if children else ()
+            if name == copied.COPY:
+                key_of_copy = copied.copy_key(inputs, self._around)
+                self._copies += [key_of_copy] if key_of_copy is not None else []
+        inside: tuple[tuple[int, int | None], ...] = ()
+        if children:
+            self._around.append((name, inputs if type_ == "op" else ()))
+            inside = tuple(self._called(api.in_order(children, self._work), path, sets, around))
+            self._around.pop()
         key = (type_, name, overload, given, counted, inside)
         number = self.kinds.by_key.get(key)
         if number is None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import events
+from . import copied, events
+from .copied import CopyKey
 from .reasons import Said, reason
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ class Row:
     """Calls of one kind and one size from one path: how many, and the sum of their nanoseconds.
 
     `read`: for each operator in the first such call, beginning with the call itself: the key sets of its inputs, where
-    they were read. `device`: for each launch in such a call, in order: the device's nanoseconds in all calls.
+    they were read. `device`: for each launch in such a call, in order: the device's nanoseconds in all calls. `copies`:
+    how often the calls made each copy.
     """
 
     calls: int = 0
@@ -40,6 +42,7 @@ class Row:
     saved: int = 0
     device: list[int] = field(default_factory=list)
     read: list[tuple[int | None, ...]] | None = None
+    copies: dict[CopyKey, int] = field(default_factory=dict)
 
     def told(self, path: int, route: int, shape: int) -> OperatorCallsData:
         """Returns the row as plain data, with the numbers of its path, route and shape."""
@@ -56,6 +59,8 @@ class Row:
             told["device"] = self.device
         if self.saved:
             told["saved"] = self.saved
+        if self.copies:
+            told["copies"] = copied.told(self.copies)
         return told
 
 

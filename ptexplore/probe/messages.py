@@ -34,6 +34,8 @@ class RecordedTensorParts(TypedDict, total=False):
     layout: str
     dtype: str
     sizes: Sequence[int]
+    strides: Sequence[int] | None
+    memory: int
 
 
 class RecordedTensorData(RecordedTensorParts):
@@ -211,6 +213,7 @@ class UserCallParts(TypedDict, total=False):
     line: int | None
     col: int | None
     end_col: int | None
+    integers: Sequence[int]
 
 
 class UserCallData(UserCallParts):
@@ -885,6 +888,23 @@ class OperatorRouteData(OperatorRouteParts):
     sets: int
 
 
+class CopiedTensorParts(TypedDict, total=False):
+    """What may be left out of CopiedTensorData."""
+
+    inside: Sequence[str]
+    argument: int | None
+    is_view: bool
+    format: int | None
+
+
+class CopiedTensorData(CopiedTensorParts):
+    """Copies of tensors' data that calls made, all with the same sizes and strides."""
+
+    source: RecordedTensorData
+    result: RecordedTensorData
+    calls: int
+
+
 class OperatorCallsParts(TypedDict, total=False):
     """What may be left out of OperatorCallsData."""
 
@@ -892,6 +912,7 @@ class OperatorCallsParts(TypedDict, total=False):
     saved: int
     recorded: int | None
     device: Sequence[int]
+    copies: Sequence[CopiedTensorData]
 
 
 class OperatorCallsData(OperatorCallsParts):

@@ -39,6 +39,7 @@ TABLES = {
 }
 
 TENSOR_BASE = torch._C.TensorBase
+SIZE = torch.Size
 COMPOSITE = "CompositeExplicitAutograd"  # the alias under which torch.library.custom_op registers for every backend
 _SYMBOLIC = (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))  # torch 2.1 has the last one
 NUMBERS = (int, float, complex, *filter(None, _SYMBOLIC))

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from ptexplore.cpp.library_names import TORCHS
 from ptexplore.cpp.symbol_names import parse
+from ptexplore.facts import layouts
 from ptexplore.facts.cpp_frames import BOXED, HANDS_OVER, LEADS_ON, LOOKUP, PY_NODE, RUNS_NODE, UNPACK
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled
 from ptexplore.model.observed import (
@@ -46,6 +47,7 @@ from ptexplore.model.reasons import (
     NoLineKept,
     NoSecondRun,
     NotedWhenMade,
+    OneInMemory,
     OnStack,
     RaisedByPython,
     ReadAtEnd,
@@ -77,6 +79,7 @@ from ptexplore.model.trace import (
 )
 from ptexplore.resolve.causes import cause_of, cause_of_getter, cause_of_unused
 from ptexplore.resolve.claims import Claim, Context, replaced
+from ptexplore.resolve.copies import not_joined, tensors_in, wanted_sizes
 from ptexplore.resolve.dispatch import schema
 from ptexplore.resolve.dispatch.operator_calls import overloads_of
 from ptexplore.resolve.error_message import (
@@ -127,7 +130,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
     operator = next(reversed(_operators_left(claims, step)), None)
     python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
     source = _raised_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python)
-    tensors = list(_tensors(operator)) if operator is not None else []
+    tensors = list(tensors_in(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
     freed = next(iter(records(context.session.observations, "freed", FreedNode)), None)
     by_you = is_read(raised, _of_last_call(thrown.stack) if thrown is not None else ())
@@ -142,7 +145,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         raising=_how(thrown) if thrown is not None else None,
         hop=numbered.get(step.identity) if step is not None else None,
         call=raised.part or (call.source if call is not None else None),
-        given=_given(tensors),
+        given=_given(tensors, _levels(context, operator) if operator is not None else {}),
         untold=_untold(operator, tensors) if operator is not None else (),
         python=python,
         further=raised.further,
@@ -160,6 +163,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         freed=graph,
         before=tuple(_before(context, error) for error in raised.before),
         over=raised.over,
+        in_memory=_in_memory(cause, tensors, operator, call) if operator is not None else None,
     )
 
 
@@ -700,24 +704,56 @@ def _seen(claim: Claim) -> Iterator[Claim]:
     return outermost(claim.children, lambda child: child.hop.kind in ("op", "python", "node", "binding"))
 
 
-def _tensors(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:
-    """Yields the tensors of an operator call, by argument. The tensors of a list come one by one: "tensors[1]"."""
-    if operator.hop.operator is None:
-        return
-    named = schema.arguments(operator.hop.operator.schema)
-    inputs = schema.own_inputs(operator.hop.operator.schema, operator.event.inputs)
-    for argument, value in zip(named, inputs, strict=False):
-        for number, item in enumerate(value if isinstance(value, tuple) else (value,)):
-            if isinstance(item, RecordedTensor):
-                yield f"{argument.name}[{number}]" if isinstance(value, tuple) else argument.name, item
+def _given(
+    tensors: Sequence[tuple[str, RecordedTensor]], levels: Mapping[int, tuple[str, ...]]
+) -> tuple[tuple[str, str], ...]:
+    """Returns each recorded argument with its description: "float32[3, 3] cpu".
 
-
-def _given(tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[tuple[str, str], ...]:
-    """Returns each recorded argument with its description: "float32[3, 3] cpu"."""
+    `levels` has the levels of the transforms that wrapped a tensor, by the address of its TensorImpl.
+    """
     told: dict[str, list[str]] = {}
     for name, tensor in tensors:
-        told.setdefault(name.partition("[")[0], []).append(_described(tensor))
+        told.setdefault(name.partition("[")[0], []).append(_described(tensor, levels))
     return tuple((name, "; ".join(words)) for name, words in told.items())
+
+
+def _levels(context: Context, operator: Claim) -> Mapping[int, tuple[str, ...]]:
+    """Returns the levels of the transforms around each tensor that Python held before an operator call."""
+    before = (event for event in context.base if event.tensors and event.event <= operator.event.event)
+    last = max(before, key=lambda event: event.event, default=None)
+    if last is None:
+        return {}
+    kinds = {transform.level: transform.kind.lower() for transform in last.transforms}
+    return {
+        layers[0].impl: tuple(
+            f"{kinds.get(layer.level, '')} level {layer.level}".strip() for layer in layers if layer.level is not None
+        )
+        for layers in last.tensors
+        if layers
+    }
+
+
+# Causes that lie in the strides of an argument.
+_VIEW_OF_STRIDES, _ONE_LOCATION = "view-of-strides", "one-location-written"
+
+
+def _in_memory(
+    cause: Cause | None, tensors: Sequence[tuple[str, RecordedTensor]], operator: Claim, call: UserCall | None
+) -> Reason | None:
+    """Returns which dimensions of an argument are the cause of an error; None if its strides are not."""
+    code = cause.code if cause is not None else ""
+    given = dict(tensors)
+    if code == _VIEW_OF_STRIDES:
+        viewed = given.get("self")
+        if viewed is None or viewed.strides is None:
+            return None
+        return not_joined(viewed.sizes, viewed.strides, wanted_sizes(call, operator))
+    for name in _written(operator) if code == _ONE_LOCATION else ():
+        tensor = given.get(name)
+        shared = layouts.shared(tensor.sizes, tensor.strides) if tensor is not None and tensor.strides else ()
+        if tensor is not None and shared:
+            return OneInMemory(name, shared[0], tensor.sizes[shared[0]])
+    return None
 
 
 def _compared(message: str, given: Given, operator: Claim) -> tuple[ComparedValue, ...]:
@@ -729,9 +765,14 @@ def _written(operator: Claim) -> tuple[str, ...]:
     return schema.written(operator.hop.operator.schema) if operator.hop.operator is not None else ()
 
 
-def _described(tensor: RecordedTensor) -> str:
+def _described(tensor: RecordedTensor, levels: Mapping[int, tuple[str, ...]]) -> str:
+    """Describes a tensor: "float32[2, 3] cpu strides (1, 2)". The strides of a contiguous tensor are left out."""
     layout = "" if tensor.layout == "strided" else f" {tensor.layout}"
-    return f"{tensor.dtype}{list(tensor.sizes)} {tensor.device}{layout}"
+    is_plain = tensor.strides is None or layouts.is_contiguous(tensor.sizes, tensor.strides)
+    strides = "" if is_plain else f" strides {tensor.strides}"
+    around = levels.get(tensor.impl, ())
+    level = f" in {', '.join(around)}" if around else ""
+    return f"{tensor.dtype}{list(tensor.sizes)} {tensor.device}{layout}{strides}{level}"
 
 
 # --- the place of the throw ---

@@ -35,7 +35,7 @@ from ptexplore.model.reasons import (
     RegistrationsChanged,
 )
 from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
-from ptexplore.resolve import autograd, merge, python_places, raising
+from ptexplore.resolve import autograd, copies, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
 from ptexplore.resolve.keyset import KeySets
@@ -131,6 +131,9 @@ PASSES: tuple[Step, ...] = (
     Step(operator_calls.name,
          "the tree, with what Python called each operator by",
          "each operator's full name with its overload, its schema and entry point; `op` None where it cannot be told"),
+    Step(copies.conclude,
+         "operators with names; their tensors with sizes and strides",
+         "of each operator its tensors; of an operator that copies, what it copies, and why", whole=False),
     Step(python_places.bindings,
          "the catalogue's rows of PyMethodDef",
          "of each builtin the function of C++ that is bound to it, with its place"),

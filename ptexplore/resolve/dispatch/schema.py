@@ -70,6 +70,11 @@ def is_aliasing(schema: str) -> bool:
     )
 
 
+def is_view(schema: str) -> bool:
+    """Whether a result may share memory with an argument that the call does not write to ("Tensor(a)")."""
+    return any("!" not in alias for alias in _ALIAS.findall(schema.rpartition("->")[2]))
+
+
 def fits(schema: str, inputs: Sequence[RecordedInput]) -> bool:
     """Whether the recorded inputs can belong to a call with this schema.
 

@@ -146,6 +146,8 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     yield from _where(trail, ending)
     yield from _thrown(ending)
     yield from _step(trail, ending, shown)
+    if ending.in_memory is not None:
+        yield line_of(told.InMemory(words=sentence(ending.in_memory)))
     if ending.check:
         yield line_of(told.WhatFailed(check=ending.check))
     if ending.compared:

@@ -34,7 +34,7 @@ from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence
 from ptexplore.view.words.saved import ending_of, row_of
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
-           "library", "launch", "caught")  # fields of a hop # fmt: skip
+           "library", "launch", "caught", "copy")  # fields of a hop # fmt: skip
 MOST = 20  # a longer table of an observation is shown by its length
 
 
@@ -128,6 +128,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     facts += _frame(trail, hop)
     for record in RECORDS:
         facts += _known(getattr(hop, record))
+    facts += [("tensor", _words(tensor)) for tensor in hop.tensors]
     if hop.dispatch is not None and hop.dispatch.unread:
         facts = [_less(name, value, hop.dispatch.unread) for name, value in facts]
     places = [("source", hop.source)]

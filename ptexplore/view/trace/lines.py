@@ -10,6 +10,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
 from ptexplore.view.trace.amounts import seconds
+from ptexplore.view.trace.memory_layouts import is_contiguous, of_copy, written
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
 
@@ -47,12 +48,22 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if hop.kind == "launch":
         lines.append(Line("reason", described(told_of_launch(hop))))
     lines += places(hop)
+    lines += in_memory(hop)
     lines += caught(hop)
     if full:
         told = {line.text for line in lines}
         lines += [Line("note", words) for words in map(sentence, hop.why) if words not in told]
         lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
+
+
+def in_memory(hop: Hop) -> Iterator[Line]:
+    """Yields what an operator call copies and why, and each of its arguments that is not contiguous."""
+    if hop.copy is not None:
+        yield Line("reason", described(of_copy(hop)))
+    for tensor in hop.tensors:
+        if not is_contiguous(tensor):
+            yield Line("reason", f"{tensor.name}: sizes {written(tensor.sizes)}, strides {written(tensor.strides)}")
 
 
 def caught(hop: Hop) -> Iterator[Line]:

@@ -25,7 +25,7 @@ from ptexplore.view.line import Line, Span
 from ptexplore.view.place_marks import Mark, mark_of
 from ptexplore.view.words.details import described
 
-ViewName = Literal["path", "modules", "operators", "tree"]
+ViewName = Literal["path", "modules", "operators", "copies", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 WHAT_IT_IS = "what it is, or why"
 

@@ -24,7 +24,7 @@ from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
 from ptexplore.model.observed import Phase, UserCall, records
 from ptexplore.model.reasons import KeyNotKnown
-from ptexplore.model.trace import Dispatch, Hop, Session, Trail, walk
+from ptexplore.model.trace import CopyRef, Dispatch, Hop, Session, Trail, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
@@ -34,6 +34,7 @@ from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
+from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
@@ -62,6 +63,7 @@ LINE = 46  # characters of a row's text, so that it stays on one line
 FEW = 8  # rows: with no more room than this, a row with many rows inside stays closed
 SETS_UP = "_functional::set_output_"  # of a function that makes a new result (torchgen/dest/register_dispatch_key.py)
 REASONS = 2  # at most so many sentences below the rows say why keys are not known
+MOST_COPIES = 100  # copies inside an operator that are counted
 SMALL = 0.02  # of the whole: anything cheaper has no row
 SMALL_OF_ONE = 0.05  # the same if the expression is a single operator call
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph; the nodes that it runs have rows
@@ -452,6 +454,7 @@ class _Inside:
     is_busy: bool  # an operator or a node ran, or something was launched
     has_yours: bool  # a Python function of yours ran
     has_library: bool  # a linked library reported a call
+    copies: tuple[CopyRef, ...] = ()  # the first copies of more than one element
 
 
 class _Steps:
@@ -495,10 +498,13 @@ class _Steps:
         count, operators = sum(part.count for part in inside), sum(part.operators for part in inside)
         has_yours = any(part.has_yours for part in inside)
         has_library = any(part.has_library for part in inside)
-        within = _Inside(operators, call, count, any(part.is_busy for part in inside), has_yours, has_library)
+        is_busy = any(part.is_busy for part in inside)
+        copies = tuple(itertools.islice((copy for part in inside for copy in part.copies), MOST_COPIES))
+        within = _Inside(operators, call, count, is_busy, has_yours, has_library, copies)
         self.inside[hop.id] = within
         if hop.kind == "op":
-            return replace(within, operators=operators + hop.calls, call=hop, count=1, is_busy=True)
+            copies = (hop.copy,) if hop.copy is not None and elements(hop.copy) > 1 else copies
+            return replace(within, operators=operators + hop.calls, call=hop, count=1, is_busy=True, copies=copies)
         is_busy = within.is_busy or hop.kind in ("node", "launch")
         has_library = has_library or hop.library is not None
         return replace(within, is_busy=is_busy, has_yours=has_yours or is_yours(hop), has_library=has_library)
@@ -807,6 +813,7 @@ class _Steps:
             if name.partition("::")[2].partition(".")[0] != python.rpartition(".")[2]:
                 kind = says.CallsOperatorNextUnknown if self._ends_unknown(call) else says.CallsOperator
                 told = (kind(operator=name, keys=keys_of(call)),)
+            told = (*of_copy(call), *of_arguments(call), *self._inner_copies(call, _Around()), *told)
             made.unsaid_inside = _ends_openly(call)
         made.opened = made.row.details
         made.row = replace(made.row, details=(*made.row.details, *told))
@@ -816,7 +823,9 @@ class _Steps:
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         unsaid = unknown_key(hop)
         kind: Details = (_operators_kind(hop), *((says.KeysUnknown(),) if unsaid is not None else ()))
-        row = self._row(hop, (hop.op or hop.name), (*kind, *self._keys(hop)))
+        is_told = around.op is not None and around.op.copy is not None  # the row around it shows the copy
+        kind = (*kind, *(() if is_told else of_copy(hop)), *(() if around.op is not None else of_arguments(hop)))
+        row = self._row(hop, (hop.op or hop.name), (*kind, *self._inner_copies(hop, around), *self._keys(hop)))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
         made = self._made(row, hop, inner, around)
@@ -830,6 +839,17 @@ class _Steps:
         made.is_call = around.op is None
         self._show_yours(made, hop, around)
         return made
+
+    def _inner_copies(self, hop: Hop, around: _Around) -> Details:
+        """Returns the largest copy that an operator makes inside, and how many others; () for an operator that copies.
+
+        Copies of single elements are left out.
+        """
+        copies = self.inside[hop.id].copies if hop.copy is None and around.op is None else ()
+        if not copies:
+            return ()
+        largest = max(copies, key=lambda copy: copy.bytes or 0)
+        return (copied(largest), *((says.CopiesMore(copies=len(copies) - 1),) if len(copies) > 1 else ()))
 
     def _key(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """Returns the row of a key with its kernel.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
+from ptexplore.model.program import NODES, OperatorKind, Program
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.view.trace.amounts import seconds
@@ -37,6 +37,7 @@ from ptexplore.view.trace.program_parts import (
     operator_name,
     own_operators,
     program_run,
+    users_place,
 )
 from ptexplore.view.trace.screen import place_of
 
@@ -73,7 +74,7 @@ def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]
     hops = {hop.id: hop for hop in trail.hops}
     known: dict[tuple[int, int], tuple[object, OperatorWay]] = {}  # by the numbers of route and kind
     for calls in program.calls:
-        route, place = program.routes[calls.route], _users_place(program, calls)
+        route, place = program.routes[calls.route], users_place(program, calls)
         for number, told in own_operators(program, calls):
             kind, is_route = program.kinds[number], number == route.kind
             if not has_row(program, kind):
@@ -131,23 +132,6 @@ def _full_name(hops: Sequence[Hop]) -> str | None:
     """Returns the operator's name with its overload, as the hops of its route name it."""
     call = next((hop for hop in walk(hops) if hop.kind == "op" and hop.op), None)
     return call.op.removeprefix("aten::") if call is not None and call.op else None
-
-
-def _users_place(program: Program, calls: OperatorCalls) -> str | None:
-    """Returns the innermost place in the user's code that led to a call: a line, or the function if no line is known.
-
-    For operator syntax (`a + b`), Python reports only the function. A line inside a package is skipped: the line in the
-    user's code that called the package counts.
-    """
-    at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
-    line: int | None = None  # where the path below was called
-    while at is not None:
-        path = program.paths[at]
-        if path.kind == "user" and path.file is not None:
-            file = path.file.rpartition("/")[2]
-            return f"{file}:{line}" if line is not None else f"in {path.name} {file}:{path.first or 1}"
-        at, line = path.parent, path.line
-    return None
 
 
 def _formulas(node: Hop) -> tuple[Detail, ...]:

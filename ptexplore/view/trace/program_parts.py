@@ -339,3 +339,20 @@ def launches(program: Program, kind: int) -> Iterator[str]:
         if known.type == LAUNCH:
             yield known.name
         pending += [inner for inner, _ in reversed(known.inside) if inner != HOLE]
+
+
+def users_place(program: Program, calls: OperatorCalls) -> str | None:
+    """Returns the innermost place in the user's code that led to a call: a line, or the function if no line is known.
+
+    For operator syntax (`a + b`), Python reports only the function. A line inside a package is skipped: the line in the
+    user's code that called the package counts.
+    """
+    at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
+    line: int | None = None  # where the path below was called
+    while at is not None:
+        path = program.paths[at]
+        if path.kind == "user" and path.file is not None:
+            file = path.file.rpartition("/")[2]
+            return f"{file}:{line}" if line is not None else f"in {path.name} {file}:{path.first or 1}"
+        at, line = path.parent, path.line
+    return None

@@ -105,6 +105,18 @@ def _program_operators(trail: Trail, options: Options, session: Session | None) 
     return program_operators(trail, options, session)
 
 
+def _expression_copies(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.copies import expression_copies
+
+    return expression_copies(trail, options, session)
+
+
+def _program_copies(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    from ptexplore.view.trace.copies import program_copies
+
+    return program_copies(trail, options, session)
+
+
 def _tree(trail: Trail, options: Options, session: Session | None) -> TrailView:
     from ptexplore.view.trace.rows import tree_view
 
@@ -117,6 +129,7 @@ _Layout = Callable[[Trail, Options, Session | None], TrailView | None]
 _OF_PROGRAM: Mapping[ViewName, _Layout] = {
     "modules": _program_modules,
     "operators": _program_operators,
+    "copies": _program_copies,
     "tree": _tree,
 }
 LAYOUTS: Mapping[TracedName, Mapping[ViewName, _Layout]] = {
@@ -124,6 +137,7 @@ LAYOUTS: Mapping[TracedName, Mapping[ViewName, _Layout]] = {
         "path": _path,
         "modules": _expression_modules,
         "operators": _expression_operators,
+        "copies": _expression_copies,
         "tree": _tree,
     },
     "script": _OF_PROGRAM,

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ptexplore.model import details as says
+from ptexplore.model.codes import Reason
 from ptexplore.model.details import Beside, Detail
+from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
 ENGLISH: Catalogue = {
@@ -78,6 +80,14 @@ ENGLISH: Catalogue = {
     says.RecordsNothing: "records nothing",
     says.RecordsNothingInBackward: "records nothing: grad mode is off in backward",
     says.RecordsNothingNeeded: "records nothing: no input requires grad",
+    # --- tensors in memory ---
+    says.Copies: (
+        "{is_cast#casts|copies}[ {is_view#a view of |}{what:, }][: sizes {sizes: → }][: strides {strides: → }]"
+        "[: strides {kept} kept]"
+    ),
+    says.CopiesMore: "and {copies} more",
+    says.BecauseOf: "{reason}",
+    says.HasStrides: "{argument} {sizes} has strides {strides}[, {format}][, {more} more not contiguous]",
     # --- C++ functions ---
     says.KernelBehindStub: "kernel",
     says.KernelFor: "kernel, for {capability}",
@@ -138,5 +148,7 @@ def described(details: Iterable[Detail]) -> str:
     return "".join(chain.from_iterable(told))[2:]
 
 
-def _phrase(detail: Detail) -> str:
+def _phrase(detail: Detail | Reason) -> str:
+    if isinstance(detail, Reason):
+        return sentence(detail)
     return filled(ENGLISH[type(detail)], detail, _phrase)

@@ -142,6 +142,16 @@ ENGLISH: Catalogue = {
     ),
     why.BoxedStack: "called boxed: the last {inputs} of the {values} values on the stack are its inputs",
     why.BoxedByTorchOps: "torch.ops calls operators boxed",
+    # --- why an operator copied ---
+    why.NotJoined: (
+        "dimensions {first} and {second} cannot be joined: stride {stride} is not {inner_size} × {inner_stride}"
+    ),
+    why.DimensionPair: "{first} and {second} (stride {stride} is not {inner_size} × {inner_stride})",
+    why.CannotJoin: "no view joins dimensions {pairs:, or }",
+    why.OneInMemory: "dimension {dimension} of {argument} has stride 0: its {size} elements are one in memory",
+    why.FormatWanted: "{format} was asked for[ by {by}]",
+    why.NotDense: "a clone keeps the strides of a dense tensor only",
+    why.KeptStrides: "a clone keeps the strides of a dense tensor",
     # --- the stepped run ---
     why.RanInCaller: (
         "it has no frame of its own, but the functions that it calls ran: the compiler put it into its caller"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 if TYPE_CHECKING:  # a search has its own words and no reasons, so it does not import msgspec
     from msgspec import Struct
 
-_PLAIN = frozenset(("line", "lines", "ordinal", "few"))  # arguments that are written without commas
+# Arguments that are written without commas.
+_PLAIN = frozenset(("line", "lines", "ordinal", "few", "stride", "inner_size", "inner_stride"))
 _PART = re.compile(
     r"\[(?P<optional>[^\[\]]*)\]"
     r"|\{(?P<name>\w+)(?:#(?P<one>[^{}|]*)\|(?P<other>[^{}|]*)|:(?P<join>[^{}]*))?\}"

@@ -41,6 +41,7 @@ from ptexplore.model.reasons import (
     ListUntold,
     MarksRange,
     NativeNotAsked,
+    NotJoined,
     OneOfEach,
     OnStack,
     Reason,
@@ -59,6 +60,7 @@ from ptexplore.model.trace import (
     Cause,
     CauseCase,
     ComparedValue,
+    CopyRef,
     DerivativeRef,
     Dispatch,
     Ending,
@@ -84,6 +86,7 @@ from ptexplore.model.trace import (
     Session,
     StubKernelRef,
     StubRef,
+    TensorRef,
     TorchInfo,
     Trail,
     TransformLayer,
@@ -115,20 +118,21 @@ def a_trail() -> Trail:
     derivative = DerivativeRef(
         place, "aten::add.Tensor", "AddBackward0", "exact", (FormulaRef("self", 3, calls=("f",)),)
     )
+    given = TensorRef("self", "float32", "cpu", (3,), (2,))
     inner = Hop(
         4, "kernel", "wrapper_CPU_add", "observed", place, key="CPU", registration=place, declaration=several,
         kernel=KernelRef(5, "wrapper", place), stub=StubRef("CPU", place, ("f",), place), instructions=812,
         stub_kernel=StubKernelRef("AVX2", (LoopRef("cpu_kernel", place),), place),
         native=NativeCall("f()", "_Z1fv", "libc10.so", 7), not_taken=(CallNotTaken("add_stub", place, place, ("f",)),),
         library=LibraryEntry("oneDNN", "matmul", "2x2:2x2", "ref:any"), launch=LaunchRef("cudaLaunchKernel", 1184),
-        caught=HopError("sizes differ", place),
+        caught=HopError("sizes differ", place), copy=CopyRef(given, given, 12, "self", True),
     )  # fmt: skip
     key = Hop(3, "key", "CPU", "derived", place, dispatch=dispatch, children=(inner,))
     operator = Hop(
         2, "op", "aten::add.Tensor", "observed", place, op="aten::add.Tensor", evidence=(3,),
         why=(Said("seen"), KeyNotKnown(LeftByGuards())), derivative=derivative,
         operator=OperatorRef("add(…)", place, "at::_ops::add_Tensor::call"), children=(key,),
-        node=NodeRef(True, (place,)),
+        node=NodeRef(True, (place,)), tensors=(given,),
     )  # fmt: skip
     binding = BindingRef("torch.add", place, place)
     top = Hop(
@@ -157,7 +161,7 @@ def a_trail() -> Trail:
         handed=HandedError("ValueError", "DataLoader worker process 0", "no", (LeftFunction("fetch", place),)),
         freed=freed, cause=Cause("why", "mend", (CauseCase("sign", "mend"),)), raising=ByCalling("PyErr_SetString"),
         compared=(ComparedValue("3", argument="self", of=ValueSize(1)),),
-        untold=(UntoldArgument("indices", ListUntold()),),
+        untold=(UntoldArgument("indices", ListUntold()),), in_memory=NotJoined(0, 1, 1, 3, 4),
     )  # fmt: skip
     return Trail(
         expression="torch.add(a, b)",

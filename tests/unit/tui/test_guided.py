@@ -303,7 +303,7 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
         await pilot.press("j", "j", "j")
         await until(pilot, lambda: app.screen.query_one("#beside").display and "void blend_kernel" in screen(app))
         assert app.screen.source.line == 4
-        for view in ("modules", "operators", "tree", "path"):
+        for view in ("modules", "operators", "copies", "tree", "path"):
             await pilot.press("v")
             await until(pilot, lambda view=view: app.screen.tree_of_hops.page.view == view)
         stepped = []

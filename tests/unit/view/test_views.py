@@ -792,6 +792,7 @@ def test_the_view_that_was_asked_for_or_what_there_is_instead() -> None:
         "path",
         "modules",
         "operators",
+        "copies",
         "tree",
     ]
     assert view(trail, Options(full=True)).view == "tree"

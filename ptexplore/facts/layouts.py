@@ -1,0 +1,168 @@
+"""The rules of sizes and strides: when a tensor is contiguous or dense, and when an operator must copy.
+
+The rules are computed from sizes and strides as torch computes them. Each names the file it was read from.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ptexplore.facts.source import FactSource
+
+Sizes = Sequence[int]
+_CONTIGUITY = "c10/core/Contiguity.h"
+_SHAPES = "aten/src/ATen/native/TensorShape.cpp"
+_FACTORIES = "aten/src/ATen/native/TensorFactories.cpp"
+
+CONTIGUOUS = FactSource(_CONTIGUITY, "_compute_contiguous")
+CHANNELS_LAST = (
+    FactSource(_CONTIGUITY, "_compute_channels_last_contiguous_2d"),
+    FactSource(_CONTIGUITY, "_compute_channels_last_contiguous_3d"),
+)
+DENSE = FactSource(_CONTIGUITY, "_compute_non_overlapping_and_dense")
+JOINED = FactSource("aten/src/ATen/TensorUtils.cpp", "computeStride")
+# reshape is a view if computeStride finds strides; else it clones. clone keeps the strides of a dense tensor.
+RESHAPES = FactSource(_SHAPES, "computeStride")
+KEEPS_STRIDES = FactSource(_FACTORIES, "is_non_overlapping_and_dense")
+# The values of c10::MemoryFormat in order. The profiler records the argument memory_format as this number.
+PRESERVE = "preserve_format"
+FORMATS = ("contiguous_format", PRESERVE, "channels_last", "channels_last_3d")
+FORMATS_IN = (
+    FactSource("c10/core/MemoryFormat.h", "ChannelsLast3d,", until="2.8"),
+    FactSource("torch/headeronly/core/MemoryFormat.h", "ChannelsLast3d,", since="2.13"),
+)
+COPY = "aten::copy_"  # the operator that copies data from one tensor into another
+# Operators that view a tensor if they can, and copy it if computeStride says that they cannot.
+RESHAPE = ("aten::reshape", "aten::flatten")
+CLONE = "aten::clone"  # without a memory format it keeps the strides of a dense tensor
+# By operator: the position of the argument that asks for a memory format.
+TAKE_FORMAT = {"aten::contiguous": 1, CLONE: 1, "aten::_to_copy": 6}
+_OVERLOADS = {"to": "to.dtype", "flatten": "flatten.using_ints"}  # of operators without an overload of the plain name
+# Operators that do nothing but copy one tensor, by calling copy_ once, or return a view or their argument.
+COPIES = tuple(f"aten::{name}" for name in (
+    "clone", "contiguous", "_to_copy", "to", "reshape", "flatten", "ravel", "repeat", "type_as", "resolve_conj",
+    "resolve_neg", "reshape_as",
+))  # fmt: skip
+# The order of dimensions from the innermost to the outermost, by memory format.
+_ORDERS = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}
+CHANNELS = tuple(_ORDERS)
+_BITS = re.compile(r"^\D+(\d+)")
+
+
+def is_contiguous(sizes: Sizes, strides: Sizes, form: str = FORMATS[0]) -> bool:
+    """Whether a strided tensor is contiguous in a memory format, as `Tensor.is_contiguous` says (CONTIGUOUS)."""
+    order = _ORDERS.get(form, tuple(reversed(range(len(sizes)))))
+    if len(order) != len(sizes):
+        return False
+    return (form not in _ORDERS and math.prod(sizes) == 0) or _is_packed(sizes, strides, order)
+
+
+def _is_packed(sizes: Sizes, strides: Sizes, order: Sizes) -> bool:
+    """Whether the elements lie one behind the other, with the dimensions in this order, the innermost first."""
+    expected = 1
+    for dimension in order:
+        if sizes[dimension] != 1:
+            if strides[dimension] != expected:
+                return False
+            expected *= sizes[dimension]
+    return True
+
+
+def is_dense(sizes: Sizes, strides: Sizes) -> bool:
+    """Whether a strided tensor's elements fill its memory: no element is skipped, none is used twice (DENSE)."""
+    if is_contiguous(sizes, strides):
+        return True
+    order = sorted(range(len(sizes)), key=lambda dimension: (sizes[dimension] < 2, strides[dimension]))
+    expected = 1
+    for dimension in order:
+        if sizes[dimension] < 2:
+            return True
+        if strides[dimension] != expected:
+            return False
+        expected *= sizes[dimension]
+    return True
+
+
+class Unjoined(NamedTuple):
+    """Two dimensions that no view can join: the stride of the first is not size × stride of the second."""
+
+    first: int
+    second: int
+    stride: int
+    size: int
+    inner: int  # the stride of the second
+
+
+def unjoined(sizes: Sizes, strides: Sizes) -> tuple[Unjoined, ...]:
+    """Returns the pairs of dimensions that no view of a tensor can join, the innermost pair first (JOINED).
+
+    Dimensions of size 1 join with any other. A tensor without elements has no such pair.
+    """
+    if not sizes or math.prod(sizes) == 0:
+        return ()
+    pairs = []
+    kept = [dimension for dimension, size in enumerate(sizes) if size != 1]
+    for first, second in zip(reversed(kept[:-1]), reversed(kept[1:]), strict=True):
+        if strides[first] != sizes[second] * strides[second]:
+            pairs.append(Unjoined(first, second, strides[first], sizes[second], strides[second]))
+    return tuple(pairs)
+
+
+def refusing(sizes: Sizes, strides: Sizes, wanted: Sizes) -> Unjoined | None:
+    """Returns the pair of dimensions for which a view with the wanted sizes is refused; None if the view is possible.
+
+    `wanted` may have one -1. None is also returned for sizes with another number of elements: then no strides matter.
+    """
+    sizes_wanted = inferred(wanted, math.prod(sizes))
+    if sizes_wanted is None:
+        return None
+    outer = list(sizes_wanted)
+    elements = 1  # of the current part of the dimensions, from the innermost on
+    pairs = {pair.first: pair for pair in unjoined(sizes, strides)}
+    for dimension in reversed(range(len(sizes))):
+        elements *= sizes[dimension]
+        pair = pairs.get(next((d for d in reversed(range(dimension)) if sizes[d] != 1), -1))
+        if pair is None or pair.second != dimension:
+            continue
+        taken = 1
+        while outer and (taken < elements or outer[-1] == 1):
+            taken *= outer.pop()
+        if taken != elements:
+            return pair
+        elements = 1
+    return None
+
+
+def inferred(wanted: Sizes, elements: int) -> tuple[int, ...] | None:
+    """Returns the wanted sizes with the size for -1 filled in; None if they do not fit the number of elements."""
+    known = math.prod(size for size in wanted if size != -1)
+    if wanted.count(-1) == 1 and known and elements % known == 0:
+        return tuple(elements // known if size == -1 else size for size in wanted)
+    return tuple(wanted) if -1 not in wanted and known == elements else None
+
+
+def shared(sizes: Sizes, strides: Sizes) -> tuple[int, ...]:
+    """Returns the dimensions along which all elements are one in memory: those with stride 0, as expand makes them."""
+    return tuple(d for d, (size, stride) in enumerate(zip(sizes, strides, strict=True)) if size > 1 and not stride)
+
+
+def size_of(dtype: str) -> int | None:
+    """Returns the bytes of one element; None for a dtype of less than a byte, or of an unknown name."""
+    bits = _BITS.match(dtype)
+    return 1 if dtype == "bool" else int(bits[1]) // 8 or None if bits is not None else None
+
+
+def facts() -> Iterator[tuple[str, FactSource]]:
+    """Yields every fact of this module, with name and source."""
+    yield "contiguous", CONTIGUOUS
+    yield from (("channels last", source) for source in CHANNELS_LAST)
+    yield from (("dense", DENSE), ("joined dimensions", JOINED), ("reshape copies", RESHAPES))
+    yield "clone keeps strides", KEEPS_STRIDES
+    yield from (("memory formats", source) for source in FORMATS_IN)
+    yaml = "aten/src/ATen/native/native_functions.yaml"
+    for operator in (COPY, *COPIES):
+        name = operator.removeprefix("aten::")
+        yield f"copying operator {operator}", FactSource(yaml, f"{_OVERLOADS.get(name, name)}(Tensor")

@@ -1,0 +1,169 @@
+"""The view `copies`: tensors that operators copied, cast or laid out anew, by bytes, with the reason and the caller.
+
+A copy is a call of aten::copy_. Copies are one row if they have the same operators, the same sizes and strides, and the
+same caller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from ptexplore.facts import layouts
+from ptexplore.model import details as says
+from ptexplore.model import trace_remarks as beside
+from ptexplore.model.details import Detail
+from ptexplore.model.observed import UserCall, records
+from ptexplore.model.program import CopiedTensor, OperatorCalls, Program
+from ptexplore.model.trace import CopyRef, Hop, Session, TensorRef, Trail
+from ptexplore.model.trace_remarks import TraceRemark
+from ptexplore.resolve.copies import tensor_of, why_copied
+from ptexplore.resolve.dispatch import schema
+from ptexplore.view.trace.amounts import size
+from ptexplore.view.trace.around import about_this, findings, legend, title_of, to_legend
+from ptexplore.view.trace.ending import ending_lines
+from ptexplore.view.trace.memory_layouts import copied, of_copy
+from ptexplore.view.trace.native import called_in_python
+from ptexplore.view.trace.page import Options, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.program_parts import users_place
+from ptexplore.view.trace.screen import facts
+from ptexplore.view.words.trace_remarks import all_in_words
+
+MOST = 30  # rows
+COLUMNS = ("copied", "copies", "your code")
+WIDEST = 28  # characters of your code
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """Copies that are one row: the operators, the details, the caller, the number of copies and the bytes."""
+
+    operator: str
+    details: tuple[Detail, ...]
+    caller: str
+    hop: int | None
+    count: int
+    bytes: int
+
+
+def expression_copies(trail: Trail, options: Options, session: Session | None) -> TrailView:
+    """Lays out the copies of an expression."""
+    return _copies_view(trail, options, _of_expression(trail, session), facts(trail, options, session))
+
+
+def program_copies(trail: Trail, options: Options, _session: Session | None) -> TrailView:
+    """Lays out the copies of a program."""
+    return _copies_view(trail, options, _of_program(trail, trail.recorded), ())
+
+
+def _copies_view(
+    trail: Trail, options: Options, copies: Iterable[_Copies], about: tuple[TraceRemark, ...]
+) -> TrailView:
+    """Lays out one row for each kind of copy, the largest sum of bytes first."""
+    rows: dict[object, list[_Copies]] = {}
+    for made in copies:
+        rows.setdefault((made.operator, made.details, made.caller), []).append(made)
+    ordered = sorted(map(_as_one, rows.values()), key=lambda row: -row.bytes)
+    count, total = sum(row.count for row in ordered), sum(row.bytes for row in ordered)
+    in_all: TraceRemark = beside.CopiedInAll(amount=size(total), copies=count) if ordered else beside.NothingCopied()
+    table = [_row(row) for row in ordered[:MOST]]
+    rest = ordered[MOST:]
+    if rest:
+        cells = (size(sum(row.bytes for row in rest)), f"{sum(row.count for row in rest):,}", "")
+        table.append(ScreenRow(f"… {len(rest):,} more", cells=cells))
+    return TrailView(
+        title=title_of(trail),
+        traced=trail.traced.name,
+        facts=all_in_words((in_all, *about)),
+        findings=all_in_words(findings(trail)),
+        next_steps=to_legend(options),
+        ending=ending_lines(trail, None),
+        view="copies",
+        table=in_words(table),
+        columns=COLUMNS,
+        name="operator",
+        told="what is copied, and why",
+        legend=legend(trail, table),
+        left_out=about_this(()),
+    )
+
+
+def _as_one(alike: Sequence[_Copies]) -> _Copies:
+    return replace(alike[0], count=sum(row.count for row in alike), bytes=sum(row.bytes for row in alike))
+
+
+def _row(row: _Copies) -> ScreenRow:
+    caller = row.caller if len(row.caller) <= WIDEST else f"{row.caller[: WIDEST - 1]}…"
+    return ScreenRow(row.operator, cells=(size(row.bytes), f"{row.count:,}", caller), details=row.details, hop=row.hop)
+
+
+def _of_expression(trail: Trail, session: Session | None) -> Iterator[_Copies]:
+    """Yields the copies of an expression, in order. The caller is your call, else the function that Python called."""
+    sources = {
+        call.observation: call.source for call in records(session.observations if session else (), "call", UserCall)
+    }
+    pending: list[tuple[Hop, tuple[Hop, ...], str]] = [(hop, (), "") for hop in reversed(trail.hops)]
+    while pending:
+        hop, around, caller = pending.pop()
+        if hop.kind == "op":
+            if hop.copy is not None and (not around or around[-1].copy is None):
+                name = _named(hop.op or hop.name, around[0].op or around[0].name if around else "")
+                yield _Copies(
+                    name, of_copy(hop, with_bytes=False), caller, hop.id, hop.calls, (hop.copy.bytes or 0) * hop.calls
+                )
+            around = (*around, hop)
+        elif hop.kind in ("python", "binding"):
+            yours = next((sources[number] for number in hop.evidence if number in sources), "")
+            around, caller = (), yours or caller or called_in_python(hop)
+        elif hop.kind == "node":
+            around, caller = (), hop.name.rpartition("::")[2]
+        pending += [(child, around, caller) for child in reversed(hop.children)]
+
+
+def _of_program(trail: Trail, program: Program) -> Iterator[_Copies]:
+    """Yields the copies of a program."""
+    hops = {hop.id: hop for hop in trail.hops}
+    for calls in program.calls:
+        for told in calls.copies:
+            yield _of_calls(program, calls, told, hops)
+
+
+def _of_calls(program: Program, calls: OperatorCalls, told: CopiedTensor, hops: dict[int, Hop]) -> _Copies:
+    route = program.routes[calls.route]
+    first = next((hops[hop] for hop in route.hops if hop in hops), None)
+    copiers = [*takewhile(layouts.COPIES.__contains__, reversed(told.inside))][::-1]
+    outer = told.inside[: len(told.inside) - len(copiers)]
+    source, result = tensor_of("src", told.source), tensor_of("self", told.result)
+    argument = _argument(first, told) if outer else ""
+    amount = _bytes(result)
+    copy = CopyRef(source, result, amount, argument, told.is_view)
+    why = why_copied(copiers, told.format, told.source, told.result, outer[-1] if outer else "")
+    details = (copied(copy, with_bytes=False), *((says.BecauseOf(reason=why),) if why is not None else ()))
+    name = _named(copiers[0] if copiers else layouts.COPY, outer[0] if outer else "")
+    caller = users_place(program, calls) or ""
+    return _Copies(
+        name, details, caller, first.id if first is not None else None, told.calls, (amount or 0) * told.calls
+    )
+
+
+def _argument(first: Hop | None, told: CopiedTensor) -> str:
+    """Returns the name of the argument that is copied, by the schema of the call; "" if it is not known."""
+    call = first
+    while call is not None and call.kind != "op":
+        call = call.children[0] if call.children else None
+    if call is None or call.operator is None or told.argument is None:
+        return ""
+    named = schema.arguments(call.operator.schema)
+    return named[told.argument].name if told.argument < len(named) else ""
+
+
+def _bytes(tensor: TensorRef) -> int | None:
+    element = layouts.size_of(tensor.dtype)
+    return element * math.prod(tensor.sizes) if element is not None else None
+
+
+def _named(copier: str, outer: str) -> str:
+    """Returns the name of a row: the operator that copies, and the outermost operator around it."""
+    return f"{copier} in {outer}" if outer and outer != copier else copier

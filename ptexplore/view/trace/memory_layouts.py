@@ -1,0 +1,91 @@
+"""What a row says about tensors in memory: what an operator copies and why, which arguments are not contiguous."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ptexplore.facts import layouts
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
+from ptexplore.model.reasons import CannotJoin, FormatWanted, KeptStrides, NotDense, NotJoined
+from ptexplore.model.trace import CopyRef, Hop, TensorRef
+from ptexplore.resolve.dispatch import schema
+from ptexplore.view.trace.amounts import size
+
+WHY_COPIED = (NotJoined, CannotJoin, FormatWanted, NotDense, KeptStrides)
+
+
+def of_copy(hop: Hop, *, with_bytes: bool = True) -> tuple[Detail, ...]:
+    """Returns what an operator call copies, and why; () for a call that copies nothing."""
+    if hop.copy is None:
+        return ()
+    whys = tuple(says.BecauseOf(reason=reason) for reason in hop.why if isinstance(reason, WHY_COPIED))
+    return (copied(hop.copy, with_bytes=with_bytes), *whys)
+
+
+def copied(copy: CopyRef, *, with_bytes: bool = True) -> says.Copies:
+    """Returns a copy as the phrase of a row."""
+    source, result = copy.source, copy.result
+    is_same_size = source.sizes == result.sizes
+    known = source.strides is not None and result.strides is not None
+    has_strides = known and not (is_contiguous(source) and is_contiguous(result))
+    amount = size(copy.bytes) if copy.bytes is not None and with_bytes else ""
+    changed = (_change(source.dtype, result.dtype), _change(source.device, result.device))
+    return says.Copies(
+        what=tuple(filter(None, (copy.argument, amount, *changed))),
+        is_view=copy.is_view,
+        is_cast=source.dtype != result.dtype,
+        sizes=() if is_same_size else (written(source.sizes), written(result.sizes)),
+        strides=_both(written(source.strides), written(result.strides)) if is_same_size and has_strides else (),
+        kept=written(source.strides) if has_strides and source.strides == result.strides else "",
+    )
+
+
+def of_arguments(hop: Hop) -> tuple[Detail, ...]:
+    """Returns the first argument of an operator call that is not contiguous; () for a view and for a copy."""
+    if hop.copy is not None or hop.operator is None or schema.is_view(hop.operator.schema):
+        return ()
+    strided = [tensor for tensor in hop.tensors if not is_contiguous(tensor)]
+    if not strided:
+        return ()
+    first, more = strided[0], len(strided) - 1
+    told = says.HasStrides(
+        argument=first.name,
+        sizes=written(first.sizes),
+        strides=written(first.strides),
+        format=format_of(first),
+        more=more,
+    )
+    return (told,)
+
+
+def is_contiguous(tensor: TensorRef) -> bool:
+    """Whether a tensor is contiguous. True if it has no strides, since then they say nothing."""
+    return tensor.strides is None or layouts.is_contiguous(tensor.sizes, tensor.strides)
+
+
+def format_of(tensor: TensorRef) -> str:
+    """Returns the memory format of a tensor that is not contiguous: `channels_last`; "" if it has none."""
+    if tensor.strides is None:
+        return ""
+    forms = (form for form in layouts.CHANNELS if layouts.is_contiguous(tensor.sizes, tensor.strides, form))
+    return next(forms, "")
+
+
+def elements(copy: CopyRef) -> int:
+    """Returns the number of copied elements."""
+    return math.prod(copy.result.sizes)
+
+
+def written(numbers: Sequence[int] | None) -> str:
+    """Returns sizes or strides as Python writes them: `(3, 1)`."""
+    return str(tuple(numbers)) if numbers is not None else ""
+
+
+def _change(source: str, result: str) -> str:
+    return f"{source} → {result}" if source != result else ""
+
+
+def _both(source: str, result: str) -> tuple[str, ...]:
+    return (source, result) if source != result else ()
