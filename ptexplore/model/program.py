@@ -91,8 +91,8 @@ class CopiedTensor(Struct, frozen=True, omit_defaults=True):
 
     source: RecordedTensor  # the read tensor
     result: RecordedTensor  # the written tensor
-    calls: Count  # how many copies
-    inside: tuple[str, ...] = ()  # the operators around aten::copy_, outermost first
+    calls: Count  # the count
+    inside: tuple[str, ...] = ()  # the operators around, outermost first
     argument: Count | None = None  # the index of the copied input
     is_view: bool = False  # a view of it was copied
     format: Count | None = None  # the wanted c10::MemoryFormat
