@@ -56,10 +56,10 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
     ) -> str:
         """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
-        `view` is "path", "modules", "operators" or "tree". `verbose` is the option `-v`. `opened` opens the rows whose
-        name contains a text. The other options are for the tree. `full` shows every hop with its reasons. `depth`
-        limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises PtexploreError if
-        no name contains the text of `opened`, or if the trace lacks what the view shows.
+        `view` is "path", "modules", "operators", "copies" or "tree". `verbose` is the option `-v`. `opened` opens the
+        rows whose name contains a text. The other options are for the tree. `full` shows every hop with its reasons.
+        `depth` limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises
+        PtexploreError if no name contains the text of `opened`, or if the trace lacks what the view shows.
 
         >>> import ptexplore
         >>> trail = ptexplore.trace("torch.add(a, b)", native=False)

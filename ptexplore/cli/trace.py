@@ -52,7 +52,7 @@ def trace(
     view: Annotated[
         str | None,
         Option(
-            metavar="path|modules|operators|tree",
+            metavar="path|modules|operators|copies|tree",
             help="choose a view (default: path or modules, whichever fits)",
             rich_help_panel=SHOWN,
         ),
