@@ -11,6 +11,7 @@ from ptexplore.model.messages import ReadObservation, SentSteps
 from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.observed import Event, Observation, Phase
 from ptexplore.model.program import HOLE, NODES, OperatorKind, OperatorRoute, Program
+from ptexplore.model.program_order import last_calls
 from ptexplore.model.recorders import FRAMES
 
 APART = 1_000_000  # between the autograd sequence numbers of two routes; within a route they belong to one call
@@ -26,6 +27,8 @@ class _Events:
     observations: list[Observation] = field(default_factory=list)
     # the read keys of a route's operators
     read: Iterator[tuple[tuple[int, ...], ...]] = field(default_factory=lambda: iter(()))
+    # the operators in the program's last call, for the events of its route
+    last: Iterator[OperatorKind] = field(default_factory=lambda: iter(()))
 
     def add(self, event: Event) -> int:
         """Adds an event and returns its number."""
@@ -43,7 +46,9 @@ def observed(program: Program) -> tuple[Program, list[Observation]]:
     events = _Events()
     routes = []
     beside = {calls.route for calls in program.calls if program.paths[calls.path].kind == "thread"}
+    last = last_calls(program) if program.last else None
     for number, route in enumerate(program.routes):
+        events.last = iter(program.last if last is not None and program.calls[last].route == number else ())
         routes.append(structs.replace(route, observation=len(events.observations) + 1))
         _route(program, number, route, events, unread=number in beside)
     return structs.replace(program, routes=tuple(routes)), events.observations
@@ -116,6 +121,9 @@ def _kind(
     of_inputs = next(events.read, ())
     if kind.type == "op":
         own = sequence if kind.counted and sequence is not None else -1
+    given = next(events.last, None) if kind.type == "op" else None
+    if given is not None and given.name != kind.name:
+        events.last, given = iter(()), None
     number = own if kind.type == "op" else sequence if sequence is not None else -1
     is_counted = kind.type == "op" or kind.type in NODES
     made = Event(
@@ -126,7 +134,7 @@ def _kind(
         phase=phase,
         name=kind.name,
         overload=kind.overload,
-        inputs=kind.inputs,
+        inputs=given.inputs if given is not None else kind.inputs,
         read=of_inputs if any(of_inputs) else (),
         sequence=number if is_counted else None,
         through=kind.through,

@@ -165,3 +165,4 @@ class Program(Struct, frozen=True):
     cuts: tuple[AnyReason, ...] = ()  # what the record leaves out
     elsewhere: TimesElsewhere | None = None  # the origin of the times, if they are of another run
     stepping: StepBudget | None = None  # how much was stepped, if stepping was asked for
+    last: tuple[OperatorKind, ...] = ()  # the operators in the last call, each with its own inputs

@@ -18,7 +18,7 @@ from .folded_steps import FoldedSteps
 from .kinds import END, HOLE, Kind, KindTable, Row, RowKey, RowTable
 from .order import MetNames, Order
 from .paths import Path
-from .profiled import MET, NODES, Call, key_set_of, launch_call, read, signature
+from .profiled import MET, NODES, Call, given_in, key_set_of, launch_call, read, signature
 from .saved_bytes import SavedBytes
 from .taken import gc, sys
 from .thread_trees import ThreadTrees, in_order
@@ -37,9 +37,32 @@ class Fold:
 
     # Slots: with so many attributes, reading one from a dict takes twice as long, and each event reads some.
     __slots__ = (
-        "_around", "_copies", "_device", "_first", "_imported", "_leaves", "_marks", "_names", "_order", "_overloads",
-        "_python", "_read", "_reading", "_root", "_route_of", "_seen", "_trees", "_work", "faults", "kinds", "numbers",
-        "rows", "saved", "steps",
+        "_around",
+        "_copies",
+        "_device",
+        "_first",
+        "_imported",
+        "_last",
+        "_leaves",
+        "_marks",
+        "_names",
+        "_order",
+        "_overloads",
+        "_python",
+        "_read",
+        "_reading",
+        "_root",
+        "_route_of",
+        "_seen",
+        "_trees",
+        "_work",
+        "faults",
+        "kinds",
+        "last",
+        "numbers",
+        "rows",
+        "saved",
+        "steps",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -68,6 +91,8 @@ class Fold:
         # The operators around the call that is read, with their inputs, and the copies that were found so far.
         self._around: list[tuple[str, Any]] = []
         self._copies: list[copied.CopyKey] = []
+        self._last: Any = None  # the event of the call that was counted last
+        self.last: list[OperatorKindData] = []  # the operators in this call, with their inputs
 
     @property
     def digest(self) -> str:
@@ -105,6 +130,7 @@ class Fold:
             _put_back_limits(limit, collects=collects)
             self._work = api.NO_WORK  # this and the next line drop the profile
             self.numbers.release()
+        self.last, self._last = given_in(self._last) if self._last is not None else self.last, None
         self.saved.place()
         self._names.add_latest()
         self._order.pack()
@@ -227,7 +253,7 @@ class Fold:
             return MET
         self._names.latest.append(name)
         self._order.numbers.append(number)
-        took: int = event.duration_time_ns
+        self._last, took = event, event.duration_time_ns
         row = self.rows.by_number[number]
         row.calls += 1
         row.time += took
@@ -261,7 +287,7 @@ class Fold:
 
     def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
         """Count a call in its row. The number of the row goes to `position` in the order."""
-        event = call[0]
+        event = self._last = call[0]
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
         self._device, self._around, self._copies = [], [], []
         path.hot = True

@@ -974,6 +974,7 @@ class ProgramParts(TypedDict, total=False):
     cuts: Sequence[Said]
     elsewhere: TimesElsewhereData | None
     stepping: StepBudgetData | None
+    last: Sequence[OperatorKindData]
 
 
 class ProgramData(ProgramParts):

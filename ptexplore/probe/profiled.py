@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from . import events
 from . import torch_api as api
+
+if TYPE_CHECKING:
+    from .messages import OperatorKindData
 
 CallType: TypeAlias = Literal["op", "node", "engine", "user", "script", "launch"]
 # An event: the event itself, its name, its type, its fields, the inputs of an operator, and the events inside it.
@@ -20,6 +23,8 @@ _TENSOR, _OPERATOR = api.TENSOR_METADATA, api.OPERATOR_FIELDS
 _TYPES: dict[Any, CallType] = {}  # by scope: the type from `TYPES`
 TYPES: dict[str, CallType] = {"BACKWARD_FUNCTION": "node", "USER_SCOPE": "user", "TORCHSCRIPT_FUNCTION": "script"}
 NODES = ("engine", "node")
+GIVEN = 500  # maximum number of operators of one call whose inputs are sent
+BEGIN = operator.attrgetter("start_time_ns")
 
 
 def launch_call(event: Any, name: str, through: str | None, took: int) -> Call:
@@ -65,6 +70,24 @@ def signature(value: Any, sizes: list[Any]) -> Any:
         inner = [signature(item, sizes) for item in value[:4096]]
         return (tuple(dict.fromkeys(inner)), "list")
     return type(value)
+
+
+def given_in(event: Any) -> list[OperatorKindData]:
+    """Return the operators in a call with their inputs, outer calls first. Return [] if there are many."""
+    told: list[OperatorKindData] = []
+    pending = [event]
+    while pending:
+        inner = pending.pop()
+        name = inner.name
+        call = read(inner, name) if not name.startswith(api.MARK) else None
+        if call is None:  # a marker: Python ran there, and what it called has calls of its own
+            continue
+        if call[2] == "op":
+            told.append({"type": "op", "name": name, "inputs": [events.recorded_input(value) for value in call[4]]})
+        if len(told) > GIVEN:
+            return []
+        pending += sorted(call[5], key=BEGIN, reverse=True)
+    return told
 
 
 def key_set_of(value: Any, reading: dict[int, int]) -> int | None:

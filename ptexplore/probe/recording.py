@@ -314,6 +314,7 @@ class Recorder:
             "named": self._has_names,
             "cuts": cuts,
             "stepping": self._told_of_stepping(),
+            "last": self.fold.last,
         }
         if self._forward_level is not None:
             told["forward_level"] = self._forward_level

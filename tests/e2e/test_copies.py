@@ -146,3 +146,23 @@ def test_a_programs_copies_with_their_lines(command: InProcess, tmp_path: Path) 
     (why,) = [detail["reason"] for detail in reshape["details"] if detail["code"] == "because-of"]
     pairs = [(pair["first"], pair["second"], pair["stride"]) for pair in why["pairs"]]
     assert (2, 3, x.stride(2)) in pairs
+
+
+RAISES = """\
+import torch
+def flat(x):
+    return x.view(2, -1)
+flat(torch.randn(2, 64, 16))
+flat(torch.randn(2, 8, 4).transpose(1, 2))
+"""
+
+
+def test_an_error_in_a_script_has_the_tensors_of_the_call_that_raised(command: InProcess, tmp_path: Path) -> None:
+    """The calls before it had other sizes and strides."""
+    script = tmp_path / "raising.py"
+    script.write_text(RAISES, encoding="utf-8")
+    made = command("trace", "--script", str(script), "--native-budget", "0", "--json")
+    ending = json.loads(made.out)["ending"]
+    assert ending["given"] == [["self", "float32[2, 4, 8] cpu strides (32, 1, 4)"]]
+    pairs = [(pair["first"], pair["second"]) for pair in ending["in_memory"]["pairs"]]
+    assert pairs == [(1, 2), (0, 1)]
