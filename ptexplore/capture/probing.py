@@ -90,7 +90,12 @@ def request_of(
 
     `digests` are the catalogue's, by operator.
     """
-    asked = {"work": work, "torch_dir": runtime.torch_dir, "digests": dict(digests), **asdict(request)}
+    from ptexplore.facts.choosers import PYTHON_CHOOSERS  # imports the codes of all rows
+
+    choosers = [(row.file, row.function, row.variables) for row in PYTHON_CHOOSERS]
+    asked = {
+        "work": work, "torch_dir": runtime.torch_dir, "digests": dict(digests), "choosers": choosers, **asdict(request),
+    }  # fmt: skip
     return cast("RunRequest", asked)  # a test ensures that the fields of TraceRequest fit
 
 

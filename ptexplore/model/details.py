@@ -434,27 +434,144 @@ class Role(Detail, frozen=True):
     role: str
 
 
-class AnswerSeen(Detail, frozen=True):
-    """A function that was asked, and the value that it returned."""
+class Chooses(Detail, frozen=True):
+    """It chose `chosen`; `refused` has the better code that it did not take, with the check that said no."""
 
-    function: str
-    returned: str
-
-
-class AnswerNotSeen(Detail, frozen=True):
-    """A function that was asked, and whose return value was not seen."""
-
-    function: str
+    chosen: str = ""
+    refused: tuple[AnyDetail, ...] = ()
 
 
-class ChoosesBackend(Detail, frozen=True):
-    """It chooses the backend that computes, by the answers in `asked`."""
-
-    asked: tuple[AnyDetail, ...]
+class ChoosesUnseen(Detail, frozen=True):
+    """It chooses the code that computes; no answer was seen."""
 
 
-class ChoosesBackendUnseen(Detail, frozen=True):
-    """It chooses the backend that computes; the answers it used were not seen."""
+class Refused(Detail, frozen=True):
+    """Code that was not taken, the check that said no, and what this means."""
+
+    name: str
+    check: str
+    means: AnyDetail | None = None
+
+
+class AlsoRefused(Detail, frozen=True):
+    """Checks that said no, and about which nothing more is known."""
+
+    checks: tuple[str, ...]
+
+
+class Takes(Detail, frozen=True):
+    """A check gave the work to a library."""
+
+    library: str
+    check: str = ""
+
+
+class NotTaken(Detail, frozen=True):
+    """A check did not give the work to a library, and what this means, as far as its code says."""
+
+    library: str
+    check: str = ""
+    means: AnyDetail | None = None
+
+
+class ByTypePrecision(Detail, frozen=True):
+    """The dtypes, the sizes and the precision setting of float32 decide about oneDNN."""
+
+
+class ByPrecision(Detail, frozen=True):
+    """The sizes and the precision setting of float32 decide about oneDNN."""
+
+
+class BySizeProcessor(Detail, frozen=True):
+    """The sizes, the abilities of the processor and a setting decide about oneDNN."""
+
+
+class ByTypeSizeThreads(Detail, frozen=True):
+    """The dtype, the sizes and the number of threads decide."""
+
+
+class MkldnnDisabled(Detail, frozen=True):
+    """torch.backends.mkldnn is disabled."""
+
+
+class FlashDisabled(Detail, frozen=True):
+    """torch.backends.cuda or sdpa_kernel disabled flash attention."""
+
+
+class InputIsNested(Detail, frozen=True):
+    """An input is a nested tensor."""
+
+
+class DropoutGiven(Detail, frozen=True):
+    """dropout_p is not 0."""
+
+
+class InputsNotOfFourDimensions(Detail, frozen=True):
+    """Query, key and value do not all have four dimensions."""
+
+
+class BatchesOrHeadsDiffer(Detail, frozen=True):
+    """Query, key and value differ in batch size or number of heads."""
+
+
+class MaskNotTaken(Detail, frozen=True):
+    """The mask requires grad, or its shape is not one of those that are taken."""
+
+
+class HeadSizesDiffer(Detail, frozen=True):
+    """Query, key and value differ in their last dimension."""
+
+
+class SequenceEmpty(Detail, frozen=True):
+    """A sequence has length 0."""
+
+
+class LastStrideNotOne(Detail, frozen=True):
+    """The last dimension of an input or of the mask does not have stride 1."""
+
+
+class DtypeNotTaken(Detail, frozen=True):
+    """The dtypes differ, or this code does not take them."""
+
+
+class FastEmbeddingBag(Detail, frozen=True):
+    """The embedding bag takes its fast path."""
+
+
+class SlowEmbeddingBag(Detail, frozen=True):
+    """The embedding bag does not take its fast path."""
+
+
+class NoFastPath(Detail, frozen=True):
+    """A module's forward did not take its fast path, and the reason that it noted."""
+
+    why: str
+
+
+class ByDefault(Detail, frozen=True):
+    """What an optimizer uses if its caller named neither fused nor foreach."""
+
+    kind: str
+
+
+class OneByOne(Detail, frozen=True):
+    """An optimizer updates the parameters one by one. `devices`: where foreach is the default."""
+
+    devices: str = ""
+
+
+class Differentiable(Detail, frozen=True):
+    """An optimizer updates the parameters one by one, because it is differentiable."""
+
+
+class FastSetup(Detail, frozen=True):
+    """The fast set-up that the iterator took."""
+
+    layout: str
+
+
+class NoFastSetup(Detail, frozen=True):
+    """The iterator took no fast set-up."""
 
 
 class AsksWorkspace(Detail, frozen=True):

@@ -165,6 +165,7 @@ class RunRequest(TypedDict, total=False):
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
     calls: int  # for a survey: how many operator calls are stepped if the whole is too long
     unlocated: bool  # for a survey: whether source locations are not recorded
+    choosers: Sequence[tuple[str, str, Sequence[str]]]  # Python functions that choose code: file, name, variables
 
 
 # --- messages of any probe ---

@@ -196,6 +196,7 @@ class PythonCall:
     resumed: bool = False  # a generator or coroutine that was called earlier continues here
     called: bool = True  # false: the object cannot be called, so nothing was called
     entered: bool = True  # false: the call failed before the body began, for example because an argument is missing
+    variables: Mapping[str, str] = field(default_factory=dict)  # of a function that chooses code: variables at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ class NativeCall:
     own: int = 0  # instructions of the function itself, without the calls that it made
     tail: bool = False  # a tail call: the caller jumped here as its last step
     third_party: str | None = None  # the third-party library of this code, compiled into one of torch's
-    returned: bool | None = None  # the return value; only for functions that choose the backend of a convolution
+    returned: bool | int | None = None  # the return value; only for functions that choose what computes, and their checks
     unit: str = ""  # if the function is in an anonymous namespace: its source file without folders, if known
     alike: tuple[str, ...] = ()  # other functions with identical code, of which one copy was kept: any may be meant
     folded: bool = False  # the caller is in `alike` and only jumps here: the function that was called is the caller

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, MappingProxyType
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .events import EventMark
     from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
+Chooser = tuple[str, str, Sequence[str]]  # a file below torch's folder, a function, and the names of its variables
+PLAIN = (str, bool, list)  # types of variables that are kept: their text runs no code of the user
+WORDS = 200  # characters of a variable's text
 LIMIT = 20_000  # maximum number of markers in one pass
 WRAPPED = 256  # maximum number of a caller's tensors that are examined if a transform is on or Python dispatches
 DISPATCHES = "__torch_dispatch__"
@@ -85,7 +88,11 @@ class FrameRecorder:
     """Collects what the hook sees: `marked` has the data of each marker by name; `lost`: some end was not seen."""
 
     def __init__(
-        self, user_files: tuple[str, ...], named: Mapping[int, str], calls: CallRecorder | None = None
+        self,
+        user_files: tuple[str, ...],
+        named: Mapping[int, str],
+        calls: CallRecorder | None = None,
+        choosers: Iterable[Chooser] = (),
     ) -> None:
         self.marked: dict[str, EventMark] = {}
         self._cut = False
@@ -95,6 +102,7 @@ class FrameRecorder:
         self._began_with = threading.active_count() - 1  # threads that ran before; they do not have the hook
         self._numbers = itertools.count()
         self._prefix = api.TORCH_DIR + os.sep
+        self._choosers = [(self._prefix + file, name, tuple(variables)) for file, name, variables in choosers]
         self._user_files = user_files
         self._wanted: dict[CodeType, bool] = {}
         self._instructions: dict[CodeType, bytes] = {}
@@ -104,6 +112,7 @@ class FrameRecorder:
         self._dispatched = False  # Python has dispatched operators, so there may be tensors of a class that does so
         self._frames: dict[int, str] = {}  # by a frame's address: the marker of the last recorded frame there
         self._calls = calls  # the recorder of calls of the same run
+        self._chooses: dict[CodeType, tuple[str, ...]] = {}  # functions that choose code, with their variables
         self._raising: dict[tuple[int, int], str] = {}  # by a frame's address and instruction: the builtin that raised
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -133,6 +142,8 @@ class FrameRecorder:
         elif event == "return":
             if frame.f_code.co_filename != CALLS:
                 self._read_sets(None)
+            if frame.f_code in self._chooses and argument is not None:  # None: an exception may have ended it
+                self._chose(frame)
             self._returned(frame)
             self._leave_sets(frame)
             self._leave(frame)
@@ -284,7 +295,18 @@ class FrameRecorder:
         if code not in self._wanted:
             last_words.stay_ready()
             self._wanted[code] = self._is_told(code)
+            for file, name, variables in self._choosers:
+                if (code.co_filename, code.co_name) == (file, name) and variables[0] in code.co_varnames:
+                    self._chooses[code] = variables
         return self._wanted[code]
+
+    def _chose(self, frame: FrameType) -> None:
+        """Add the variables of a function that chooses code to its marker. They have their last values now."""
+        told = self.marked.get(self._frames.get(id(frame), ""))
+        if told is not None and told.get("function") == frame.f_code.co_name:
+            held = frame.f_locals
+            wanted = [name for name in self._chooses[frame.f_code] if name in held]
+            told["variables"] = {name: str(held[name])[:WORDS] for name in wanted if type(held[name]) in PLAIN}
 
     def _is_told(self, code: CodeType) -> bool:
         """Returns whether a function is torch's or the user's, or a module's forward in another package."""
@@ -507,14 +529,15 @@ def recording(
     user_files: tuple[str, ...] = (),
     values: Mapping[str, Any] = MappingProxyType({}),
     calls: CallRecorder | None = None,
+    choosers: Iterable[Chooser] = (),
 ) -> Iterator[FrameRecorder]:
     """Hook the calls of this thread, and of threads that it starts, while the context is open.
 
     `values`: the values of the expression's names, for the names of modules. `calls`: the other recorder of this run,
-    whose own work is not recorded.
+    whose own work is not recorded. `choosers`: Python functions that choose code, whose variables are kept.
     """
     named = {id(value): name for name, value in values.items() if issubclass(type(value), torch.nn.Module)}
-    recorder = FrameRecorder(user_files, named, calls)
+    recorder = FrameRecorder(user_files, named, calls, choosers)
     api.compile_never(FrameRecorder.hook.__code__)
     before, before_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder.hook)

@@ -121,6 +121,7 @@ class EventParts(TypedDict, total=False):
     function: str | None
     caller_line: int | None
     resumed: bool
+    variables: Mapping[str, str]
     guards: bool
     table: str | None
     method: str | None
@@ -653,6 +654,7 @@ class RunRequestParts(TypedDict, total=False):
     whole: tuple[int, int]
     calls: int
     unlocated: bool
+    choosers: Sequence[tuple[str, str, Sequence[str]]]
     variables: Sequence[tuple[str, str]]
     setup: Sequence[str]
     contexts: Sequence[str]

@@ -50,7 +50,8 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         qualname = event.qualname if event.qualname != event.function else None
         line = (event.caller_line or None) if source.path is not None else None
         name = qualname if source.path is not None else None
-        called = PythonCall(line, name, event.resumed) if line or name or event.resumed else None
+        is_told = line or name or event.resumed or event.variables
+        called = PythonCall(line, name, event.resumed, variables=event.variables) if is_told else None
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)

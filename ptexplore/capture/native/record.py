@@ -20,6 +20,8 @@ import numpy as np
 from ptexplore.capture.native.python_frames import PythonNames, names_of, place_python
 from ptexplore.capture.native.stepped_call import PROFILE, PYTHON, SteppedCall
 from ptexplore.capture.native.symbols import FunctionAddress, Symbols, demangle
+from ptexplore.cpp.symbol_names import parse
+from ptexplore.facts.choosers import answer, may_answer
 from ptexplore.model.messages import ReadObservation, SentMap, SentSteps
 from ptexplore.model.observed import LibraryCalls, SteppedCalls, UnreadableLibraries
 from ptexplore.model.reasons import HookTaken
@@ -27,7 +29,6 @@ from ptexplore.model.recorders import NATIVE
 
 _WORD = 8
 _ROW, _BEFORE, _COUNT = 8, 2, 4  # numbers in a row of the stepper's log, and the positions of two of them: see `build`
-_BYTE = 0xFF  # the part of rax that a bool uses
 _TOP = (1 << 64) - 1
 
 
@@ -111,7 +112,7 @@ class _Builder:
 
 
 OPEN = ("libtorch_cpu.", "libtorch_python.", "libc10.", "libtorch.")  # libraries whose source is PyTorch's
-PREDICATE = re.compile(r"at::native::ConvParams<\w+>::use_\w+\(")  # functions that return a bool: Convolution.cpp
+_PART = re.compile(r"\.part\.\d")  # GCC moved a part of a function to here; it may not return the function's value
 KEY_SET = "c10::DispatchKeySet"
 STUB_CALL = "at::native::DispatchStubImpl::get_call_ptr("  # every call of a dispatch stub begins with it
 
@@ -154,6 +155,11 @@ def _part(data: SentSteps, symbols: Symbols) -> SteppedCalls:
     python = {numbers[place]: codes[place.start] for place in numbers if place.kind == PYTHON}
     names = [demangle(place.mangled) if place.mangled else "" for place in numbers]
     names = [python[number].qualname if number in python else name for number, name in enumerate(names)]
+    asked = {
+        number: parse(name).plain
+        for number, (place, name) in enumerate(zip(numbers, names, strict=True))
+        if may_answer(name) and not _PART.search(place.mangled)
+    }
     closed: Counter[str] = Counter()
     for call in calls:
         if not call.place.library.startswith(OPEN) and call.place.kind != PYTHON:
@@ -190,9 +196,10 @@ def _part(data: SentSteps, symbols: Symbols) -> SteppedCalls:
         globals=tuple(n for place, n in numbers.items() if place.is_global),
         stubs=dict(_stubs(calls, function, names, symbols)),
         returned={
-            str(n): c.returned & _BYTE
+            str(n): told
             for n, c in enumerate(calls)
-            if c.returned is not None and c.returned & _BYTE < 2 and PREDICATE.match(names[function[n]])
+            if function[n] in asked and c.returned is not None
+            if (told := answer(asked[function[n]], c.returned)) is not None
         },
         registers={str(n): c.arguments for n, c in enumerate(calls) if KEY_SET in names[function[n]]},
         closed=dict(closed.most_common()),

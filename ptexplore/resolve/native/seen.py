@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ptexplore.cpp.symbol_names import ANONYMOUS, parse, pointed
+from ptexplore.facts.choosers import is_enum
 from ptexplore.lazy import remembered
 from ptexplore.model.observed import Phase
 from ptexplore.model.operators import Operator
@@ -217,14 +218,14 @@ class Seen:
     def _native_call(self, frame: NativeFrame) -> NativeCall:
         function = frame.function
         alike = self.sites.alike(function, frame.jumper)
-        returned = bool(frame.returned) if frame.returned is not None else None
+        returned = frame.returned if frame.returned is None or is_enum(function.name.plain) else bool(frame.returned)
         return NativeCall(
             function.demangled,
             function.mangled,
             function.library,
             frame.own,
             frame.tail,
-            returned=returned,
+            returned=returned if not alike else None,  # else another function may have returned it
             unit=function.unit if ANONYMOUS in function.demangled else "",  # else the file may be wrong
             alike=alike,
             folded=frame.jumper in alike and frame.jumper in function.jumpers,

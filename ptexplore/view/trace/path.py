@@ -31,6 +31,7 @@ from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
+from ptexplore.view.trace.choices import chooser_of, choices
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
@@ -72,8 +73,6 @@ _TAKEN, _LEADS_NOWHERE, _ERROR = says.GradientTaken(), says.LeadsNowhere(), says
 _LEAF = "AccumulateGrad"
 _CHOOSES_KERNEL = "at::native::DispatchStubImpl::get_call_ptr"  # it returns the kernel behind the stub, which runs next
 _COPIES = ("c10::", "std::", "at::Tensor::", "at::TensorBase::")  # scopes of functions that copy arguments
-_CHOICE = re.compile(r"select_\w*backend")
-_ASKS = re.compile(r"(?:can_)?use_")
 _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a copy compiled only for this capability
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
@@ -483,13 +482,13 @@ class _Steps:
         self.kernels = frozenset(_behind_stubs(trail.hops))
         # The frames that show whether a kernel recorded a node are plumbing, which the rules leave out. So these come
         # from the whole trace.
-        self.chosen = {hop.id: hop for hop in walk(trail.hops) if hop.kind == "native" and _CHOICE.search(hop.name)}
         self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
         self.inside: dict[int, _Inside] = {}
         self.shapes = Shapes()
         self.levels: dict[int, int] = {}  # by hop id: how many levels of a recursive function it stands for
         self.hops: tuple[Hop, ...] = ()  # all hops that the rows are made from, also hops without a row
+        self.choices: dict[int, Details] = {}  # by hop id: what chose the code that ran
         folded(trail.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
@@ -556,9 +555,7 @@ class _Steps:
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
         """Returns the rows of a module's calls."""
         self.hops = tuple(hops)
-        hops, _ = native.condense(self.hops)
-        hops, self.levels = levels_folded(hops)
-        folded(hops, self._note)
+        hops = self._readable(self.hops)
         steps = unrolled(self._all(hops, _Around()))
         for step in steps:
             step.is_open = True
@@ -569,11 +566,8 @@ class _Steps:
 
         Without backward, there is one row for Python.
         """
-        hops = self.hops = self.trail.hops
-        if native.frames(hops):
-            hops, _ = native.condense(hops)
-        hops, self.levels = levels_folded(hops)
-        folded(hops, self._note)
+        self.hops = self.trail.hops
+        hops = self._readable(self.hops)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
             return [self._python(unrolled(self._all(hops, _Around())))]
@@ -582,6 +576,17 @@ class _Steps:
             inside = [hop for name, group in groups if name == phase for hop in group]
             out.append(self._phase(phase, unrolled(self._all(inside, _Around()))))
         return out
+
+    def _readable(self, whole: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        """Returns the hops that may have rows, and stores what is known about them."""
+        hops = whole
+        if native.frames(whole):
+            hops, _ = native.condense(whole)
+        hops, self.levels = levels_folded(hops)
+        folded(hops, self._note)
+        may_have_row = {hop.id for hop in walk(hops) if not _is_through(hop)}
+        self.choices = choices(whole, may_have_row.__contains__)
+        return hops
 
     def _python(self, inner: list[_Step]) -> _Step:
         """Returns the row of the expression itself, which Python evaluates."""
@@ -687,6 +692,7 @@ class _Steps:
         if hop.kind == "python" and not native.is_range(hop):
             levels = f" ×{self.levels[hop.id]}" if hop.id in self.levels else ""
             kind: Details = (_kind_of_function(hop), *((says.CallsItself(),) if levels else ()))
+            kind = (*kind, *self.choices.get(hop.id, ()))
             made = yield self._step(
                 hop,
                 f"{native.called_in_python(hop)}{levels}",
@@ -716,36 +722,22 @@ class _Steps:
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             made.is_library = hop.library is not None and not hop.library.query
             return made
-        asked = self._asked(hop)
+        chooses = self.choices.get(hop.id, ()) if chooser_of(hop) is not None else ()
         is_chosen = hop.id in self.kernels or hop.stub_kernel is not None
         name = _CAPABILITY.sub("", bare(native.shown_name(hop))) if is_chosen else ""
         name = hop.name if native.is_range(hop) else name
-        made = yield self._step(hop, name, (asked,) if asked is not None else self._what(hop), around)
-        made.is_choice = asked is not None
+        made = yield self._step(hop, name, chooses or (*self._what(hop), *self.choices.get(hop.id, ())), around)
+        made.is_choice = bool(chooses)
         if hop.kind == "native" and around.op is None:
             self._tell_called(made, hop, "")
         if made.is_kernel:  # its helpers are its own work; only linked libraries and the loop have rows inside
             made.kernels = tuple(dict.fromkeys(_kernels(made.children)))
             made.children = [
-                step for step in made.children if step.is_work and (step.cost >= self.least or step.is_loop)
+                step
+                for step in made.children
+                if step.is_choice or (step.is_work and (step.cost >= self.least or step.is_loop))
             ]
         return made
-
-    def _asked(self, hop: Hop) -> Detail | None:
-        """Returns what a function that chooses the computing backend asked, in order; None for any other function."""
-        rule = native.rule_of(hop)
-        if rule is None or not rule.chooses:
-            return None
-        told: dict[str, Detail] = {}
-        for part in self.chosen.get(hop.id, hop).children:
-            name = bare(part.name).rpartition("::")[2]
-            if _ASKS.match(name):
-                returned = part.native.returned if part.native is not None else None
-                told[name] = (
-                    says.AnswerSeen(function=name, returned=str(returned).lower()) if returned is not None
-                    else says.AnswerNotSeen(function=name)
-                )  # fmt: skip
-        return says.ChoosesBackend(asked=tuple(told.values())) if told else says.ChoosesBackendUnseen()
 
     def _module(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """Returns the row of a module's call, with the module's name. It replaces the row of forward."""
@@ -756,7 +748,8 @@ class _Steps:
             inside = inside.children[0]
         name = module.name or module.bound
         called = f"{module.type}.forward()" if inside.name == "forward" else module.type
-        row = self._row(hop, f"{name}  {called}" if name else called, (says.Module(),))
+        choice = self.choices.get(inside.id, ())
+        row = self._row(hop, f"{name}  {called}" if name else called, (says.Module(), *choice))
         row = replace(row, place=place_of(inside) if inside.name == "forward" else None, opens=name or module.type)
         steps = yield self._all(inside.children, around)
         made = self._made(row, replace(hop, children=inside.children), steps, around)
@@ -872,7 +865,8 @@ class _Steps:
                 why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.KnownAs) else d for d in why)
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # the body has the places
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
-            row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why))
+            chosen = tuple(dict.fromkeys((*self.choices.get(kernel.id, ()), *self.choices.get(body.id, ()))))
+            row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why, *chosen))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)

@@ -1,0 +1,131 @@
+"""What chose the code that computes: the answers of the functions in facts/choosers.py, beside the rows of a trace.
+
+An answer is a value that a function returned in the stepped run. If a function was inlined, nothing is said about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from msgspec import structs
+
+from ptexplore.facts.choosers import BY_FUNCTION, FAST_SETUPS, Alternative, Check, Chooser
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail
+from ptexplore.model.trace import Hop, walk
+
+Details = tuple[Detail, ...]
+_QUOTED = re.compile(r"'(\w+)'")
+
+
+def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, Details]:
+    """Returns by hop id what is said about choices: on the chooser's own hop, or on the nearest hop around it.
+
+    `has_row` says whether a hop may have a row.
+    """
+    told: dict[int, Details] = {}
+    pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in hops]
+    while pending:
+        hop, around = pending.pop()
+        caller = around
+        chooser = chooser_of(hop)
+        if chooser is not None:
+            at = hop.id if chooser.on == "itself" else around
+            said = _said(chooser, hop)
+            if at is not None and said is not None and said not in told.get(at, ()):
+                told[at] = (*told.get(at, ()), said)
+        elif has_row(hop.id):
+            around = hop.id
+        if hop.python is not None and hop.python.variables:
+            told |= _of_python(hop, hop.python.variables, told, caller)
+        pending += [(child, around) for child in reversed(hop.children)]
+    return told
+
+
+def _of_python(
+    hop: Hop, variables: Mapping[str, str], told: Mapping[int, Details], caller: int | None
+) -> dict[int, Details]:
+    """Returns what the variables of a Python function say that chooses code: about itself, or about its caller."""
+    why = variables.get("why_not_fast_path") or variables.get("why_not_sparsity_fast_path")
+    if why:
+        return {hop.id: (*told.get(hop.id, ()), says.NoFastPath(why=" ".join(why.split()).removesuffix(".")))}
+    if "fused" not in variables or caller is None:
+        return {}
+    return {caller: (*told.get(caller, ()), _of_optimizer(variables))}
+
+
+def _of_optimizer(variables: Mapping[str, str]) -> Detail:
+    for kind in ("fused", "foreach"):
+        if variables.get(kind) == str(True):
+            return says.ByDefault(kind=kind)
+    if variables.get("differentiable") == str(True):
+        return says.Differentiable()
+    devices = _QUOTED.findall(variables.get("foreach_supported_devices", ""))
+    return says.OneByOne(devices=", ".join(devices))
+
+
+def chooser_of(hop: Hop) -> Chooser | None:
+    """Returns the chooser that a hop is a call of, or None."""
+    return BY_FUNCTION.get(hop.name) if hop.kind == "native" and hop.native is not None else None
+
+
+def _said(chooser: Chooser, hop: Hop) -> Detail | None:
+    """Returns what a call of a chooser says; None if nothing is known."""
+    returned = hop.native.returned if hop.native is not None else None
+    if chooser.answers is FAST_SETUPS:
+        if returned is None:
+            return None
+        layout = FAST_SETUPS.name(returned)
+        return says.FastSetup(layout=layout.lower()) if returned else says.NoFastSetup()
+    if chooser.answers is None:
+        return _answer(chooser, hop, returned)
+    chosen = chooser.answers.name(returned) if returned is not None else ""
+    refused = tuple(_refused(chooser, hop))
+    if not chosen and not refused:
+        return says.ChoosesUnseen() if chooser.on == "itself" else None
+    return says.Chooses(chosen=chosen, refused=refused)
+
+
+def _answer(chooser: Chooser, hop: Hop, returned: bool | int | None) -> Detail | None:
+    """Returns what a chooser with the answers yes and no says."""
+    if returned is None:
+        return None
+    check = hop.name.rpartition("::")[2]
+    told = chooser.yes if returned else chooser.no
+    if isinstance(told, says.Takes | says.NotTaken):
+        told = structs.replace(told, check=check)
+    if returned or not isinstance(told, says.NotTaken):
+        return told
+    refused = next(_first_refusals(chooser.alternatives, _answers_in(hop)), None)
+    means = refused[1].refused if refused is not None else told.means
+    return structs.replace(told, means=means)
+
+
+def _refused(chooser: Chooser, hop: Hop) -> Iterator[Detail]:
+    """Yields the code that was not taken: first what has a meaning, then the checks of all other code."""
+    more: list[str] = []
+    for alternative, check in _first_refusals(chooser.alternatives, _answers_in(hop)):
+        name = check.function.rpartition("::")[2]
+        if check.refused is not None:
+            yield says.Refused(name=alternative.name, check=name, means=check.refused)
+        else:
+            more.append(name)
+    if more:
+        yield says.AlsoRefused(checks=tuple(more))
+
+
+def _first_refusals(
+    alternatives: Iterable[Alternative], answers: Mapping[str, bool]
+) -> Iterator[tuple[Alternative, Check]]:
+    """Yields for each alternative its first check that said no, if one did."""
+    for alternative in alternatives:
+        check = next((check for check in alternative.checks if answers.get(check.function) is False), None)
+        if check is not None:
+            yield alternative, check
+
+
+def _answers_in(hop: Hop) -> dict[str, bool]:
+    """Returns the answers of the checks inside a call of a chooser, by function; the last answer counts."""
+    answered = (part for part in walk(hop.children) if part.native is not None and part.native.returned is not None)
+    return {part.name: bool(part.native.returned) for part in answered if part.native is not None}
