@@ -75,8 +75,8 @@ _SDP = f"{_NATIVE}/transformers/sdp_utils_cpp.h"
 _SDP_CPU = f"{_NATIVE}/transformers/sdp_utils_cpp.cpp"
 
 
-def _of_attention(name: str, refused: Detail, file: str = _SDP) -> Check:
-    return Check(f"sdp::{name}", FactSource(file, f"bool {name}("), refused)
+def _of_attention(name: str, refused: Detail, file: str = _SDP, until: str = "") -> Check:
+    return Check(f"sdp::{name}", FactSource(file, name, until=until), refused)
 
 
 _FLASH_ON_CPU = (
@@ -86,7 +86,7 @@ _FLASH_ON_CPU = (
     _of_attention("check_tensor_shapes", says.InputsNotOfFourDimensions()),
     _of_attention("check_batch_size_and_num_heads_dense", says.BatchesOrHeadsDiffer()),
     _of_attention("check_attn_mask_shape", says.MaskNotTaken()),
-    _of_attention("check_head_dim_size_cpp", says.HeadSizesDiffer(), _SDP_CPU),
+    _of_attention("check_head_dim_size_cpp", says.HeadSizesDiffer(), _SDP_CPU, until="2.6"),
     _of_attention("check_nonzero_sequence_lengths_dense", says.SequenceEmpty()),
     _of_attention("check_last_dim_stride_equals_1_dense", says.LastStrideNotOne()),
     _of_attention("check_tensor_dtype", says.DtypeNotTaken()),
@@ -113,12 +113,12 @@ CONV_BACKENDS = Answers(_CONV_NAMES, _in_order(f"{_NATIVE}/ConvUtils.h", _CONV_N
 
 
 def _of_convolution(name: str, refused: Detail | None = None) -> Check:
-    return Check(f"at::native::ConvParams::{name}", FactSource(_CONVOLUTION, f"bool {name}("), refused)
+    return Check(f"at::native::ConvParams::{name}", FactSource(_CONVOLUTION, name), refused)
 
 
 _MKLDNN_ENABLED = Check(
     "at::Context::userEnabledMkldnn",
-    FactSource("aten/src/ATen/Context.cpp", "bool Context::userEnabledMkldnn("),
+    FactSource("aten/src/ATen/Context.cpp", "userEnabledMkldnn"),
     says.MkldnnDisabled(),
 )
 
@@ -135,82 +135,86 @@ _EMBEDDING_BAG = f"{_NATIVE}/EmbeddingBag.cpp"
 CHOOSERS = (
     Chooser(
         "sdp::select_sdp_backend_cpp",
-        FactSource(_SDP_CPU, "SDPBackend select_sdp_backend_cpp("),
+        FactSource(_SDP_CPU, "select_sdp_backend_cpp"),
         (Alternative("flash_attention", _FLASH_ON_CPU),),
         SDP_BACKENDS,
         on="itself",
     ),
     Chooser(
         "at::native::_select_conv_backend",
-        FactSource(_CONVOLUTION, "ConvBackend _select_conv_backend("),
+        FactSource(_CONVOLUTION, "_select_conv_backend"),
         (
             Alternative("cuDNN", (_of_convolution("use_cudnn"),)),
             Alternative("cuDNN's depthwise", (_of_convolution("use_cudnn_depthwise"),)),
             Alternative("MIOpen", (_of_convolution("use_miopen"),)),
             Alternative("oneDNN", (_MKLDNN_ENABLED, _of_convolution("use_mkldnn", says.ByTypeSizeThreads()))),
-            Alternative("XNNPACK", (_of_convolution("use_xnnpack"),)),
             Alternative("NNPACK", (_of_convolution("use_nnpack"),)),
-            Alternative("MPS", (_of_convolution("use_mps"),)),
         ),
         CONV_BACKENDS,
         on="itself",
     ),
     Chooser(
         "at::native::_select_batch_norm_backend",
-        FactSource(f"{_NATIVE}/Normalization.cpp", "BatchNormBackend _select_batch_norm_backend("),
+        FactSource(f"{_NATIVE}/Normalization.cpp", "_select_batch_norm_backend"),
         answers=BATCH_NORM_BACKENDS,
     ),
     Chooser(
         "at::native::use_mkldnn_matmul",
-        FactSource(_MATMUL, "bool use_mkldnn_matmul("),
+        FactSource(_MATMUL, "use_mkldnn_matmul"),
         (Alternative("oneDNN", (_MKLDNN_ENABLED,)),),
         yes=says.Takes(library="oneDNN"),
         no=says.NotTaken(library="oneDNN", means=says.ByTypePrecision()),
     ),
     Chooser(
         "at::native::mkldnn_reduced_f32_gemm",
-        FactSource(_MATMUL, "bool mkldnn_reduced_f32_gemm(", since="2.13"),
+        FactSource(_MATMUL, "mkldnn_reduced_f32_gemm", since="2.13"),
+        yes=says.Takes(library="oneDNN"),
+        no=says.NotTaken(library="oneDNN", means=says.ByPrecision()),
+    ),
+    Chooser(
+        "at::native::mkldnn_bf32_gemm",
+        FactSource(_MATMUL, "mkldnn_bf32_gemm", until="2.6"),
         yes=says.Takes(library="oneDNN"),
         no=says.NotTaken(library="oneDNN", means=says.ByPrecision()),
     ),
     Chooser(
         "at::native::mkldnn_bf16_gemm",
-        FactSource(_MATMUL, "bool mkldnn_bf16_gemm("),
+        FactSource(_MATMUL, "mkldnn_bf16_gemm"),
         yes=says.Takes(library="oneDNN"),
         no=says.NotTaken(library="oneDNN", means=says.BySizeProcessor()),
     ),
     Chooser(
         "at::native::mkldnn_fp16_gemm",
-        FactSource(_MATMUL, "bool mkldnn_fp16_gemm("),
+        FactSource(_MATMUL, "mkldnn_fp16_gemm"),
         yes=says.Takes(library="oneDNN"),
         no=says.NotTaken(library="oneDNN", means=says.BySizeProcessor()),
     ),
     Chooser(  # of an LSTM, GRU or RNN, and of an activation
         "at::native::use_mkldnn",
-        FactSource(f"{_NATIVE}/RNN.cpp", "bool use_mkldnn("),
+        FactSource(f"{_NATIVE}/RNN.cpp", "use_mkldnn"),
         (Alternative("oneDNN", (_MKLDNN_ENABLED,)),),
         yes=says.Takes(library="oneDNN"),
         no=says.NotTaken(library="oneDNN"),
     ),
     Chooser(
         "at::native::is_fast_path_index_select",
-        FactSource(_EMBEDDING_BAG, "bool is_fast_path_index_select("),
+        FactSource(_EMBEDDING_BAG, "is_fast_path_index_select"),
         yes=says.FastEmbeddingBag(),
         no=says.SlowEmbeddingBag(),
     ),
     Chooser(
         "at::native::is_fast_path_index_select_scale",
-        FactSource(_EMBEDDING_BAG, "bool is_fast_path_index_select_scale("),
+        FactSource(_EMBEDDING_BAG, "is_fast_path_index_select_scale"),
         yes=says.FastEmbeddingBag(),
         no=says.SlowEmbeddingBag(),
     ),
     Chooser(  # it asks the next function, whose answer is said
         "at::TensorIteratorBase::fast_set_up",
-        FactSource(_ITERATOR, "bool TensorIteratorBase::fast_set_up("),
+        FactSource(_ITERATOR, "fast_set_up"),
     ),
     Chooser(
         "at::TensorIteratorBase::compute_fast_setup_type",
-        FactSource(_ITERATOR, "FastSetupType TensorIteratorBase::compute_fast_setup_type("),
+        FactSource(_ITERATOR, "compute_fast_setup_type"),
         answers=FAST_SETUPS,
     ),
 )  # fmt: skip
@@ -276,7 +280,6 @@ def answer(function: str, register: int) -> int | None:
 def facts() -> Iterator[tuple[str, FactSource]]:
     """Yields every fact of this module, with name and source."""
     yield from ((f"chooser {row.function}", row.source) for row in CHOOSERS)
+    yield from ((f"chooser {row.function}", row.source) for row in PYTHON_CHOOSERS)
     yield from ((f"check {check.function}", check.source) for check in _CHECKS.values())
-    yield from (
-        (f"answers of {row.function}", row.answers.source) for row in CHOOSERS if row.answers is not None
-    )
+    yield from ((f"answers of {row.function}", row.answers.source) for row in CHOOSERS if row.answers is not None)

@@ -445,7 +445,7 @@ class ChoosesUnseen(Detail, frozen=True):
     """It chooses the code that computes; no answer was seen."""
 
 
-class Refused(Detail, frozen=True):
+class CheckRefused(Detail, frozen=True):
     """Code that was not taken, the check that said no, and what this means."""
 
     name: str

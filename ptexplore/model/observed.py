@@ -105,7 +105,9 @@ class Event(Recorded, frozen=True, omit_defaults=True):
     function: str | None = None  # for a `frame`: its name
     caller_line: int | None = None  # for a `frame`: the line that called it
     resumed: bool = False  # for a `frame`: a generator or coroutine that ran before continues here
-    variables: Mapping[str, str] = {}  # for a `frame` of a function that chooses code: some variables at its end, as text
+    variables: Mapping[
+        str, str
+    ] = {}  # for a `frame` of a function that chooses code: some variables at its end, as text
     guards: bool = False  # for a `frame`, `sets` or `op`: the function around it names a guard that changes sets unseen
     table: str | None = None  # for a `builtin`: the PyMethodDef table that contains it
     method: str | None = None  # for a `builtin`: its name in that table

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeVar
 
+from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import walk
 
@@ -76,6 +77,7 @@ class Part(Weighed):
     names: tuple[str, ...] = ()  # if equal parts are shown as one: the names of all
     first: int = 0  # its place in the order of first calls, as in OwnOperators
     at_least: bool = False  # further calls, with everything in them, count for the caller
+    choices: tuple[Detail, ...] = ()  # what it chose itself: no fast path, and why
 
     @property
     def own_cost(self) -> int:

@@ -266,7 +266,9 @@ class NativeCall:
     own: int = 0  # instructions of the function itself, without the calls that it made
     tail: bool = False  # a tail call: the caller jumped here as its last step
     third_party: str | None = None  # the third-party library of this code, compiled into one of torch's
-    returned: bool | int | None = None  # the return value; only for functions that choose what computes, and their checks
+    returned: bool | int | None = (
+        None  # the return value; only for functions that choose what computes, and their checks
+    )
     unit: str = ""  # if the function is in an anonymous namespace: its source file without folders, if known
     alike: tuple[str, ...] = ()  # other functions with identical code, of which one copy was kept: any may be meant
     folded: bool = False  # the caller is in `alike` and only jumps here: the function that was called is the caller

@@ -330,7 +330,11 @@ def _observe(running: Pass, message: Told) -> RunToldData:
     script, calls = running.request.get("script"), running.calls
     files = (script,) if script else ()
     is_hooked = FRAMES in running.recorders
-    hook = frames.recording(files, running.names.values, calls, running.request.get("choosers", ())) if is_hooked else nullcontext(None)
+    hook = (
+        frames.recording(files, running.names.values, calls, running.request.get("choosers", ()))
+        if is_hooked
+        else nullcontext(None)
+    )
     # A profiler that records sizes keeps tensors alive a little longer, and a gradient that something else holds is
     # copied. The pass of operators records no sizes. So this pass differs from the others if sizes change what runs.
     with stage("context"), ExitStack() as stack:

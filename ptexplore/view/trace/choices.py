@@ -1,6 +1,6 @@
 """What chose the code that computes: the answers of the functions in facts/choosers.py, beside the rows of a trace.
 
-An answer is a value that a function returned in the stepped run. If a function was inlined, nothing is said about it.
+An answer is a value that a function returned in the stepped run. If a function was inlined, nothing is detail about it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"'(\w+)'")
 
 
 def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, Details]:
-    """Returns by hop id what is said about choices: on the chooser's own hop, or on the nearest hop around it.
+    """Returns by hop id what is detail about choices: on the chooser's own hop, or on the nearest hop around it.
 
     `has_row` says whether a hop may have a row.
     """
@@ -32,9 +32,9 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, De
         chooser = chooser_of(hop)
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
-            said = _said(chooser, hop)
-            if at is not None and said is not None and said not in told.get(at, ()):
-                told[at] = (*told.get(at, ()), said)
+            detail = _detail(chooser, hop)
+            if at is not None and detail is not None and detail not in told.get(at, ()):
+                told[at] = (*told.get(at, ()), detail)
         elif has_row(hop.id):
             around = hop.id
         if hop.python is not None and hop.python.variables:
@@ -47,12 +47,19 @@ def _of_python(
     hop: Hop, variables: Mapping[str, str], told: Mapping[int, Details], caller: int | None
 ) -> dict[int, Details]:
     """Returns what the variables of a Python function say that chooses code: about itself, or about its caller."""
-    why = variables.get("why_not_fast_path") or variables.get("why_not_sparsity_fast_path")
-    if why:
-        return {hop.id: (*told.get(hop.id, ()), says.NoFastPath(why=" ".join(why.split()).removesuffix(".")))}
+    for detail in of_module(hop):
+        return {hop.id: (*told.get(hop.id, ()), detail)}
     if "fused" not in variables or caller is None:
         return {}
     return {caller: (*told.get(caller, ()), _of_optimizer(variables))}
+
+
+def of_module(hop: Hop) -> Iterator[Detail]:
+    """Yields why a module's forward did not take its fast path, if the hop is a forward that noted the reason."""
+    variables = hop.python.variables if hop.python is not None else {}
+    why = variables.get("why_not_fast_path") or variables.get("why_not_sparsity_fast_path")
+    if why:
+        yield says.NoFastPath(why=" ".join(why.split()).removesuffix("."))
 
 
 def _of_optimizer(variables: Mapping[str, str]) -> Detail:
@@ -70,7 +77,7 @@ def chooser_of(hop: Hop) -> Chooser | None:
     return BY_FUNCTION.get(hop.name) if hop.kind == "native" and hop.native is not None else None
 
 
-def _said(chooser: Chooser, hop: Hop) -> Detail | None:
+def _detail(chooser: Chooser, hop: Hop) -> Detail | None:
     """Returns what a call of a chooser says; None if nothing is known."""
     returned = hop.native.returned if hop.native is not None else None
     if chooser.answers is FAST_SETUPS:
@@ -108,7 +115,7 @@ def _refused(chooser: Chooser, hop: Hop) -> Iterator[Detail]:
     for alternative, check in _first_refusals(chooser.alternatives, _answers_in(hop)):
         name = check.function.rpartition("::")[2]
         if check.refused is not None:
-            yield says.Refused(name=alternative.name, check=name, means=check.refused)
+            yield says.CheckRefused(name=alternative.name, check=name, means=check.refused)
         else:
             more.append(name)
     if more:
@@ -118,7 +125,7 @@ def _refused(chooser: Chooser, hop: Hop) -> Iterator[Detail]:
 def _first_refusals(
     alternatives: Iterable[Alternative], answers: Mapping[str, bool]
 ) -> Iterator[tuple[Alternative, Check]]:
-    """Yields for each alternative its first check that said no, if one did."""
+    """Yields for each alternative its first check that detail no, if one did."""
     for alternative in alternatives:
         check = next((check for check in alternative.checks if answers.get(check.function) is False), None)
         if check is not None:

@@ -28,6 +28,7 @@ from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes
+from ptexplore.view.trace.choices import of_module
 from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
@@ -185,6 +186,8 @@ class _Gathering:
 
     def body(self, hop: Hop, owner: PartInMaking, *, inside_of_torch: bool) -> Unrolling[None]:
         """Counts for `owner` the hop's own instructions and everything inside the hop."""
+        if owner.kind == "module":
+            owner.choices.update(dict.fromkeys(of_module(hop)))
         if hop.instructions is not None and self.unit == "instructions":
             self.add(owner, hop.instructions - sum(self.cost(child) for child in hop.children))
         for child in hop.children:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from typing_extensions import Self
 
+from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
@@ -43,6 +44,7 @@ class PartInMaking:
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
     ran: list[object] = field(default_factory=list)  # operators with their input sizes
     at_least: bool = False
+    choices: dict[Detail, None] = field(default_factory=dict)
 
     def outwards(self) -> Iterator[Self]:
         """Yields the part and the parts around it."""
@@ -66,7 +68,7 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
     `ran` says which operators the part ran itself, and on which sizes. `signatures` keeps the known signatures.
     """
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
-    alike = (*same, part.calls, ran, tuple(signature for _, signature in inside))
+    alike = (*same, part.calls, ran, tuple(part.choices), tuple(signature for _, signature in inside))
     within = total(inner for inner, _ in inside)
     weights = {w: getattr(part, w) + (getattr(within, w) if w in SUMMED else 0) for w in WEIGHTS}
     made = Part(
@@ -79,6 +81,7 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
         parts=tuple(_joined(inside)),
         first=part.first or 0,
         at_least=part.at_least,
+        choices=tuple(part.choices),
     )
     return made, signatures.number(*alike)
 

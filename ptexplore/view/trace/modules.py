@@ -223,7 +223,7 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
         level=level,
         share=shown.share(part.cost) if part.kind != "imports" else None,
         cells=of_part(shown.columns, part, AT_LEAST),
-        details=(_operators(part.own or part.parts),) if told and _says_more(part) else (),
+        details=(*((_operators(part.own or part.parts),) if told and _says_more(part) else ()), *part.choices),
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,

@@ -36,7 +36,6 @@ class Rule:
     action: Action
     why: str
     role: str = ""  # what the function does, short enough for a row
-    chooses: bool = False  # it decides which backend computes
     exact: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
     suffix: tuple[str, ...] = ()
@@ -370,9 +369,8 @@ _MODES = (
 )  # fmt: skip
 
 _CODE = (
-    Rule("fold", "chooses which backend computes the convolution",
-         chooses=True, exact=("at::native::_select_conv_backend",)),
-    Rule("fold", "chooses which backend computes attention", chooses=True, exact=("sdp::select_sdp_backend_cpp",)),
+    Rule("fold", "chooses which backend computes the convolution", exact=("at::native::_select_conv_backend",)),
+    Rule("fold", "chooses which backend computes attention", exact=("sdp::select_sdp_backend_cpp",)),
     Rule("fold", "decides whether oneDNN multiplies, by type, size and the precision setting",
          prefix=("at::native::use_mkldnn_",)),
     Rule("fold", "decides the type to which several operands are promoted", exact=("at::native::result_type",)),

@@ -31,7 +31,7 @@ from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
-from ptexplore.view.trace.choices import chooser_of, choices
+from ptexplore.view.trace.choices import choices, chooser_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
@@ -67,6 +67,8 @@ REASONS = 2  # at most so many sentences below the rows say why keys are not kno
 MOST_COPIES = 100  # copies inside an operator that are counted
 SMALL = 0.02  # of the whole: anything cheaper has no row
 SMALL_OF_ONE = 0.05  # the same if the expression is a single operator call
+COSTLY = 0.25  # of the whole: if all operators together took less, smaller rows are shown, too
+KEEPS = 0.15  # of the single operator: a closed row that took so much is opened, as far as there is room
 _ENGINE = "torch::autograd::Engine::"  # the loop over the graph; the nodes that it runs have rows
 # Why the engine reaches a node and does not run it (evaluate_function of engine.cpp: captures_, needed_).
 _TAKEN, _LEADS_NOWHERE, _ERROR = says.GradientTaken(), says.LeadsNowhere(), says.ErrorFirst()
@@ -105,6 +107,7 @@ class _Step:
     is_called_back: bool = False  # a function of yours that torch called
     called_back: int = 0  # the number of such functions inside, only the outermost ones
     is_left: bool = False  # the error that ended the run propagated out of it
+    is_costly: bool = False  # it took much of the only operator that the expression calls
     is_open: bool = False
     is_uncounted: bool = False  # an operator call without an instruction count, beside calls that have one
     opened: Details | None = None  # the row's details while the rows inside it are shown
@@ -138,8 +141,9 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     """
     modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
     hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
-    single = sum(1 for _ in outermost_operators(hops)) == 1
-    maker = _Steps(trail, options, session, SMALL_OF_ONE if single else SMALL)
+    operators = list(outermost_operators(hops))
+    single = len(operators) == 1
+    maker = _Steps(trail, options, session, operators)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
     rows = tuple(_with_own(list(_flat(steps)), maker.whole))
@@ -171,6 +175,12 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     )
 
 
+def _least_share(cost: int, whole: int, *, single: bool) -> float:
+    """Returns the least share of a row. `cost`: of the operators, which Python around them may outweigh by far."""
+    least = SMALL_OF_ONE if single else SMALL
+    return least * min(cost / whole / COSTLY, 1.0) if cost and whole else least
+
+
 def _unsaid(steps: Iterable[_Step]) -> Iterator[TraceRemark]:
     """Yields why a call's key, or its next key, is not named: each reason once, with its first operators."""
     operators: dict[KeyNotKnown, dict[str, None]] = {}
@@ -199,7 +209,8 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[T
     phases = [row.name for row in rows if row.heading or says.EvaluatesExpression() in row.details]
     kinds = says.PythonFunction | says.CalledByPython
     functions = any(isinstance(detail, kinds) for row in rows if row.level for detail in row.details)
-    least, kernels = f"{maker.least_share:.0%}", maker.least_share == SMALL
+    digits = 0 if maker.least_share >= 0.01 else 1
+    least, kernels = f"{maker.least_share:.{digits}%}", not maker.is_single
     return (
         beside.SharesOfPath(cut=maker.has_cut, least=least, kernels=kernels),
         *without_rows,
@@ -278,7 +289,7 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     waited: set[int] = set()  # outlines that waited: once is enough, as computation inside weighs over 1
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
-        is_further = step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
+        is_further = step.is_costly or step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
         if enough is not None and most - room >= enough and not is_further:
             continue
         may_wait = step.is_outline and not step.called_back
@@ -459,16 +470,19 @@ class _Inside:
 class _Steps:
     """Makes the rows of one trace."""
 
-    def __init__(self, trail: Trail, options: Options, session: Session | None, least: float) -> None:
+    def __init__(self, trail: Trail, options: Options, session: Session | None, operators: Sequence[Hop]) -> None:
         self.trail = trail
         self.options = options
         self.whole = stepped(trail, session)
-        self.least_share = least
-        self.least = least * self.whole
+        self.is_single = len(operators) == 1
+        cost = sum(hop.instructions or 0 for hop in operators)
+        self.least_share = _least_share(cost, self.whole, single=self.is_single)
+        self.least = self.least_share * self.whole
+        self.costly = KEEPS * cost if self.is_single else 0.0
         self.parts = counted_parts(session)
         self.has_cut = has_cut(session)
         # If one call of many was stepped, its shares would look like shares of the whole.
-        self.tells_shares = least == SMALL_OF_ONE or options.verbose or any(part != "operator" for part in self.parts)
+        self.tells_shares = self.is_single or options.verbose or any(part != "operator" for part in self.parts)
         calls = records(session.observations if session else (), "call", UserCall)
         self.calls = {call.observation: call for call in calls}
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
@@ -1009,6 +1023,7 @@ class _Steps:
         weight += 1.0 if hop.id in self.left else 0.0
         made = _Step(row, cost, weight, inner, hops=[hop.id], is_left=hop.id in self.left)
         made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
+        made.is_costly = cost >= self.costly > 0 and (around.op is not None or hop.kind == "op")
         made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
         # The way to the loop over the elements comes before its preparation. Calls from Python come before calls inside

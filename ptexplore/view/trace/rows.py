@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ptexplore.annotations.blocks import STOP
 from ptexplore.model import trace_remarks as says
+from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
 from ptexplore.model.places import TreeInfo
 from ptexplore.model.trace import Hop, Session, Trail, walk
@@ -19,6 +20,7 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes, joined
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.backward_start import with_result_as_it
+from ptexplore.view.trace.choices import choices
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.lines import (
     brief_places,
@@ -57,6 +59,8 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
     if not options.full and not options.opened:
         hops, levels = levels_folded(hops)
         place = replace(place, levels=levels)
+    may_have_row = {hop.id for hop in walk(hops)}
+    place = replace(place, choices=choices(trail.hops, may_have_row.__contains__))
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -252,7 +256,7 @@ class RowContext:
     with everything below them; if there are any, hops that lead to them show only their names. `hidden`: by hop id, how
     many frames directly below it are not shown. `left`: ids of hops that the error propagated out of. `working`: ids of
     hops inside which something ran that has a row. `levels`: by hop id, how many levels of a recursive function the hop
-    stands for. `full`: every hop has a row.
+    stands for. `choices`: by hop id, what chose the code that ran. `full`: every hop has a row.
     """
 
     depth: int = 0
@@ -262,6 +266,7 @@ class RowContext:
     left: frozenset[int] = frozenset()
     working: frozenset[int] = frozenset()
     levels: Mapping[int, int] = field(default_factory=dict)
+    choices: Mapping[int, tuple[Detail, ...]] = field(default_factory=dict)
     full: bool = False
     shapes: Shapes = field(default_factory=Shapes)
 
@@ -303,6 +308,9 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
             count = place.levels[hop.id]
             in_turn = Line("reason", worded(says.CallsInTurn(few=count)))
             row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
+        chosen = [told for number in (hop.id, *_merged_into(hop)) for told in place.choices.get(number, ())]
+        if chosen:
+            row = replace(row, lines=(*row.lines, Line("reason", described(chosen))))
         if hop.thread != place.thread:
             row = replace(row, lines=(*row.lines, Line("reason", worded(says.RanInThread(ordinal=hop.thread)))))
         if hop.unknown_order:
@@ -310,6 +318,12 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
         hidden += hidden_below
         rows.append(row)
     return _joined(rows, place), hidden
+
+
+def _merged_into(hop: Hop) -> Iterator[int]:
+    """Yields the id of the kernel whose row may be the row of its key."""
+    if hop.kind == "key" and len(hop.children) == 1 and hop.children[0].kind == "kernel":
+        yield hop.children[0].id
 
 
 def _row(hop: Hop, place: RowContext, *, full: bool) -> Pruned[TraceRow]:

@@ -576,7 +576,7 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     inner = an_operator(40, "aten::mul.Tensor")
     yours = Hop(30, "python", "scale", "observed", ref(9), children=(inner,), python=PythonCall(None, "scale"))
     binding = Hop(20, "binding", "torch._C._FunctionBase.apply", "observed", ref(8), children=(yours,))
-    maker = _Steps(a_trail(binding), Options(view="path"), None, 0.0)
+    maker = _Steps(a_trail(binding), Options(view="path"), None, ())
     (python,) = maker.phases()
     (called,) = python.children
     assert maker.without_rows([python]) == ()

@@ -1,0 +1,134 @@
+"""Why this kernel: what a trace says about choices, against the answers that torch itself gives when it is asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.harness import TARGET, InProcess, Result
+
+pytestmark = pytest.mark.e2e
+WIDE = {"COLUMNS": "200"}
+
+ATTENTION = {
+    "plain": "q, q, q",
+    "dropout": "q, q, q, dropout_p=0.5",
+    "mask": "q, q, q, attn_mask=m",
+    "heads": "q, q, r",
+    "strides": "q, q, t",
+}
+TENSORS = {
+    "q": "torch.ones(1, 2, 3, 4)",
+    "r": "torch.ones(1, 1, 3, 4)",
+    "t": "torch.ones(1, 2, 4, 3).mT",
+    "m": "torch.ones(3, 3).requires_grad_()",
+}
+CONVOLUTIONS = {
+    "small": ("torch.ones(1, 3, 16, 16)", "torch.ones(8, 3, 3, 3)"),
+    "batch": ("torch.ones(2, 3, 16, 16)", "torch.ones(8, 3, 3, 3)"),
+    "double": ("torch.ones(2, 3, 8, 8).double()", "torch.ones(8, 3, 3, 3).double()"),
+}
+
+# torch tells in warnings why it does not take flash attention, if nothing else is allowed.
+ASKED = f"""
+import json, torch, warnings
+from torch.nn.attention import SDPBackend, sdpa_kernel
+torch.set_num_threads(1)
+{"".join(f"{name} = {value}" + chr(10) for name, value in TENSORS.items())}
+told = {{}}
+for name, given in {ATTENTION}.items():
+    choice = eval(f"torch._fused_sdp_choice({{given}})")
+    with warnings.catch_warnings(record=True) as caught, sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        warnings.simplefilter("always")
+        try:
+            eval(f"torch._fused_sdp_choice({{given}})")
+        except RuntimeError:
+            pass
+    told[name] = [choice, [str(warning.message) for warning in caught]]
+for name, (x, w) in {CONVOLUTIONS}.items():
+    lists = [1, 1], [0, 0], [1, 1], False, [0, 0], 1
+    told[name] = torch._C._select_conv_backend(eval(x), eval(w), None, *lists).name
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def asked() -> dict[str, object]:
+    """What torch answers itself, in a process without us."""
+    out = subprocess.run([TARGET or sys.executable, "-I", "-c", ASKED], capture_output=True, text=True, check=True)
+    told: dict[str, object] = json.loads(out.stdout)
+    return told
+
+
+def traced(command: InProcess, *arguments: str) -> Result:
+    made = command("trace", *arguments, "--view", "path", env=WIDE)
+    if "nothing was stepped" in made.out:
+        pytest.skip("no native pass here")
+    return made
+
+
+def row(result: Result, name: str) -> str:
+    """The text of a row, with the lines below it that continue it."""
+    lines = result.out.splitlines()
+    at = next(number for number, line in enumerate(lines) if name in line)
+    below = re.sub(r"^[\s│]*", " ", lines[at + 1]) if "%" not in lines[at + 1] else ""
+    return lines[at] + below
+
+
+@pytest.mark.parametrize(
+    ("name", "refused", "in_words", "told_by_torch"),
+    [
+        ("plain", "", "", ""),
+        ("dropout", "check_for_dropout() false", "dropout_p is not 0", "dropout"),
+        ("mask", "check_attn_mask_shape() false", "the mask requires grad", ""),
+        ("heads", "check_batch_size_and_num_heads_dense() false", "numbers of heads differ", "same num_heads"),
+        ("strides", "check_last_dim_stride_equals_1_dense() false", "does not have stride 1", "stride 1"),
+    ],
+)
+def test_attention_says_which_check_refused_flash(
+    command: InProcess, asked: dict[str, object], name: str, refused: str, in_words: str, told_by_torch: str
+) -> None:
+    used = [known for known in TENSORS if re.search(rf"\b{known}\b", ATTENTION[name])]
+    variables = [part for known in used for part in ("--var", f"{known}={TENSORS[known]}")]
+    result = traced(command, f"F.scaled_dot_product_attention({ATTENTION[name]})", *variables)
+    choice, warnings = asked[name]  # type: ignore[misc]
+    shown = row(result, "select_sdp_backend_cpp")
+    assert f"chooses {('math', 'flash_attention')[choice]}" in shown, shown
+    assert ("not flash_attention" in shown) == (choice == 0)
+    assert refused in shown
+    assert in_words in shown
+    assert any(told_by_torch in warning for warning in warnings) or not told_by_torch, warnings
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_a_convolution_names_the_backend_that_torch_selects(
+    command: InProcess, asked: dict[str, object], name: str
+) -> None:
+    x, w = CONVOLUTIONS[name]
+    result = traced(command, "F.conv2d(x, w)", "--var", f"x={x}", "--var", f"w={w}")
+    shown = row(result, "_select_conv_backend")
+    assert f"chooses {asked[name]}" in shown, shown
+    assert ("use_mkldnn() false" in shown) == (asked[name] != "Mkldnn")
+
+
+ATTEND = ("m(x, x, x)", "--setup", "m = nn.MultiheadAttention(8, 2)", "--var", "x=torch.ones(3, 2, 8)", "--no-native")
+STEP = (
+    "opt.step()",
+    "--setup",
+    "p = torch.ones(3, requires_grad=True); p.grad = torch.ones(3); opt = torch.optim.Adam([p])",
+    "--no-native",
+)
+
+
+def test_a_module_says_why_it_took_no_fast_path(command: InProcess) -> None:
+    for view in ("modules", "tree"):
+        assert "no fast path: training is enabled" in command("trace", *ATTEND, "--view", view, env=WIDE).out
+
+
+def test_an_optimizer_says_how_it_updates_parameters(command: InProcess) -> None:
+    shown = row(command("trace", *STEP, "--view", "path", env=WIDE), "└adam()")
+    assert "one parameter at a time: not all are plain tensors on cuda" in shown
