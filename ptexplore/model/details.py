@@ -326,7 +326,14 @@ class BackendByBoth(Detail, frozen=True):
 class RecordsNodes(Detail, frozen=True):
     """The nodes that it recorded for backward."""
 
-    nodes: tuple[str, ...]
+    nodes: tuple[AnyDetail, ...]
+
+
+class RecordedOne(Detail, frozen=True):
+    """A recorded node, and the place of its entry in derivatives.yaml."""
+
+    node: str
+    place: str = ""
 
 
 class RecordsNode(Detail, frozen=True):
@@ -586,6 +593,7 @@ class LibraryReports(Detail, frozen=True):
     library: str
     problem: str
     implementation: str = ""
+    took: str = ""
 
 
 class OneOfAlike(Detail, frozen=True):
@@ -601,9 +609,10 @@ class InLibrary(Detail, frozen=True):
 
 
 class RanInLibrary(Detail, frozen=True):
-    """What an operator ran in linked libraries."""
+    """What an operator ran in linked libraries; `took`: the time of the first one."""
 
     first: str
+    took: str = ""
     more: int = 0  # further functions in the same call
     unlike: int = 0  # number of calls that ran something else
 

@@ -105,9 +105,7 @@ class Event(Recorded, frozen=True, omit_defaults=True):
     function: str | None = None  # for a `frame`: its name
     caller_line: int | None = None  # for a `frame`: the line that called it
     resumed: bool = False  # for a `frame`: a generator or coroutine that ran before continues here
-    variables: Mapping[
-        str, str
-    ] = {}  # for a `frame` of a function that chooses code: some variables at its end, as text
+    variables: Mapping[str, str] = {}  # for a `frame` of a function that chooses: variables at its end, as text
     guards: bool = False  # for a `frame`, `sets` or `op`: the function around it names a guard that changes sets unseen
     table: str | None = None  # for a `builtin`: the PyMethodDef table that contains it
     method: str | None = None  # for a `builtin`: its name in that table
@@ -335,7 +333,7 @@ class SteppedCalls(Recorded, frozen=True):
     jumpers: Mapping[str, tuple[str, ...]] = {}  # by function: functions whose whole code is a jump to it, demangled
     globals: tuple[Count, ...] = ()  # which of `functions` are global symbols: neither inline nor templates
     stubs: Mapping[str, str] = {}  # by call of DispatchStubImpl::get_call_ptr: the dispatch stub; empty if not known
-    returned: Mapping[str, int] = {}  # by call of a function that chooses what computes: 1 for true, or an enum's value
+    returned: Mapping[str, int] = {}  # by call of a function that chooses code, or of its checks: 1 is true
     op: str | None = None  # the operator, if one operator call was stepped
     number: int | None = None  # which of the operator's calls it was, if known
     of: int | None = None  # the number of calls of the operator
@@ -368,6 +366,7 @@ class LibraryCall(Struct, frozen=True):
     problem: str  # the sizes, as the library prints them
     implementation: str | None = None  # which implementation ran; MKL does not say
     query: bool = False  # a LAPACK call with size -1 that only asked for the size of a workspace
+    took: Count | None = None  # nanoseconds, as the library reports them
 
 
 class LibraryCalls(Recorded, frozen=True):

@@ -685,6 +685,7 @@ class LibraryTold(Reason, frozen=True):
     problem: str
     implementation: str = ""
     times: int = 0  # if it was made several times
+    took: int = 0  # nanoseconds of all these calls, as the library reports them
 
 
 class ToldOfSuchCall(Reason, frozen=True):

@@ -196,7 +196,7 @@ class PythonCall:
     resumed: bool = False  # a generator or coroutine that was called earlier continues here
     called: bool = True  # false: the object cannot be called, so nothing was called
     entered: bool = True  # false: the call failed before the body began, for example because an argument is missing
-    variables: Mapping[str, str] = field(default_factory=dict)  # of a function that chooses code: variables at its end
+    variables: Mapping[str, str] = field(default_factory=dict)  # if it chooses code: some variables at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +266,7 @@ class NativeCall:
     own: int = 0  # instructions of the function itself, without the calls that it made
     tail: bool = False  # a tail call: the caller jumped here as its last step
     third_party: str | None = None  # the third-party library of this code, compiled into one of torch's
-    returned: bool | int | None = (
-        None  # the return value; only for functions that choose what computes, and their checks
-    )
+    returned: bool | int | None = None  # the return value of a function that chooses code, or of a check that it asks
     unit: str = ""  # if the function is in an anonymous namespace: its source file without folders, if known
     alike: tuple[str, ...] = ()  # other functions with identical code, of which one copy was kept: any may be meant
     folded: bool = False  # the caller is in `alike` and only jumps here: the function that was called is the caller
@@ -283,6 +281,7 @@ class LibraryEntry:
     problem: str  # the sizes, as the library prints them
     implementation: str | None = None  # which implementation ran; null if the library does not say
     query: bool = False  # a LAPACK call that only asked for the size of a workspace and computed nothing
+    took: int | None = None  # nanoseconds, as the library reports them
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,11 @@ MOST = 10_000  # maximum number of calls that are kept
 UNBUFFERED = 2  # _IONBF of glibc
 BYTES = 16 * 1024 * 1024  # maximum number of bytes of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
-_ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),[\d.]+(?:e-?\d+)?")
-_MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) [\d.]+[num]?s .*")  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+_ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),([\d.]+(?:e-?\d+)?)")
+_MKL = re.compile(
+    r"MKL_VERBOSE (\w+)\((.*)\) ([\d.]+)([num]?s) .*"
+)  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\(nil\)")
 # BLAS functions that step through a vector, without the letter of the type (netlib.org/blas, level 1 and 2). In these,
 # a -1 after an address is a step. In LAPACK, it is the size of a workspace: the call only asks how large it must be.
@@ -70,16 +73,17 @@ def told_in(file: IO[bytes], phase: Phase) -> list[LibraryCallData]:
 
 
 def read(line: str, phase: Phase) -> LibraryCallData | None:
-    """Returns the call that a line reports, without addresses and times; None for any other line."""
+    """Returns the call that a line reports, without addresses; None for any other line."""
     onednn, mkl = _ONEDNN.fullmatch(line), _MKL.fullmatch(line)
     if onednn is not None:
-        kind, implementation, problem = onednn.groups()
+        kind, implementation, problem, milliseconds = onednn.groups()
         return {
             "phase": phase,
             "library": "oneDNN",
             "what": kind,
             "implementation": implementation,
             "problem": problem,
+            "took": round(float(milliseconds) * _NANOSECONDS["ms"]),
         }
     if mkl is None:
         return None
@@ -90,6 +94,7 @@ def read(line: str, phase: Phase) -> LibraryCallData | None:
         "what": mkl[1],
         "implementation": None,
         "problem": ",".join(word for word in words if "0x" not in word),
+        "took": round(float(mkl[3]) * _NANOSECONDS[mkl[4]]),
     }
     if _is_query(mkl[1], mkl[2]):
         call["query"] = True

@@ -328,6 +328,7 @@ class LibraryCallParts(TypedDict, total=False):
 
     implementation: str | None
     query: bool
+    took: int | None
 
 
 class LibraryCallData(LibraryCallParts):

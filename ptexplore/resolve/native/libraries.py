@@ -124,10 +124,15 @@ def _entries(
 
 def _listed(calls: list[LibraryCall]) -> tuple[tuple[LibraryTold, ...], int]:
     """Returns the reported calls, each once with its count, and the number of calls that are not listed."""
-    counted = Counter((call.library, call.what, call.implementation, call.problem) for call in calls if not call.query)
+    counted, took = Counter[tuple[str, str, str | None, str]](), Counter[tuple[str, str, str | None, str]]()
+    for call in calls:
+        if not call.query:
+            kind = (call.library, call.what, call.implementation, call.problem)
+            counted[kind] += 1
+            took[kind] += call.took or 0
     listed = [
-        LibraryTold(library, what, problem, implementation or "", times if times > 1 else 0)
-        for (library, what, implementation, problem), times in counted.items()
+        LibraryTold(kind[0], kind[1], kind[3], kind[2] or "", times if times > 1 else 0, took[kind])
+        for kind, times in counted.items()
     ]
     return tuple(listed[:MOST]), max(len(listed) - MOST, 0)
 
@@ -164,7 +169,7 @@ def _functions(claims: Iterable[Claim]) -> Iterator[tuple[Claim, str | None]]:
 
 
 def _entry(call: LibraryCall) -> LibraryEntry:
-    return LibraryEntry(call.library, call.what, call.problem, call.implementation, call.query)
+    return LibraryEntry(call.library, call.what, call.problem, call.implementation, call.query, call.took)
 
 
 def _with(

@@ -12,6 +12,14 @@ def seconds(nanoseconds: int) -> str:
     return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
+TOLD_FROM = 100_000  # nanoseconds of calls into a library: shorter times vary too much to be of use
+
+
+def library_time(nanoseconds: int) -> str:
+    """Formats the time that a library reports for its calls; "" if it is too short."""
+    return seconds(nanoseconds) if nanoseconds >= TOLD_FROM else ""
+
+
 def size(count: int) -> str:
     """Formats a number of bytes: `24.8 MB`, `129 kB`, `512 B`."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

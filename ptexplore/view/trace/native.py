@@ -14,7 +14,7 @@ from ptexplore.model.details import AsksWorkspace, Detail, InLibrary, LibraryRep
 from ptexplore.model.observed import Observation, SteppedCalls, UnreadableLibraries, records
 from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
-from ptexplore.model.reasons import MarksRange
+from ptexplore.model.reasons import LibraryTold, MarksRange
 from ptexplore.model.trace import Captured, Hop, LibraryEntry, Session, Trail, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.native_names import display, kernel_name
@@ -392,7 +392,7 @@ def told_of_call(hop: Hop) -> Detail:
     return OneOfAlike(count=len(alike) + 1) if alike else InLibrary(library=library_of(hop))
 
 
-def problem(entry: LibraryEntry) -> str:
+def problem(entry: LibraryEntry | LibraryTold) -> str:
     """Returns the sizes that a library was given.
 
     MKL reports those of a matrix product in a fixed order, so each gets its name.
@@ -413,10 +413,13 @@ def entered(hop: Hop) -> str:
     entry = hop.library
     if entry is None:
         return library_of(hop)
-    if entry.query:
-        return f"{entry.library}: {entry.what} {QUERY}"
-    how = f" by {entry.implementation}" if entry.implementation else ""
-    return f"{entry.library}: {entry.what} {problem(entry)}{how}"
+    return f"{entry.library}: {entry.what} {QUERY}" if entry.query else reported(entry)
+
+
+def reported(call: LibraryEntry | LibraryTold) -> str:
+    """Returns what a library reported about a call: the function or primitive, the sizes and the implementation."""
+    how = f" by {call.implementation}" if call.implementation else ""
+    return f"{call.library}: {call.what} {problem(call)}{how}"
 
 
 def _which_call(captured: Captured) -> Iterator[TraceRemark]:

@@ -29,6 +29,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
 from ptexplore.view.trace.alike import Shapes, joined
+from ptexplore.view.trace.amounts import library_time
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.choices import choices, chooser_of
@@ -79,6 +80,7 @@ _CAPABILITY = re.compile(r"\b(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)::")
 _UNIT = re.compile(r"\.(AVX2|AVX512|DEFAULT|VSX|ZVECTOR|SVE256)\.cpp$")  # a copy compiled only for this capability
 _RECORDS = frozenset(("torch::autograd::set_history", "torch::autograd::collect_next_edges"))
 
+EXACT = ("registered", "located")  # how well a place must be known to be written inside a row
 Details = tuple[Detail, ...]
 
 
@@ -146,7 +148,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     maker = _Steps(trail, options, session, operators)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_with_own(list(_flat(steps)), maker.whole))
+    rows = tuple(_with_own(list(_with_times(_flat(steps), trail)), maker.whole))
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
@@ -239,6 +241,15 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
         yield replace(row, own=own)
 
 
+def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trail: Trail) -> Iterator[tuple[ScreenRow, _Step]]:
+    """Yields the rows; a row of calls into a linked library with the time that the library reports for all of them."""
+    took = {hop.id: hop.library.took or 0 for hop in walk(trail.hops) if hop.library is not None}
+    for row, step in given:
+        time = library_time(sum(took.get(number, 0) for number in step.hops)) if step.is_library else ""
+        told = (structs.replace(d, took=time) if isinstance(d, says.LibraryReports) else d for d in row.details)
+        yield (replace(row, details=tuple(told)) if time else row), step
+
+
 def _holds_counted(rows: Sequence[ScreenRow], number: int) -> bool:
     """Whether a row inside this one was counted."""
     inner = takewhile(lambda row: row.level > rows[number].level, rows[number + 1 :])
@@ -289,7 +300,8 @@ def _open(steps: list[_Step], most: int, enough: int | None) -> None:
     waited: set[int] = set()  # outlines that waited: once is enough, as computation inside weighs over 1
     while pending and room > 0:
         weight, first, _, step = heapq.heappop(pending)
-        is_further = step.is_costly or step.is_work or step.has_yours or step.called_back or step.is_left or step.leads_to_key
+        is_further = step.is_costly or step.is_work or step.leads_to_key
+        is_further = is_further or step.has_yours or step.is_left or step.called_back > 0
         if enough is not None and most - room >= enough and not is_further:
             continue
         may_wait = step.is_outline and not step.called_back
@@ -937,7 +949,7 @@ class _Steps:
         whole = self.whole_hops.get(kernel.id, kernel)
         nodes = [child for child in of_call(whole) if child.kind == "node" and child.node and child.node.recorded]
         if nodes:
-            return says.RecordsNodes(nodes=tuple(bare(node.name).removesuffix("::apply") for node in nodes))
+            return says.RecordsNodes(nodes=tuple(map(_recorded_node, nodes)))
         is_left = kernel.id in self.left  # the error came before it could record
         if kernel.instructions is None or is_left:
             return None
@@ -1100,6 +1112,14 @@ def _with(step: _Step, told: Detail) -> _Step:
     step.row = replace(step.row, details=(*kind, told, *more))
     step.opened = (*step.opened[:1], told, *step.opened[1:]) if step.opened is not None else None
     return step
+
+
+def _recorded_node(node: Hop) -> says.RecordedOne:
+    """Returns a recorded node's class, with the line of its entry in derivatives.yaml if that line is certain."""
+    source = node.derivative.source if node.derivative is not None else None
+    is_certain = source is not None and source.path is not None and source.precision in EXACT
+    file = f"{(source.path or '').rpartition('/')[2]}:{source.line}" if source is not None and is_certain else ""
+    return says.RecordedOne(node=bare(node.name).removesuffix("::apply"), place=file)
 
 
 def _is_recorded(hop: Hop) -> bool:

@@ -8,10 +8,12 @@ from dataclasses import replace
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.program import NODES, OperatorKind, Program
+from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
+from ptexplore.model.reasons import LibraryTold, ToldOfSuchCall
 from ptexplore.model.run import sums
-from ptexplore.model.trace import Hop, Session, Trail, walk
-from ptexplore.view.trace.amounts import seconds
+from ptexplore.model.trace import Hop, LibraryEntry, Session, Trail, walk
+from ptexplore.view.trace import native
+from ptexplore.view.trace.amounts import library_time, seconds
 from ptexplore.view.trace.around import to_legend, typed
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.lines import run_formulas
@@ -124,8 +126,27 @@ def _operator(kind: OperatorKind, hops: Sequence[Hop]) -> OperatorWay:
         call = next((hop for hop in walk(hops) if hop.kind == "op"), None)
         kernel = kernel_of(call) if call is not None else None
         place = place_of(kernel) if kernel is not None else None
-        name, way = _full_name(hops) or name, way_of(call, kernel)
+        name, way = _full_name(hops) or name, (*way_of(call, kernel), *_in_libraries(hops))
     return OperatorWay(name=name, details=way, place=place, hop=first, opens=name)
+
+
+def _in_libraries(hops: Sequence[Hop]) -> Iterator[Detail]:
+    """Yields what ran in linked libraries: at the functions that ran, or as the libraries reported it for such a call.
+
+    The call that took longest is named.
+    """
+    entries = (part.library for part in walk(hops) if part.library is not None and not part.library.query)
+    ran: list[LibraryEntry | LibraryTold] = list(entries)
+    reports = [told for hop in walk(hops) for told in hop.why if isinstance(told, ToldOfSuchCall)]
+    more = sum(told.more for told in reports[:1])
+    if reports:  # then stepping was cut, and functions are missing
+        ran = list(reports[0].calls)
+    if ran:
+        count = sum(max(call.times, 1) if isinstance(call, LibraryTold) else 1 for call in ran)
+        longest = max(ran, key=lambda call: call.took or 0)
+        yield says.RanInLibrary(
+            first=native.reported(longest), took=library_time(longest.took or 0), more=count - 1 + more
+        )
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:

@@ -186,7 +186,8 @@ def test_why_a_place_is_no_better_known_is_one_sentence() -> None:
 
 @pytest.mark.words
 def test_what_a_row_says_is_one_phrase_a_detail() -> None:
-    keys = says.KnownAs(status="derived", told=(says.RecordsNodes(nodes=("AddBackward0",)), says.NextKey()))
+    records = says.RecordsNodes(nodes=(says.RecordedOne(node="AddBackward0"),))
+    keys = says.KnownAs(status="derived", told=(records, says.NextKey()))
     assert described((keys, says.ThenKeys(keys=("A", "B")))) == "derived: records AddBackward0; next key; then A → B"
     assert described((says.KnownAs(status="inlined"), keys)).startswith("inlined; derived: records")
     assert described((says.KnownAs(status="derived", of_key=True),)) == "key derived"
