@@ -32,9 +32,8 @@ UNBUFFERED = 2  # _IONBF of glibc
 BYTES = 16 * 1024 * 1024  # maximum number of bytes of output that are read
 # onednn_verbose,v1,primitive,exec,cpu,KIND,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS
 _ONEDNN = re.compile(r"onednn_verbose,(?:v\d+,)?(?:primitive,)?exec,cpu,(\w+),([^,]+),.*,([^,]*),([\d.]+(?:e-?\d+)?)")
-_MKL = re.compile(
-    r"MKL_VERBOSE (\w+)\((.*)\) ([\d.]+)([num]?s) .*"
-)  # MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+# MKL_VERBOSE SGEMM(N,N,3,3,3,0x7ff…,…) 5.01us CNR:…
+_MKL = re.compile(r"MKL_VERBOSE (\w+)\((.*)\) ([\d.]+)([num]?s) .*")
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\(nil\)")
 # BLAS functions that step through a vector, without the letter of the type (netlib.org/blas, level 1 and 2). In these,

@@ -24,19 +24,20 @@ COPIED = "MKL_VERBOSE MKL_SOMATCOPY(R, N, 3, 3, 1.000000, 0x55ee, 4, 0x55ff, 3) 
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "told", "took"),
     [
-        (MATMUL, ("oneDNN", "matmul", "brg_matmul:avx512_core_bf16", "64x64:64x64")),
-        (REORDER, ("oneDNN", "reorder", "jit:uni", "64x8x3x3")),
-        (SGEMM, ("MKL", "SGEMM", None, "N,N,3,3,3")),
-        (CDOTC, ("MKL", "CDOTC", None, "3")),
-        (COPIED, ("MKL", "MKL_SOMATCOPY", None, "R,N,3,3,1.000000")),
+        (MATMUL, ("oneDNN", "matmul", "brg_matmul:avx512_core_bf16", "64x64:64x64"), 8_057),
+        (REORDER, ("oneDNN", "reorder", "jit:uni", "64x8x3x3"), 10_010),
+        (SGEMM, ("MKL", "SGEMM", None, "N,N,3,3,3"), 20_210),
+        (CDOTC, ("MKL", "CDOTC", None, "3"), 300),
+        (COPIED, ("MKL", "MKL_SOMATCOPY", None, "R,N,3,3,1.000000"), 400),
     ],
 )
-def test_a_line_of_their_output(line: str, told: tuple[str, str, str | None, str]) -> None:
+def test_a_line_of_their_output(line: str, told: tuple[str, str, str | None, str], took: int) -> None:
     call = read(line)
     assert call is not None
     assert (call["library"], call["what"], call["implementation"], call["problem"]) == told
+    assert call["took"] == took
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,8 @@ def _in_libraries(hops: Sequence[Hop]) -> Iterator[Detail]:
     if ran:
         count = sum(max(call.times, 1) if isinstance(call, LibraryTold) else 1 for call in ran)
         longest = max(ran, key=lambda call: call.took or 0)
-        yield says.RanInLibrary(
-            first=native.reported(longest), took=library_time(longest.took or 0), more=count - 1 + more
-        )
+        took = library_time(longest.took or 0)
+        yield says.RanInLibrary(first=native.reported(longest), took=took, more=count - 1 + more)
 
 
 def _full_name(hops: Sequence[Hop]) -> str | None:
