@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 # Words of every question, which do not help to find an answer.
 _STOP = """
@@ -28,6 +29,7 @@ def plain_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+@lru_cache(maxsize=1 << 16)  # a search asks for the same words again and again
 def stem(word: str) -> str:
     """Removes an English ending: "gradients" and "gradient" become the same word, and so do "shared" and "share"."""
     for ending, instead, shortest in _ENDINGS:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ptexplore.source.canonical import FOREIGN, area, language_of
-from ptexplore.store.index.search import word_starts
+from ptexplore.store.index.search import lowered, word_starts
 
 # The order of the sorts of things, if the names fit equally well. The second number is for a query in small letters: it
 # may be a word, and notes are about words.
@@ -44,6 +44,12 @@ class Entry:
             return f"folder {self.context}/{self.name}".replace(" /", " ")
         name = self.name.partition(".")[0] if self.kind == "operator" else self.name
         return f"{self.kind} {self.context} {name}"
+
+    @property
+    def answer_family(self) -> str:
+        """The family among answers to several words: all things with one name, ignoring case and "_"."""
+        name = self.name.partition(".")[0] if self.kind == "operator" else self.name
+        return lowered(name).replace("_", "")
 
 
 def symbol_entry(kind: str, name: str, container: str, path: str, *, declared: bool, uses: int) -> Entry:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
+from ptexplore.lookup.answers import Answering
 from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
 from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
 from ptexplore.lookup.operators import Catalogue
-from ptexplore.lookup.query import ReadQuery, read_query
+from ptexplore.lookup.query import ReadQuery, read_query, with_root_spelled
 from ptexplore.lookup.query_length import check_length
 from ptexplore.lookup.ranking import HitSort, Ranking, Rated, is_slip_likely, ranked
 from ptexplore.lookup.text_lines import WORD, matching_lines
 from ptexplore.lookup.trees import Candidate, IndexedTree, nearest_names
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.remarks import AnswerRemark, DeclarationsFolded, LinesOfText, OnlyInCpp, SomeWords, WordsDropped
+from ptexplore.model.remarks import (
+    AnswerRemark,
+    DeclarationsFolded,
+    LinesOfText,
+    OnlyInCpp,
+    Respelled,
+    SomeWords,
+    WordsDropped,
+)
 from ptexplore.source.python_names import is_python_name
 from ptexplore.store.index.search import PART
 
@@ -75,12 +85,31 @@ def find(
     check_length(query)
     asked = read_query(pasted(query))
     searched = notes or SearchedNotes()
+    asked, respelled = _respelled(trees, catalogue, asked, searched)
     gathered = gather(trees, catalogue, asked, wanted, searched, slips=False)
     ranking = ranked(asked, gathered.possible, gathered.topics, slips=False)
     if is_slip_likely(asked, ranking):
+        asked = with_root_spelled(asked)
         gathered = gather(trees, catalogue, asked, wanted, searched, slips=True)
         ranking = ranked(asked, gathered.possible, gathered.topics, slips=True)
-    return _answer(trees, query, asked, wanted, gathered, ranking)
+    return _answer(trees, query, asked, wanted, gathered, ranking, respelled)
+
+
+def _respelled(
+    trees: Sequence[IndexedTree], catalogue: Catalogue | None, asked: ReadQuery, notes: SearchedNotes
+) -> tuple[ReadQuery, dict[str, str]]:
+    """Returns the query with likely spellings of words that no name has, and these spellings."""
+    answering = Answering(asked, notes.topics)
+    bases = catalogue.store.names_by_base if catalogue is not None else {}
+
+    def is_known(text: str) -> bool:
+        return any(indexed.store.has_text(text) for indexed in trees) or any(text in base for base in bases)
+
+    spellings = answering.respelled(is_known, notes.topics) if answering.terms else {}
+    text = asked.text
+    for word, spelling in spellings.items():
+        text = re.sub(rf"(?i)(?<![^\W_]){re.escape(word)}(?![^\W_])", spelling, text)
+    return (read_query(text), spellings) if spellings else (asked, spellings)
 
 
 # --- the answer ---
@@ -93,6 +122,7 @@ def _answer(
     wanted: FindQuery,
     gathered: Possibilities,
     ranking: Ranking,
+    respelled: Mapping[str, str],
 ) -> FindView:
     """Form the answer: the best results and some of each group. If there are few results, lines of text are added."""
     rows = ranking.rows
@@ -102,7 +132,8 @@ def _answer(
         _group(group, [row for row in rows if row.possible.group == group], wanted, gathered.cut, made)
         for group in dict.fromkeys(row.possible.group for row in rows)
     ]
-    how = list(_how_named(query, asked, ranking, best))
+    how: list[AnswerRemark] = [Respelled(word, spelling) for word, spelling in respelled.items()]
+    how += _how_named(query, asked, ranking, best)
     is_text = wanted.text or wanted.group == "text"
     if is_text or (wanted.group is None and len(rows) < FEW and not ranking.is_called):
         lines, more_lines = matching_lines(trees, query, wanted.limit, wanted.stopped)

@@ -12,8 +12,9 @@ from ptexplore.store.index.search import lowered, slips, word_starts
 
 # How a result is like the query, best first. MINOR results are members, methods, namespaces and declarations, and
 # things in tests or in third-party text. These come after the other results with the same name.
-(PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
- LATE_SAID, SLIPPED, LATE_HALF) = range(16)  # fmt: skip
+# ANSWERED is how anything answers several words (lookup/answers.py).
+(PUBLIC, WHOLE, CASE, TITLE, ANSWERED, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS,
+ INSIDE, LATE_SAID, SLIPPED, LATE_HALF) = range(17)  # fmt: skip
 _NEARLY_WHOLE = 8  # letters: one typing error in so many still means the whole name, not the beginnings of words
 _SHORTEST_SLIP = 5  # letters: a shorter name is like too many others
 _SHORTEST_WORD = 2  # letters: a shorter word is in every note
@@ -100,7 +101,8 @@ def words_of_path(path: str) -> list[str]:
 def words_of(name: str) -> list[str]:
     """Returns the words of a name in lower case: "UfuncCPUKernel_add" gives ufunc, cpu, kernel, add."""
     begins = word_starts(name)
-    return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, [*begins[1:], len(name)], strict=True)]
+    ends = [*begins[1:], len(name)][: len(begins)]
+    return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, ends, strict=True)]
 
 
 # --- notes ---

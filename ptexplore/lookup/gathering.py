@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.answers import Answering
 from ptexplore.lookup.entries import file_entry, folder_entry, operator_entry, symbol_entry, use_bits
 from ptexplore.lookup.fits import name_fit, slip_fit
 from ptexplore.lookup.operators import Catalogue, operator_spot
@@ -24,6 +25,7 @@ from ptexplore.lookup.trees import (
     IndexedTree,
     Spot,
     atlas_symbols,
+    atlas_symbols_with_words,
     file_candidate,
     project,
     public_symbols,
@@ -39,6 +41,10 @@ from ptexplore.store.index.search import lowered
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
 _LOOKED_AT = 200  # names of one sort and tree that are ranked, at least
 _FEWER = 60  # the same for a very short query, which fits many names equally well
+_NAMES_WITH_WORDS = 200  # names with words of the query whose symbols are looked at
+_EACH_OF_NAME = 16  # symbols of one such name
+_PATHS_WITH_WORDS = 200
+_OPERATORS_WITH_WORDS = 60
 _TELLING = 3  # letters of a query that is not very short
 
 
@@ -97,7 +103,10 @@ def gather(
     *,
     slips: bool,
 ) -> Possibilities:
-    """Gather everything that may have the name asked for, and the topics. With `slips`, nearly equal names fit too."""
+    """Gather everything that may have the name asked for, and the topics. With `slips`, nearly equal names fit too.
+
+    If the query has several words, things with some of these words are gathered as well.
+    """
     only = wanted.group
     gatherer = _Gatherer(trees, catalogue, asked, wanted, notes)
     if only in (None, "symbol"):
@@ -108,7 +117,7 @@ def gather(
     if only in (None, "file"):
         gatherer.files()
     if only in (None, "folder"):
-        gatherer.folders()
+        gatherer.folders(slips=slips)
     with_topics = only in (None, "note", "folder")
     if with_topics:
         gatherer.topics(only)
@@ -132,6 +141,7 @@ class _Gatherer:
         self._asked = asked
         self._wanted = wanted
         self._notes = notes
+        self._answering = Answering(asked, notes.topics)
         self.possible: list[Possible] = []
         self.cut: set[str] = set()
         self.folded = 0
@@ -152,6 +162,8 @@ class _Gatherer:
                 if len(results) >= most:
                     self.cut.add("symbol")
                 pairs |= {(number, symbol): None for symbol, _score in results}
+            if self._answering.terms:
+                pairs |= {(number, symbol): None for symbol in self._with_words(indexed)}
         chosen = [(number, symbol) for number, symbol in pairs if kind is None or symbol.kind == kind]
         defined = {symbol.qualified for _number, symbol in chosen if symbol.role == "definition"}
         kept = [
@@ -173,6 +185,14 @@ class _Gatherer:
             make = partial(symbol_candidate, self._trees, places)
             self.possible.append(Possible("symbol", entry, make, is_public))
 
+    def _with_words(self, indexed: IndexedTree) -> list[Symbol]:
+        """Returns the symbols whose names have most of the query's words."""
+        answering = self._answering
+        held = indexed.store.names_holding([term.fragments for term in answering.terms])
+        names = answering.best_names(held, _NAMES_WITH_WORDS)
+        typed = [symbol for name in sorted(answering.names) for symbol, _score in indexed.store.search(name, _FEWER)]
+        return [*typed, *indexed.store.called_one_of(names, _EACH_OF_NAME)]
+
     def _uses(self, names: set[str]) -> Counter[str]:
         """Returns how often each name is used in all trees, as a number of bits."""
         counts: Counter[str] = Counter()
@@ -183,7 +203,10 @@ class _Gatherer:
     def atlas(self) -> None:
         """Gather hand-written definitions that the atlas names, if there is no checkout of PyTorch."""
         kind = self._wanted.symbol_kind
-        for symbol, place in atlas_symbols(self._trees, self._asked.name, self._wanted.limit, prefix=True):
+        placed = atlas_symbols(self._trees, self._asked.name, self._wanted.limit, prefix=True)
+        if self._answering.terms:
+            placed += atlas_symbols_with_words(self._trees, self._answering, _NAMES_WITH_WORDS)
+        for symbol, place in dict(placed).items():
             if kind is None or symbol.kind == kind:
                 container = symbol.qualified.removesuffix(symbol.name).rstrip(":.")
                 entry = symbol_entry(symbol.kind, symbol.name, container, symbol.path, declared=False, uses=0)
@@ -205,8 +228,12 @@ class _Gatherer:
             if (every or base.lstrip("_")[:1] == wanted[:1] or (len(wanted) > 1 and wanted in base))
             and _may_be_called(self._asked, base, slips=slips)
         ]
-        holding = {base for base in bases if wanted in base}
-        uses = self._uses(holding) if len(holding) <= _LOOKED_AT else Counter()
+        if self._answering.terms:
+            scores = {base: self._answering.name_score(base) for base in by_base}
+            with_words = [base for base in sorted(scores, key=lambda base: -scores[base]) if scores[base]]
+            bases = list(dict.fromkeys([*bases, *with_words[:_OPERATORS_WITH_WORDS]]))
+        holding = set(bases) if self._answering.terms else {base for base in bases if wanted in base}
+        uses = self._uses(holding) if len(holding) <= 2 * _LOOKED_AT else Counter()
         names = {name: base for base in bases for name in by_base[base]}
         if "." in self._asked.text or "::" in self._asked.text:
             names |= {name: base for base, of in by_base.items() for name in of if self._asked.text in name}
@@ -247,12 +274,15 @@ class _Gatherer:
         if len(fragment) < 2 or "::" in fragment:
             return
         holders: dict[tuple[str, str], list[int]] = {}
+        fragments = [term.fragments for term in self._answering.terms]
         most = max(_LOOKED_AT // 2, self._wanted.limit + 1)
         for number, indexed in enumerate(self._trees):
             paths = indexed.store.files_like(fragment, most)
             if len(paths) >= most:
                 self.cut.add("file")
-            for path in paths:
+            if fragments:
+                paths += self._answering.best_paths(indexed.store.paths_holding(fragments), _PATHS_WITH_WORDS)
+            for path in dict.fromkeys(paths):
                 holders.setdefault((project(indexed), path), []).append(number)
         uses = self._uses({path.rpartition("/")[2] for _project, path in holders})
         for (_project, path), numbers in holders.items():
@@ -260,7 +290,7 @@ class _Gatherer:
             make = partial(file_candidate, self._trees, numbers, path, self._asked.line)
             self.possible.append(Possible("file", entry, make))
 
-    def folders(self) -> None:
+    def folders(self, *, slips: bool) -> None:
         """Gather folders by name or the end of their path. The place is in the first tree that has the folder."""
         if len(self._asked.last) < 2:
             return
@@ -270,7 +300,8 @@ class _Gatherer:
                 holders.setdefault(path, []).append(number)
         written = {topic.name for topic in self._notes.topics if topic.kind == "folder"}
         for path, numbers in holders.items():
-            if self._asked.last.lower() in path.lower():
+            name = path.rpartition("/")[2]
+            if self._asked.last.lower() in path.lower() or (slips and slip_fit(self._asked.last, name) is not None):
                 entry = folder_entry(path, written=path in written)
                 self.possible.append(Possible("folder", entry, partial(self._folder, path, numbers)))
 

@@ -11,20 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptexplore.annotations.plain_words import STOP_WORDS, plain_words, stem
+from ptexplore.lookup.query_words import QUERY_WORDS, ROOTS
 from ptexplore.source.python_names import is_python_name
-from ptexplore.store.index.search import lowered
+from ptexplore.store.index.search import lowered, slips
 
-# "add cpu" asks for an operator on a backend. The card of the operator answers that; names like its kernel's come after
-# the card. This table is also written into the site's search (view/site/shards.py), and the script there reads queries
-# with it.
-QUERY_WORDS = {
-    "stops": " ".join(sorted(STOP_WORDS)),  # words that say nothing in a query
-    "backends": "cpu cuda mps xpu meta autograd sparse quantized mkldnn nested",
-    "of_kernels": "kernel impl out structured ufunc",  # words of a kernel's name, beside the operator and the backend
-    "for_kernels": "kernel kernels implementation impl",  # words of a query that asks for a kernel
-    # The names of an operator's kernels for a backend, or how they begin.
-    "kernel_names": "{operator}_kernel {operator}_out_{backend} {operator}_{backend} structured_{operator}_{backend}",
-}
+_SHORTEST_ROOT = 4  # letters of a first part with a typing error
 BACKENDS, OF_KERNELS, _FOR_KERNELS = (
     frozenset(QUERY_WORDS[name].split()) for name in ("backends", "of_kernels", "for_kernels")
 )
@@ -125,6 +116,15 @@ def read_query(typed: str) -> ReadQuery:
         backend,
         kernel,
     )
+
+
+def with_root_spelled(asked: ReadQuery) -> ReadQuery:
+    """Returns the query without the typing error in the first part of a name: "troch.nn.Linear" is torch.nn.Linear."""
+    first, dot, rest = asked.text.partition(".")
+    if not asked.dotted or not dot or first.lower() in ROOTS or len(first) < _SHORTEST_ROOT:
+        return asked
+    near = sorted(root for root in ROOTS if slips(first.lower(), root, 1) == 1)
+    return read_query(f"{near[0]}.{rest}") if near else asked
 
 
 def _on_backend(pieces: Sequence[str]) -> tuple[str, str, bool]:

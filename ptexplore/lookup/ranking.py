@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.answers import Answering
 from ptexplore.lookup.entries import RANKS, Entry
 from ptexplore.lookup.fits import (
+    ANSWERED,
     BEGINS,
     CASE,
     CASE_MINOR,
@@ -94,24 +96,38 @@ class Ranking(NamedTuple):
 def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topic], *, slips: bool) -> Ranking:
     """Returns the gathered things that fit, best first. With `slips`, typing errors fit too.
 
-    `topics` are all topics of the notes; they give each word of the query its weight. Notes with only some of the words
-    count only if no note has all words.
+    `topics` are all topics of the notes; they give each word of the query its weight. For a query of several words,
+    names and notes are compared with all of its words (lookup/answers.py). For other queries, notes with only some of
+    the words count only if no note has all words.
     """
     names: list[Rated] = []
     notes: list[Rated] = []
     weights = word_weights(asked, topics)
+    answering = Answering(asked, topics)
     for possible in gathered:
         about = possible.about
         if isinstance(about, Entry):
             key = public_key(asked, about) if possible.is_public else entry_key(asked, about, slips=slips)
+            key = answer_key(asked, answering, about, key)
             if key is not None:
-                names.append(Rated(key, about.family, possible))
+                # Answers of one name in several scopes are one family: others are more likely meant than the second.
+                is_answer = key[0] == ANSWERED and about.kind != "folder"
+                family = f"answer {about.answer_family}" if is_answer else about.family
+                names.append(Rated(key, family, possible))
         else:
             keys = [topic_key(asked, fit, about, possible.number) for fit in _fits(asked, about, weights, slips=slips)]
+            if answering.terms:
+                keys = [key for key in keys if key[0] <= TITLE] or _answer_keys(
+                    asked, answering, about, possible.number
+                )
             if keys:
                 family = f"{'folder' if about.kind == 'folder' else 'topic'} {about.name}"
                 notes.append(Rated(min(keys), family, possible))
-    counting, some_words = _that_count(asked, notes, names)
+    if answering.terms:
+        counting = notes
+        some_words = bool(notes) and not any(answering.has_all(topic) for topic in topics)
+    else:
+        counting, some_words = _that_count(asked, notes, names)
     rows = _folders_once([*names, *counting])
     dropped = tuple(dict.fromkeys(asked.dropped)) if counting else ()
     return Ranking(in_order((row.key, row.family, row) for row in rows), some_words, dropped)
@@ -133,11 +149,8 @@ def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool
 def _that_count(asked: ReadQuery, notes: list[Rated], names: Sequence[Rated]) -> tuple[list[Rated], bool]:
     """Returns the notes that count, and whether these have only some of the words.
 
-    Notes with some of the words count only if no note has all. If the query is an operator on a backend, notes that
-    only mention both words come after everything that has the name.
+    Notes with some of the words count only if no note has all.
     """
-    if asked.operator and any(row.key[0] == PUBLIC for row in names):
-        notes = [replace(row, key=(LATE_SAID, *row.key[1:])) if row.key[0] == SAID else row for row in notes]
     whole = [row for row in notes if row.key[0] not in (HALF_SAID, LATE_HALF)]
     if len(asked.words) < 2 or whole:
         return whole, False
@@ -178,6 +191,22 @@ def entry_key(asked: ReadQuery, entry: Entry, *, slips: bool) -> Key | None:
         minor = True  # a name with dots is Python's, so C++ things with that name come after it
     outer = _outer_rank(asked, entry)
     return _key(asked, entry, _grade(asked, entry, fit, minor=minor, outer=outer), fit.extra, minor=minor, outer=outer)
+
+
+def answer_key(asked: ReadQuery, answering: Answering, entry: Entry, key: Key | None) -> Key | None:
+    """Returns the key of a name that answers several words, if it comes before its other key; else that key."""
+    score = answering.entry_score(entry) if answering.terms else None
+    if score is None:
+        return key
+    answer = _key(asked, entry, ANSWERED, -score, minor=False, outer=0)
+    return answer if key is None or answer < key else key
+
+
+def _answer_keys(asked: ReadQuery, answering: Answering, topic: Topic, number: int) -> list[Key]:
+    """Returns the key of a note among all things that answer several words; empty if it is no answer."""
+    score = answering.topic_score(topic)
+    entry = Entry(topic.kind, topic.names[0], "", order=number)
+    return [_key(asked, entry, ANSWERED, -score, minor=False, outer=0)] if score is not None else []
 
 
 def _grade(asked: ReadQuery, entry: Entry, fit: Fit, *, minor: bool, outer: int) -> int:

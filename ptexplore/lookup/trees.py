@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ptexplore.errors import BROKEN, PtexploreError
+from ptexplore.lookup.answers import Answering
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.remarks import DefinedInTree
 from ptexplore.model.symbols import Symbol
@@ -19,6 +20,7 @@ from ptexplore.source.permalink import permalink
 from ptexplore.source.python_names import PythonDefinition, PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.index.reader import IndexStore
+from ptexplore.store.index.search import LinesText
 from ptexplore.writing import open_below
 
 
@@ -239,14 +241,40 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
     Only files that no tree here has. Empty if a checkout of PyTorch is among the trees: the checkout is more exact, and
     it has the text.
     """
-    if any(indexed.checkout is not None and project(indexed) == "pytorch" for indexed in trees) or not trees:
-        return []
-    try:
-        atlas = _shipped_atlas()
+
+    def of(atlas: Atlas) -> list[Symbol]:
         symbols = atlas.symbols_ending(asked.removeprefix("::"))
         for name in atlas.names(asked, limit) if prefix and "::" not in asked and len(asked) > 2 else ():
             if len(symbols) < limit and name != asked:
                 symbols += atlas.symbols_named(name)
+        return symbols
+
+    return _from_atlas(trees, of, limit)
+
+
+def atlas_symbols_with_words(
+    trees: Sequence[IndexedTree], answering: Answering, most: int
+) -> list[tuple[Symbol, Spot]]:
+    """Returns the atlas's definitions whose names have words of the query; at most `most` names.
+
+    Only in the cases in which `atlas_symbols` has any.
+    """
+
+    def of(atlas: Atlas) -> list[Symbol]:
+        held = _names_of(atlas).holding_some([term.fragments for term in answering.terms])
+        return [symbol for name in answering.best_names(held, most) for symbol in atlas.symbols_named(name)]
+
+    return _from_atlas(trees, of, None)
+
+
+def _from_atlas(
+    trees: Sequence[IndexedTree], of: Callable[[Atlas], list[Symbol]], limit: int | None
+) -> list[tuple[Symbol, Spot]]:
+    if any(indexed.checkout is not None and project(indexed) == "pytorch" for indexed in trees) or not trees:
+        return []
+    try:
+        atlas = _shipped_atlas()
+        symbols = of(atlas)
     except PtexploreError:
         return []  # the atlas only adds to the results
     fits = any(indexed.checkout is None and indexed.tree.info.commit == atlas.commit for indexed in trees)
@@ -260,6 +288,12 @@ def atlas_symbols(trees: Sequence[IndexedTree], asked: str, limit: int, *, prefi
         ref = SourceRef(symbol.path, symbol.line, "atlas", precision, symbol.end_line, tree=info.name, url=url)
         hits.append((symbol, Spot(ref, info)))
     return hits
+
+
+@lru_cache(maxsize=1)
+def _names_of(atlas: Atlas) -> LinesText:
+    """Returns every name of the atlas, as a search reads names."""
+    return LinesText("\n" + "\n".join(atlas.every_name()) + "\n")
 
 
 @lru_cache(maxsize=1)

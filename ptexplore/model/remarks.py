@@ -116,6 +116,14 @@ class IsRegistered(AnswerRemark):
 
 
 @dataclass(frozen=True, slots=True)
+class Respelled(AnswerRemark):
+    """No name has a word of the query, so a nearly equal word was searched for."""
+
+    word: str
+    spelling: str
+
+
+@dataclass(frozen=True, slots=True)
 class SomeWords(AnswerRemark):
     """No note contains all words of the query."""
 

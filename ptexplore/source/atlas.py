@@ -282,6 +282,12 @@ class Atlas:
             lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(prefix))
             return list(islice((last for last, _ in groupby(lasts)), limit))
 
+    def every_name(self) -> list[str]:
+        """Returns the last part of each name, once, sorted."""
+        with self._damage_told():
+            lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(""))
+            return sorted({last for last, _ in groupby(lasts)})
+
     def outline(self, path: str) -> list[Symbol]:
         """Returns the definitions of one file and the namespaces around them, sorted by line."""
         return [_symbol_of_row(path, row) for row in self._get("outline", path) or []]

@@ -1,6 +1,7 @@
 """What readers of PyTorch type: what they want is among the first three, in the terminal, on the screens, on the site.
 
-The queries with their answers are data, written and checked by hand in the source: tests/data/search_queries.tsv.
+The queries with their answers are data, written and checked by hand in the source: tests/data/search_queries.tsv, and
+plain questions in tests/data/plain_questions.tsv, whose answers are among the first five.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ pytestmark = [
     pytest.mark.skipif("PTEXPLORE_TEST_PYTHON" in os.environ, reason="looks at the torch that runs the tests"),
 ]
 DATA = REPOSITORY / "tests" / "data" / "search_queries.tsv"
+QUESTIONS = REPOSITORY / "tests" / "data" / "plain_questions.tsv"
 ENOUGH = 0.95
 FIRST = 3
+FIRST_OF_QUESTIONS = 5
+ENOUGH_ON_SITE = 0.85  # a site reads only the names that begin with a word of the query
 # Folders whose files the site of this test has, beside those of `--scope core`: where the answers are.
 _ALSO = """
 c10/cuda/ torch/nn/ torch/optim/ torch/utils/data/ torch/_subclasses/ torch/autograd/ torchgen/ torch/csrc/inductor/
@@ -57,6 +61,31 @@ class Wanted(NamedTuple):
 def read() -> list[Wanted]:
     lines = [line.split("\t") for line in DATA.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return [Wanted(sort, query, frozenset(answers.split(" | "))) for sort, query, answers in lines]
+
+
+def questions() -> list[Wanted]:
+    lines = [line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    return [Wanted("question", query, frozenset(answers.split(" | "))) for query, answers in lines]
+
+
+def places(found: Sequence[Candidate]) -> list[set[str]]:
+    """Each result as the data has it: by name, and by the files that it is in."""
+    return [
+        {name, *(f"in {spot.ref.path}" for spot in (hit.spot, *hit.also) if hit.kind != "operator")}
+        for name, hit in zip(names(found), found, strict=True)
+    ]
+
+
+def missed_questions(ask: Callable[[str], list[set[str]]], asked: Sequence[Wanted]) -> list[tuple[str, list[set[str]]]]:
+    firsts = [(one, ask(one.query)[:FIRST_OF_QUESTIONS]) for one in asked]
+    return [(one.query, first) for one, first in firsts if not any(one.answers & answer for answer in first)]
+
+
+def found_by(workspace: Workspace, query: str) -> list[set[str]]:
+    try:
+        return places(workspace.find(query).best)
+    except PtexploreError:
+        return []
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +145,29 @@ def test_what_a_reader_wants_is_among_the_first_three(asked: Callable[[str], lis
     assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
 
 
+def test_plain_questions_find_their_place(workspace: Workspace) -> None:
+    wrong = missed_questions(lambda query: found_by(workspace, query), questions())
+    assert len(wrong) <= (1 - ENOUGH) * len(questions()), wrong
+
+
+def test_plain_questions_find_their_place_without_a_checkout(warm_cache: Path) -> None:
+    """The atlas names what is hand-written C++; files and folders of it are no results."""
+    wanted = {
+        "softmax kernel cpu": "aten/src/ATen/native/cpu/SoftMaxKernel.cpp",
+        "layernorm kernel for cpu": "aten/src/ATen/native/cpu/layer_norm_kernel.cpp",
+        "convolution backend selection": "aten/src/ATen/native/Convolution.cpp",
+        "ddp gradient buckets": "torch/csrc/distributed/c10d/reducer.cpp",
+        "how does no_grad work": "torch/autograd/grad_mode.py",
+        "gradient clipping by norm": "torch/nn/utils/clip_grad.py",
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PTEXPLORE_CACHE", str(warm_cache))
+        with Workspace() as opened:
+            for query, path in wanted.items():
+                first = found_by(opened, query)[:FIRST_OF_QUESTIONS]
+                assert any(f"in {path}" in answer for answer in first), (query, first)
+
+
 def test_the_palette_answers_alike(workspace: Workspace, asked: Callable[[str], list[str]]) -> None:
     trees, notes = workspace.trees, workspace.searched_notes(workspace.trees)
 
@@ -159,22 +211,43 @@ def site(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="module")
-def answers(site: Path) -> dict[str, list[str]]:
-    """What the site's own scripts answer to every query."""
+def given(site: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """What the site's own scripts answer to every query: the names, and their addresses."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node")
     assets = REPOSITORY / "ptexplore" / "render" / "html" / "assets"
-    queries = [one.query for one in read()]
+    queries = [one.query for one in (*read(), *questions())]
     command = [node, str(REPOSITORY / "tests" / "searching.js"), str(assets), str(site)]
     done = subprocess.run(command, input=json.dumps(queries), capture_output=True, text=True, check=True, timeout=120)
-    given = json.loads(done.stdout)
-    return {query: row["results"] for query, row in zip(queries, given, strict=True)}
+    rows = json.loads(done.stdout)
+    return {query: (row["results"], row["at"]) for query, row in zip(queries, rows, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def answers(given: dict[str, tuple[list[str], list[str]]]) -> dict[str, list[str]]:
+    return {query: results for query, (results, _at) in given.items()}
 
 
 def test_the_site_answers_alike(answers: dict[str, list[str]]) -> None:
     wrong = missed(lambda query: answers[query])
     assert len(wrong) <= (1 - ENOUGH) * len(read()), wrong
+
+
+def test_the_site_answers_plain_questions(given: dict[str, tuple[list[str], list[str]]], site: Path) -> None:
+    """Those whose places are on this site."""
+    paths = {str(page.relative_to(site / "src")).removesuffix(".html") for page in (site / "src").rglob("*.html")}
+
+    def ask(query: str) -> list[set[str]]:
+        results, at = given[query]
+        files = [address.partition("#")[0].removeprefix("src/").removesuffix(".html") for address in at]
+        return [{result, f"in {file}"} for result, file in zip(results, files, strict=True)]
+
+    there = [
+        one for one in questions() if not paths or any(answer.partition(" ")[2] in paths for answer in one.answers)
+    ]
+    wrong = missed_questions(ask, there)
+    assert len(wrong) <= (1 - ENOUGH_ON_SITE) * len(there), wrong
 
 
 def test_a_dotted_name_of_python_begins_with_no_name_of_c(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from heapq import nsmallest
@@ -79,6 +80,32 @@ class LinesText:
             yield self.text[self.text.rfind("\n", 0, at) + 1 : end]
             at = self.lower.find(fragment, end)
 
+    def holding_some(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
+        """Returns the names that contain a fragment of some group, ignoring case and "_".
+
+        Each name comes with the groups that it has a fragment of, as bits.
+        """
+        text, ends, names = self._squeezed
+        held: dict[int, int] = {}
+        for number, group in enumerate(fragments):
+            for fragment in group:
+                at = text.find(fragment)
+                while at != -1:
+                    line = bisect_right(ends, at) - 1
+                    held[line] = held.get(line, 0) | 1 << number
+                    at = text.find(fragment, ends[line + 1])
+        return {names[line]: bits for line, bits in held.items()}
+
+    def has_text(self, text: str) -> bool:
+        """Whether a name contains a text, ignoring case and "_"."""
+        return text in self._squeezed[0]
+
+    @cached_property
+    def _squeezed(self) -> tuple[str, list[int], list[str]]:
+        """The names in small letters without "_", the offsets of their line ends, and the names as they are."""
+        text = self.lower.replace("_", "")
+        return text, [match.start() for match in re.finditer("\n", text)], self.text.split("\n")[1:-1]
+
 
 class PathsText:
     """Paths, searched without regard to case."""
@@ -90,6 +117,23 @@ class PathsText:
     def folders(self) -> frozenset[str]:
         """All folders that contain one of these paths."""
         return folders_around(self._lower)
+
+    def holding_some(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
+        """Returns the paths that contain a fragment of some group, with the groups as bits, ignoring case and "_"."""
+        held: dict[str, int] = {}
+        for path, text in self._squeezed.items():
+            bits = sum(any(part in text for part in group) << number for number, group in enumerate(fragments))
+            if bits:
+                held[path] = bits
+        return held
+
+    def has_text(self, text: str) -> bool:
+        """Whether a path contains a text, ignoring case and "_"."""
+        return any(text in path for path in self._squeezed.values())
+
+    @cached_property
+    def _squeezed(self) -> dict[str, str]:
+        return {path: low.replace("_", "") for path, low in self._lower.items()}
 
     def like(self, fragment: str, limit: int) -> list[str]:
         """Returns paths that contain `fragment`.
@@ -159,6 +203,22 @@ class IndexSearch(IndexConnection):
             if len(scores) >= limit:
                 break
         return list(scores.items())
+
+    def names_holding(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
+        """Returns the names that contain a fragment of some group, with these groups as bits."""
+        return self._names.holding_some(fragments)
+
+    def has_text(self, text: str) -> bool:
+        """Whether a name or a path contains a text, ignoring case and "_"."""
+        return self._names.has_text(text) or self._paths.has_text(text)
+
+    def paths_holding(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
+        """Returns the paths that contain a fragment of some group, with these groups as bits."""
+        return self._paths.holding_some(fragments)
+
+    def called_one_of(self, names: Sequence[str], each: int) -> list[Symbol]:
+        """Returns the symbols with these names, in their order; at most `each` of one name."""
+        return [hit for _place, hit in self._best(names, [], each * len(names), each)]
 
     def _best(self, names: Iterable[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
         """Returns at most `limit` symbols, best first, each with the rank of its name.

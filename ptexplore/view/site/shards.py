@@ -32,7 +32,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ptexplore.annotations.topics import Topic
-from ptexplore.lookup.query import QUERY_WORDS
+from ptexplore.lookup.query_words import QUERY_WORDS
 from ptexplore.safe_text import safe_json
 from ptexplore.store.index.search import word_starts
 

@@ -33,6 +33,7 @@ from ptexplore.model.remarks import (
     OnlyInCpp,
     OnlyLastPart,
     OverridesOther,
+    Respelled,
     SeenFromHere,
     SomeWords,
     TypesNotIndexed,
@@ -68,6 +69,7 @@ ENGLISH: Mapping[type[AnswerRemark], str] = {
         "{name} is registered ({registered}[ and {more} more]): code that calls it through the registration does not "
         "name it (ptexplore refs {quoted})"
     ),
+    Respelled: "no name has {word}: searched for {spelling}",
     SomeWords: "no note has all the words {words}: the notes below have some of them",
     WordsDropped: "left out in notes: {words}",
     OnlyInCpp: "no Python name here is {query}: the C++ names are listed",

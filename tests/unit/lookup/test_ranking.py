@@ -15,7 +15,8 @@ from ptexplore.annotations.plain_words import plain_words, stem
 from ptexplore.annotations.topics import Topic
 from ptexplore.lookup.entries import Entry, file_entry, folder_entry, operator_entry, row_code, symbol_entry
 from ptexplore.lookup.fits import Fit, name_fit, slip_fit, topic_fit, word_weights
-from ptexplore.lookup.query import QUERY_WORDS, read_query
+from ptexplore.lookup.query import read_query
+from ptexplore.lookup.query_words import QUERY_WORDS
 from ptexplore.lookup.ranking import Possible, entry_key, in_order, is_slip_likely, ranked, topic_key
 from ptexplore.lookup.trees import Candidate
 from tests.harness import REPOSITORY
@@ -282,6 +283,7 @@ LETTERS = {
     "file": "p",
     "folder": "d",
     "tour": "g",
+    "enumerator": "e",
     "stop": "n",
     "concept": "k",
 }

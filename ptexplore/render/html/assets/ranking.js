@@ -2,8 +2,8 @@
    rows of the search. tests/unit/lookup/test_ranking.py checks that the two agree. */
 (function () {
   "use strict";
-  const [PUBLIC, WHOLE, CASE, TITLE, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
-    LATE_SAID, SLIPPED, LATE_HALF] = Array(16).keys();
+  const [PUBLIC, WHOLE, CASE, TITLE, ANSWERED, SAID, HALF_SAID, WHOLE_MINOR, CASE_MINOR, LATE_TITLE, BEGINS, NEAR, WORDS, INSIDE,
+    LATE_SAID, SLIPPED, LATE_HALF] = Array(17).keys();
   /* The order of the sorts of things, by a row's letter: for a name, and for small letters, which may be words. Capitals: a method, an enumerator. */
   const RANKS = { g: [4, 0], n: [4, 1], k: [4, 1], d: [5, 2], o: [2, 3], c: [1, 4], e: [1, 4], f: [3, 5], m: [3, 5], t: [4, 6], p: [6, 7],
     h: [7, 7], x: [7, 8], F: [8, 8], E: [8, 9], v: [9, 9] };
@@ -28,11 +28,16 @@
     const kept = cut ? word.slice(0, -cut[0].length) + cut[1] : word;
     return Object.hasOwn(SAME, kept) ? SAME[kept] : kept;
   }
-  /* The words of lookup/query.py::QUERY_WORDS; search/table.js has them. */
+  /* The words of lookup/query_words.py::QUERY_WORDS; search/table.js has them. */
   let stops = new Set(), backends = new Set(), ofKernels = new Set(), forKernels = new Set(), forms = [];
+  let asking = new Set(), devices = new Set(), special = new Set(), explaining = new Set(), roots = new Set(), implied = new Map(), synonyms = [];
   function readBy(words) {
-    [stops, backends, ofKernels, forKernels] = [words.stops, words.backends, words.of_kernels, words.for_kernels].map((some) => new Set(some.split(" ")));
+    [stops, backends, ofKernels, forKernels, asking, devices, special, explaining, roots] = [words.stops, words.backends, words.of_kernels, words.for_kernels,
+      words.asking, words.devices, words.special, words.explaining, words.roots].map((some) => new Set(some.split(" ")));
     forms = words.kernel_names.split(" ");
+    const rows = (some) => some.split(";").map((row) => row.split("=").map((side) => side.split(" ")));
+    implied = new Map(rows(words.implied).map(([[word], others]) => [word, others]));
+    synonyms = rows(words.synonyms).map(([said, meant]) => [said.map(stem), meant]);
   }
   const stems = (text) => plainWords(text).filter((word) => !stops.has(word)).map(stem);
 
@@ -131,6 +136,9 @@
   }
   const base = (row) => row.name.split(".", 1)[0];
   const family = (row) => (row.kind === "d" ? `d ${row.path ?? row.name}` : `${rankKind(row)} ${row.context} ${row.kind === "o" ? base(row) : row.name}`);
+
+  /* Answers of one name in several scopes are one family: others are more likely meant than the second. */
+  const answerFamily = (row) => lowered(row.kind === "o" ? base(row) : row.name).replaceAll("_", "");
 
   function operatorFit(asked, row) {
     const own = base(row);
@@ -262,6 +270,136 @@
     return keyOf(asked, row, grade, fit[1], false, 0);
   }
 
+  /* --- answers to several words: as in lookup/answers.py --- */
+
+  const OWN = [6, 4], NEAR_BY = [4, 3], FAR = [2, 1], BACKEND = 4, ON_CARD = 3, LOST = 3, LOST_BACKEND = 1, OF_DEVICE = 3, HEAVIEST = 5, PART = 3;
+  const EXTRA = 3, MOST_EXTRA = 6, MINOR = 8, UNASKED = 14, AREAS = [0, 2, 10, 18], HEADER = 2, NOT_KERNEL = 6, EXACT = 40, EXPLAINS = 1;
+  const MOST_USES = { o: 2, p: 0 }, USUAL_USES = 8, PRICES = { v: 10, E: 12, F: 1, t: 3 }, SHORTEST_RESPELLED = 5;
+  const together = (words) => {
+    const all = [...words, ...words.slice(1).map((word, i) => words[i] + word)];
+    return { equal: new Set([...all, ...words.map(stem)]), lines: `\n${all.join("\n")}` };
+  };
+  const remembered = (of) => {
+    const known = new Map();
+    return (text) => {
+      if (!known.has(text)) known.set(text, of(text));
+      return known.get(text);
+    };
+  };
+  const ofName = remembered((name) => together(wordsOf(name).filter(Boolean)));
+  const ofPath = remembered((path) => {
+    const words = wordsOfPath(path).filter(Boolean);
+    return together([...words, ...words.flatMap((word) => implied.get(word) ?? [])]);
+  });
+  const ofStems = (words) => ({ equal: new Set(words), lines: `\n${words.join("\n")}` });
+  const match = ({ equal, lines }, { word, short }) => (equal.has(word) || equal.has(short) ? 2 : short.length >= 3 && lines.includes(`\n${short}`) ? 1 : 0);
+  function best(term, fields) {
+    let score = 0;
+    for (const [words, [equal, begins]] of fields) {
+      if (score >= equal) continue;
+      for (const form of term.forms) {
+        const fits = match(words, form);
+        if (fits) score = Math.max(score, (fits === 2 ? equal : begins) - form.less);
+      }
+    }
+    return score;
+  }
+  const intersects = (some, others) => [...some].some((one) => others.has(one));
+  /* Returns the words of a query of several words, each with its spellings, other words for the same, and its weight. */
+  function answering(asked, topics) {
+    const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
+    const telling = typed.filter((word) => !stops.has(lowered(word)) && !asking.has(lowered(word)));
+    const said = [...new Set((telling.length ? telling : typed).flatMap(wordsOf).filter(Boolean))], cut = said.map(stem), meant = said.map(() => new Set());
+    for (const [phrase, words] of synonyms) {
+      for (let at = 0; at + phrase.length <= cut.length; at++) {
+        if (phrase.every((word, i) => cut[at + i] === word)) phrase.forEach((_word, i) => words.forEach((word) => meant[at + i].add(word)));
+      }
+    }
+    const terms = said.map((word, at) => {
+      const others = [...meant[at]], isBackend = [word, ...others].some((one) => devices.has(one)), short = stem(word);
+      const count = topics.filter((topic) => [short, word].some((one) => topic.held.has(one) || topic.titled.includes(one) || topic.about.includes(one))).length;
+      const weight = isBackend ? OF_DEVICE : Math.max(1, Math.min(HEAVIEST, bits(Math.floor(topics.length / Math.max(1, count)))));
+      const spellings = [word, ...(at ? [said[at - 1] + word] : []), ...(at + 1 < said.length ? [word + said[at + 1]] : [])];
+      const form = (one, less) => ({ word: one, short: stem(one), less });
+      const forms = [...spellings.map((one) => form(one, 0)), ...others.map((one) => form(one.replaceAll("_", ""), 1))];
+      return { word, spellings, others, weight, forms, isBackend, isKernel: short === "kernel" };
+    });
+    const every = terms.flatMap((term) => [...term.spellings, ...term.others]).flatMap((word) => word.split("_"));
+    const names = said.length ? typed.filter((word) => word.replace(/^_+|_+$/g, "").includes("_") || wordsOf(word).length > 1) : [];
+    return { terms, devices: new Set(terms.flatMap((term) => [term.word, ...term.others]).filter((word) => devices.has(word))),
+      telling: terms.reduce((all, term) => all + (term.isBackend ? 0 : term.weight), 0), words: new Set(every.flatMap((word) => [word, stem(word)])),
+      names: new Set(names.map((word) => lowered(word).replace(/^_+|_+$/g, ""))), ofKernel: terms.some((term) => term.isKernel),
+      explains: asked.question && asked.dropped.some((word) => explaining.has(word)) };
+  }
+  function summed({ terms, telling }, scores, isTyped) {
+    const weighed = (of) => terms.reduce((all, term, i) => all + of(term, scores[i]), 0);
+    if (!scores.some(Boolean)) return null;
+    if (!isTyped && PART * weighed((term, score) => (score && !term.isBackend ? term.weight : 0)) < telling) return null;
+    const total = weighed((term, score) => (term.isBackend ? 0 : score ? term.weight * score : -LOST * term.weight));
+    const ofBackends = terms.flatMap((term, i) => (term.isBackend ? [term.weight * scores[i]] : []));
+    return ofBackends.length ? total + (Math.max(...ofBackends) || -LOST_BACKEND * OF_DEVICE) : total;
+  }
+  const isAsked = (answers, word) => answers.words.has(word) || answers.words.has(stem(word))
+    || (word.length >= 3 && answers.terms.some((term) => term.word.includes(word)));
+  function entryScore(answers, row) {
+    const isPath = "pd".includes(row.kind), scopes = row.context.replaceAll(".", "/").split(/\s+|::|\//), dot = row.name.lastIndexOf(".");
+    const name = row.kind === "o" ? base(row) : row.kind === "p" && dot > 0 ? row.name.slice(0, dot) : row.name, ending = row.kind === "p" ? row.name.slice(dot + 1) : "";
+    const own = row.kind === "o" ? together([...wordsOf(row.context), ...wordsOf(name)]) : ofName(name);
+    const file = !isPath && row.kind !== "o" && row.path ? row.path.split("/").at(-1) : "", end = file.lastIndexOf(".");
+    const near = [ofName(scopes.at(-1)), ...(file ? [ofName(end < 0 ? "" : file.slice(0, end))] : [])];
+    const far = ofPath(isPath ? `${row.context}/${row.name}` : `${row.context.replaceAll("::", "/")}/${row.kind === "o" ? "" : row.path || ""}`);
+    if (answers.devices.size && !intersects(answers.devices, far.equal) && !intersects(answers.devices, own.equal)
+      && (intersects(devices, far.equal) || intersects(devices, own.equal))) return null;
+    const fields = [[own, OWN], ...near.map((words) => [words, NEAR_BY]), [far, isPath ? NEAR_BY : FAR]];
+    const scores = answers.terms.map((term) => {
+      const score = term.isBackend ? Math.min(best(term, fields), 1) * BACKEND : best(term, fields);
+      return row.kind === "o" && (term.isBackend || term.isKernel) ? Math.max(score, ON_CARD) : score;
+    });
+    const isTyped = answers.names.has(lowered(name).replace(/^_+|_+$/g, "")), total = summed(answers, scores, isTyped);
+    if (total === null) return null;
+    const unused = wordsOf(name).filter((word) => word && !stops.has(word) && (answers.devices.size || !devices.has(word)) && !isAsked(answers, word)).length, native = far.equal.has("native");
+    const unlikely = [...special].filter((word) => far.equal.has(word) && (native || word !== "cuda"));
+    const onBackend = answers.terms.some((term, i) => term.isBackend && scores[i]), area = row.area ?? 0;
+    const price = EXTRA * Math.min(unused, MOST_EXTRA) + (row.minor ? MINOR : 0) + AREAS[area === 1 && onBackend ? 0 : area]
+      + (unlikely.length && !unlikely.some((word) => isAsked(answers, word)) ? UNASKED : 0) + (PRICES[rankKind(row)] ?? 0)
+      + (row.kind === "o" && answers.ofKernel ? NOT_KERNEL : 0) + (["h", "hpp", "pyi"].includes(ending) ? HEADER : 0);
+    return total - price + (isTyped ? EXACT : 0) + Math.min(row.uses ?? 0, MOST_USES[row.kind] ?? USUAL_USES);
+  }
+  const ofTopic = (topic) => (topic.fields ??= [[ofStems(topic.titled), OWN], [ofStems(topic.about), NEAR_BY], [ofStems(topic.words), FAR]]);
+  function topicScore(answers, topic) {
+    if (topic.kind === "d" && answers.devices.size) {
+      const named = wordsOfPath(topic.names[0]).filter((word) => devices.has(word));
+      if (named.length && !named.some((word) => answers.devices.has(word))) return null;
+    }
+    const scores = answers.terms.map((term) => best(term, ofTopic(topic))), total = summed(answers, scores, false);
+    return total === null || !answers.explains ? total : total + EXPLAINS * answers.terms.reduce((all, term, i) => all + (scores[i] ? term.weight : 0), 0);
+  }
+  const hasAll = (answers, topic) => answers.terms.every((term) => best(term, ofTopic(topic)));
+  /* Returns the query with likely spellings of the words that nothing has: the nearest words of the notes. */
+  function respelled(asked, rows, topics) {
+    let text = asked.text;
+    const told = [], { terms } = answering(asked, topics), counts = new Map();
+    const squeezed = (one) => one.replaceAll("_", "");
+    const unknown = terms.filter((term) => term.word.length >= SHORTEST_RESPELLED && !term.forms.some(({ short }) => rows.some((row) => (
+      squeezed(row.low).includes(squeezed(short)) || squeezed(lowered(row.path || "")).includes(squeezed(short))))));
+    if (!unknown.length) return { text, told };
+    for (const topic of topics) for (const word of new Set([...topic.titled, ...topic.words])) counts.set(word, (counts.get(word) || 0) + 1);
+    for (const { word } of unknown) {
+      const near = [...counts.keys()].filter((one) => slipFit(word, one)).map((one) => [slips(word, one, 3), -counts.get(one), one]).sort(compared);
+      if (!near.length) continue;
+      const spelling = near[0][2];
+      text = text.replace(new RegExp(`(?<![^\\W_])${word}(?![^\\W_])`, "gi"), spelling);
+      told.push(`no name has ${word}: searched for ${spelling}`);
+    }
+    return { text, told };
+  }
+  const nearRoots = (first) => (roots.has(first) || first.length < 4 ? [] : [...roots].filter((root) => slips(first, root, 1) === 1).sort());
+  /* Returns the query without the typing error in the first part of a name: "troch.nn.Linear" is torch.nn.Linear. */
+  function withRootSpelled(asked) {
+    const dot = asked.text.indexOf("."), near = asked.dotted && dot > 0 ? nearRoots(asked.text.slice(0, dot).toLowerCase()) : [];
+    return near.length ? read(`${near[0]}${asked.text.slice(dot)}`) : asked;
+  }
+
   /* --- the order --- */
 
   function compared(a, b) {
@@ -281,34 +419,46 @@
   }
 
   /* Returns everything that fits, best first, and how it was searched. `rows` are names, `topics` are notes. */
-  function ranked(asked, rows, topics) {
-    const weights = weightsOf(asked, topics), told = [], by = new Map();
+  function ranked(given, rows, topics) {
+    let asked = given;
+    const weights = weightsOf(asked, topics), told = [], by = new Map(), answers = answering(asked, topics);
     const put = (key, of, what) => { // a folder that fits by its name and by its page is one result
       const known = what.kind === "d" ? by.get(of) : undefined;
       if (!known || compared(key, known.key) < 0) by.set(what.kind === "d" ? of : what, { key, family: of, what });
     };
-    let said = topics.map((topic) => [topic, topicFit(asked, topic, weights)]).filter(([, fit]) => fit)
-      .map(([topic, fit]) => ({ topic, key: topicKey(asked, fit, topic) }));
-    const named = (slipsToo) => rows.map((row) => ({ row, key: entryKey(asked, row, slipsToo) })).filter((one) => one.key);
+    const noteKey = (topic) => {
+      const fit = topicFit(asked, topic, weights), key = fit && topicKey(asked, fit, topic);
+      if (!answers.terms.length || (key && key[0] <= TITLE)) return key;
+      const score = topicScore(answers, topic);
+      return score === null ? null : keyOf(asked, { kind: topic.kind, name: topic.names[0], context: "", order: topic.number }, ANSWERED, -score, false, 0);
+    };
+    let said = topics.map((topic) => ({ topic, key: noteKey(topic) })).filter((one) => one.key);
+    const answerKey = (row, key) => {
+      const score = answers.terms.length ? entryScore(answers, row) : null;
+      if (score === null) return key;
+      const answer = keyOf(asked, row, ANSWERED, -score, false, 0);
+      return !key || compared(answer, key) < 0 ? answer : key;
+    };
+    const named = (slipsToo) => rows.map((row) => ({ row, key: answerKey(row, entryKey(asked, row, slipsToo)) })).filter((one) => one.key);
     let names = named(false);
     if (!asked.joined && !asked.question && ![...names, ...said].some((one) => one.key[0] <= BEGINS)) {
+      asked = withRootSpelled(asked);
       names = named(true);
       for (const topic of topics) {
         const fit = topic.kind === "d" ? null : topic.names.map((name) => slipFit(asked.text, name)).find(Boolean);
         if (fit) said.push({ topic, key: topicKey(asked, fit, topic) });
       }
     }
-    /* If the query is an operator on a backend, notes that only mention both words come after everything with the name. */
-    if (askedOperator(asked) && names.some((one) => one.key[0] === PUBLIC)) {
-      for (const one of said) if (one.key[0] === SAID) one.key[0] = LATE_SAID;
-    }
     const whole = said.filter((one) => one.key[0] !== HALF_SAID && one.key[0] !== LATE_HALF);
-    if (asked.words.length > 1 && !whole.length) {
-      if (said.length && (asked.plain || !names.length)) told.push(`no note has all the words ${asked.words.join(", ")}: the notes below have some of them`);
+    const some = `no note has all the words ${asked.words.join(", ")}: the notes below have some of them`;
+    if (answers.terms.length) {
+      if (said.length && !topics.some((topic) => hasAll(answers, topic))) told.push(some);
+    } else if (asked.words.length > 1 && !whole.length) {
+      if (said.length && (asked.plain || !names.length)) told.push(some);
       else said = [];
     } else said = whole;
     if (asked.dropped.length && said.length) told.push(`left out in notes: ${[...new Set(asked.dropped)].join(", ")}`);
-    for (const { row, key } of names) put(key, family(row), row);
+    for (const { row, key } of names) put(key, key[0] === ANSWERED && row.kind !== "d" ? `answer ${answerFamily(row)}` : family(row), row);
     for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
     const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
     if (asked.dotted && first && !first.names && !first.python && !"opd".includes(first.kind)) {
@@ -319,5 +469,5 @@
   globalThis.ptx ??= {};
   /* The names of an operator's kernels for a backend, or how they begin. */
   const kernelNames = ({ operator, backend }) => forms.map((form) => form.replace("{operator}", operator).replace("{backend}", backend));
-  ptx.ranking = { readBy, read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked };
+  ptx.ranking = { readBy, read, askedOperator, kernelNames, nameFit, slipFit, topicFit, weightsOf, stem, plainWords, parts, lowered, ranked, answering, entryScore, topicScore, respelled, nearRoots };
 })();

@@ -2,12 +2,12 @@
 (function () {
   "use strict";
   const { load, address, make } = ptx;
-  const { read, parts, lowered, askedOperator, kernelNames, readBy, ranked } = ptx.ranking;
+  const { read, parts, lowered, askedOperator, kernelNames, readBy, ranked, answering, respelled, nearRoots } = ptx.ranking;
   const KINDS = [["", "all"], ["fcmtve", "symbols"], ["o", "operators"], ["p", "files"], ["gnk", "notes"], ["d", "folders"], ["h", "headings"]];
   if (document.querySelector("header nav a[href$='traces/index.html']")) KINDS.push(["x", "traces"]);
   const CALLED = { f: "function", c: "class", m: "macro", t: "type", v: "variable", e: "enum", o: "operator", p: "file", d: "folder", g: "tour",
     n: "stop", h: "heading", k: "concept", x: "trace" };
-  const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, ALIKE = 3;
+  const SHOWN = 40, LEAST = 2, WORDS_ASKED = 4, WORDS_READ = 6, ALIKE = 3;
 
   /* --- data --- */
 
@@ -69,17 +69,28 @@
     last = { of, rows, more: found.some((one) => one.more) };
     return last;
   }
-  /* Returns everything that fits, best first; how it was searched; whether longer beginnings have more. */
-  async function search(text, kinds = "") {
-    await given();
-    const asked = read(text), terms = new Set([lowered(asked.call), lowered(asked.last)]);
-    if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
+  /* Returns the beginnings of names for which shards are read. */
+  function termsOf(asked) {
+    const terms = new Set([lowered(asked.call), lowered(asked.last)]);
     if (asked.joined) for (const one of [asked.joined, ...asked.outer.slice(-WORDS_ASKED)]) terms.add(one);
     else if (asked.path && asked.outer.length) terms.add(asked.outer.at(-1));
     if (askedOperator(asked)) for (const one of kernelNames(asked)) terms.add(one);
     if (asked.outer.length) terms.add(crowded(asked.last, asked.outer.at(-1)));
     if (asked.last.includes(".")) terms.add(lowered(asked.last.split(".")[0]));
-    const { rows, more } = await rowsFor([...terms].filter((one) => plain(one).length >= LEAST));
+    for (const { word, others } of answering(asked, topics).terms.slice(0, WORDS_READ)) for (const one of [word, ...others]) terms.add(one);
+    if (!asked.joined) for (const root of nearRoots(lowered(asked.outer[0] ?? asked.last))) terms.add(root);
+    return [...terms].filter((one) => plain(one).length >= LEAST);
+  }
+  /* Returns everything that fits, best first; how it was searched; whether longer beginnings have more. */
+  async function search(text, kinds = "") {
+    await given();
+    if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
+    let asked = read(text), { rows, more } = await rowsFor(termsOf(asked));
+    const near = respelled(asked, rows, topics);
+    if (near.told.length) {
+      asked = read(near.text);
+      ({ rows, more } = await rowsFor(termsOf(asked)));
+    }
     const of = (some) => (kinds ? some.filter((one) => kinds.includes(one.kind)) : some);
     const answer = ranked(asked, of(rows), of(topics)), times = new Map();
     /* A class that a hundred headers declare is shown at its definition and at two declarations. */
@@ -88,7 +99,7 @@
       times.set(alike, (times.get(alike) || 0) + 1);
       return times.get(alike) <= ALIKE;
     });
-    return { results, told: answer.told, more };
+    return { results, told: [...near.told, ...answer.told], more };
   }
   ptx.search = search;
   /* Returns the places of a symbol with exactly that qualified name, as addresses from the root. */

@@ -1,0 +1,333 @@
+"""How well a name or a note answers a query of several words: "softmax kernel cpu", "where are threads started".
+
+Each word of the query counts by its weight: a word in few notes weighs more. It counts most in the thing's own name,
+less in the name of its class, file or folder, least elsewhere in its path. `render/html/assets/ranking.js` does the
+same in a browser; tests/unit/lookup/test_answers.py checks that the two agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest, nsmallest
+from itertools import pairwise
+
+from ptexplore.annotations.plain_words import STOP_WORDS, stem
+from ptexplore.annotations.topics import Topic
+from ptexplore.lookup.entries import Entry
+from ptexplore.lookup.fits import slip_fit, words_of, words_of_path
+from ptexplore.lookup.query import SPACES, ReadQuery
+from ptexplore.lookup.query_words import ASKING, DEVICES, EXPLAINING, IMPLIED, SPECIAL, SYNONYMS
+from ptexplore.store.index.search import lowered, slips
+
+# The score of a word of the query: for an equal word, and for a word that only begins so.
+_OWN, _NEAR, _FAR = (6, 4), (4, 3), (2, 1)
+_BACKEND = 4  # for the name of a backend, anywhere
+_ON_CARD = 3  # for a backend or "kernel" and an operator: its card has the kernels of all backends
+# Times its weight: the price of a word that is nowhere. Much is common to all backends and names none.
+_LOST, _LOST_BACKEND = 3, 1
+_PART = 3  # an answer has at least one part in so many of the query, by weight
+_SHORTEST_RESPELLED = 5  # letters
+_SHORTEST_BEGINNING = 3  # letters
+_LIKELY = 1000  # names that are compared word by word
+_WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
+_OF_DEVICE = 3  # the weight of a backend's name
+_HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
+# Prices in the unit of the scores.
+_EXTRA, _MOST_EXTRA, _MINOR, _UNASKED = 3, 6, 8, 14
+_AREAS = (0, 2, 10, 18)
+_HEADER = 2  # of a file with declarations
+_EXACT = 40  # the gain of a name that the query has in one piece: "make_fx", "RecordFunction"
+# The most gain of a name that is used much. Names of operators are words; only headers are used as files.
+_MOST_USES = {"operator": 2, "file": 0, "": 8}
+_NOT_KERNEL = 6  # the price of an operator if its kernel is asked for
+_EXPLAINS = 1  # times the weight of each word, for a note: the query asks how or why
+_HOME_OF_CUDA = {"cuda"}  # beside the kernels, much is only for CUDA: its allocator, its streams
+_KINDS = {
+    "member": 10,
+    "variable": 10,
+    "enumerator": 12,
+    "namespace": 10,
+    "method": 1,
+    "typedef": 3,
+    "concept of C++": 3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A spelling in a query, and its stem."""
+
+    word: str
+    stem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word of a query: the spellings that mean it, and other words for the same thing (without "_" in `forms`)."""
+
+    word: str
+    spellings: tuple[str, ...]
+    others: tuple[str, ...]
+    weight: int
+    forms: tuple[tuple[Form, int], ...]  # each spelling, with what another word costs
+
+    @property
+    def is_backend(self) -> bool:
+        """Whether it names a backend."""
+        return not DEVICES.isdisjoint((self.word, *self.others))
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it asks for a kernel."""
+        return stem(self.word) == "kernel"
+
+    @property
+    def fragments(self) -> tuple[str, ...]:
+        """Texts of which a name with this word has at least one, without "_"."""
+        return tuple(dict.fromkeys(stem(word).replace("_", "") for word in (*self.spellings, *self.others)))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWords:
+    """The words of a text: all that a word of a query may be equal to, and all as one text with a line for each."""
+
+    equal: frozenset[str]
+    lines: str
+
+    def match(self, wanted: Form) -> int:
+        """Returns 2 if a word is equal to `wanted`, 1 if a word begins with it, 0 if none does."""
+        if wanted.word in self.equal or wanted.stem in self.equal:
+            return 2
+        return 1 if len(wanted.stem) >= _SHORTEST_BEGINNING and f"\n{wanted.stem}" in self.lines else 0
+
+
+@lru_cache(maxsize=1 << 15)
+def _of_name(name: str) -> FieldWords:
+    """Returns the words of a name. Two neighbours also count as one word: "soft_max" has softmax."""
+    return _together([word for word in words_of(name) if word])
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_path(path: str) -> FieldWords:
+    """Returns the words of a path, and those that its parts imply."""
+    words = [word for word in words_of_path(path) if word]
+    return _together([*words, *(implied for word in words for implied in IMPLIED.get(word, "").split())])
+
+
+def _together(words: Sequence[str]) -> FieldWords:
+    pairs = [first + second for first, second in pairwise(words)]
+    return FieldWords(frozenset([*words, *pairs, *map(stem, words)]), "\n" + "\n".join([*words, *pairs]))
+
+
+def _of_stems(text: str) -> FieldWords:
+    words = text.split()
+    return FieldWords(frozenset(words), "\n" + "\n".join(words))
+
+
+class Answering:
+    """A query of several words, ready to be compared with names and notes. Without such a query, `terms` is empty."""
+
+    def __init__(self, asked: ReadQuery, topics: Sequence[Topic]) -> None:
+        telling = _telling_words(asked)
+        meant = _meant(telling)
+        known = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
+        self.terms = tuple(
+            _term(word, _spellings(telling, at), meant[at], _weight(word, meant[at], known))
+            for at, word in enumerate(telling)
+        )
+        self.devices = DEVICES.intersection(word for at, word in enumerate(telling) for word in (word, *meant[at]))
+        self._telling = sum(term.weight for term in self.terms if not term.is_backend)
+        words = [
+            lowered(word) for word in _WORD.findall(asked.text) if "_" in word.strip("_") or len(words_of(word)) > 1
+        ]
+        self._of_kernel = any(term.is_kernel for term in self.terms)
+        self.names = frozenset(word.strip("_") for word in words) if telling else frozenset()
+        self._explains = asked.question and bool(EXPLAINING.intersection(asked.dropped))
+        every = (word for term in self.terms for other in (*term.spellings, *term.others) for word in other.split("_"))
+        self._words = frozenset(form for word in every for form in (word, stem(word)))
+
+    def name_score(self, name: str) -> int:
+        """Returns how much of the query is in a name alone. 0 if nothing is."""
+        own = _of_name(name)
+        return sum(term.weight * _best(term, ((own, _OWN),)) for term in self.terms)
+
+    def best_names(self, held: Mapping[str, int], most: int) -> list[str]:
+        """Returns at most `most` of the names with the most of the query. `held` has the words of each, as bits."""
+        likely = nlargest(_LIKELY, held, key=lambda name: self._weight_of(held[name]))
+        scores = {name: (self._rank_of(name), len(name), name) for name in likely}
+        return nsmallest(most, [name for name in likely if scores[name][0]], key=lambda name: scores[name])
+
+    def best_paths(self, held: Mapping[str, int], most: int) -> list[str]:
+        """Returns at most `most` of the paths with the most of the query. `held` has the words of each, as bits."""
+        return nlargest(most, held, key=lambda path: self._weight_of(held[path]))
+
+    def _rank_of(self, name: str) -> int:
+        typed = lowered(name).strip("_") in self.names
+        return -self.name_score(name) - _EXACT * typed
+
+    def _weight_of(self, bits: int) -> int:
+        return sum(term.weight for number, term in enumerate(self.terms) if bits >> number & 1)
+
+    def respelled(self, is_known: Callable[[str], bool], topics: Sequence[Topic]) -> dict[str, str]:
+        """Returns a likely spelling for each word of the query that nothing has: the nearest word of the notes.
+
+        `is_known` says whether some name has a text.
+        """
+        counts = Counter(word for topic in topics for word in {*topic.titled.split(), *topic.words.split()})
+        spellings = {}
+        for term in self.terms:
+            if len(term.word) < _SHORTEST_RESPELLED or any(map(is_known, term.fragments)):
+                continue
+            near = [word for word in counts if slip_fit(term.word, word) is not None]
+            if near:
+                spellings[term.word] = min(near, key=lambda word: (slips(term.word, word, 3), -counts[word], word))
+        return spellings
+
+    def entry_score(self, entry: Entry) -> int | None:
+        """Returns how well a name answers, or None if it is no answer."""
+        scopes = SPACES.split(entry.context.replace(".", "/"))
+        is_path = entry.kind in ("file", "folder")
+        stem_of_file, _, ending = entry.name.rpartition(".") if entry.kind == "file" else (entry.name, "", "")
+        name = entry.name.partition(".")[0] if entry.kind == "operator" else stem_of_file or entry.name
+        own = _of_name(name)
+        file = entry.path.rpartition("/")[2]
+        if entry.kind == "operator":
+            own = _together([*words_of(entry.context), *words_of(name)])  # the namespace is a part of its name
+        near = [_of_name(scopes[-1]), *([_of_name(file.rpartition(".")[0])] if file and not is_path else [])]
+        path = f"{entry.context}/{entry.name}" if is_path else f"{entry.context.replace('::', '/')}/{entry.path}"
+        far = _of_path(path)
+        backends = DEVICES.intersection(far.equal | own.equal)
+        if self.devices and backends and not backends & self.devices:
+            return None
+        fields = ((own, _OWN), *((words, _NEAR) for words in near), (far, _NEAR if is_path else _FAR))
+        scores = []
+        for term in self.terms:
+            score = _best(term, fields)
+            if term.is_backend:
+                score = min(score, 1) * _BACKEND
+            if entry.kind == "operator" and (term.is_backend or term.is_kernel):
+                score = max(score, _ON_CARD)
+            scores.append(score)
+        typed = lowered(name).strip("_") in self.names
+        total = self._sum(scores, typed=typed)
+        if total is None:
+            return None
+        saying = STOP_WORDS if self.devices else STOP_WORDS | DEVICES  # if no backend is asked for, any is right
+        unused = sum(not self._is_asked(word) for word in words_of(name) if word and word not in saying)
+        special = (SPECIAL if "native" in far.equal else SPECIAL - _HOME_OF_CUDA) & far.equal
+        on_backend = any(score for term, score in zip(self.terms, scores, strict=True) if term.is_backend)
+        price = (
+            _EXTRA * min(unused, _MOST_EXTRA)
+            + _MINOR * entry.minor
+            + _AREAS[0 if entry.area == 1 and on_backend else entry.area]
+            + _UNASKED * (bool(special) and not any(self._is_asked(word) for word in special))
+            + _KINDS.get(entry.kind, 0)
+            + _NOT_KERNEL * (entry.kind == "operator" and self._of_kernel)
+            + _HEADER * (ending in ("h", "hpp", "pyi"))
+        )
+        return total - price + _EXACT * typed + min(entry.uses, _MOST_USES.get(entry.kind, _MOST_USES[""]))
+
+    def topic_score(self, topic: Topic) -> int | None:
+        """Returns how well a tour, stop, concept or folder answers, or None if it is no answer."""
+        fields = ((_of_stems(topic.titled), _OWN), (_of_stems(topic.about), _NEAR), (_of_stems(topic.words), _FAR))
+        if topic.kind == "folder" and self.devices:
+            named = DEVICES.intersection(words_of_path(topic.name))
+            if named and not named & self.devices:
+                return None
+        scores = [_best(term, fields) for term in self.terms]
+        total = self._sum(scores)
+        if total is None or not self._explains:
+            return total
+        return total + _EXPLAINS * sum(term.weight for term, score in zip(self.terms, scores, strict=True) if score)
+
+    def has_all(self, topic: Topic) -> bool:
+        """Whether a note has every word of the query."""
+        fields = [(_of_stems(text), _OWN) for text in (topic.titled, topic.about, topic.words)]
+        return all(_best(term, fields) for term in self.terms)
+
+    def _sum(self, scores: Sequence[int], *, typed: bool = False) -> int | None:
+        """Returns the sum of weighed scores less the price of lost words.
+
+        None if most of the query is lost, except for a name that is `typed` in the query. Names of backends do not
+        count for that: much is common to all backends.
+        """
+        scored = [term for term, score in zip(self.terms, scores, strict=True) if score]
+        if not scored:
+            return None
+        if not typed and _PART * sum(term.weight for term in scored if not term.is_backend) < self._telling:
+            return None
+        pairs = list(zip(self.terms, scores, strict=True))
+        backends = [term.weight * score for term, score in pairs if term.is_backend]
+        total = sum(term.weight * score for term, score in pairs if not term.is_backend)
+        total -= sum(_LOST * term.weight for term, score in pairs if not (score or term.is_backend))
+        if backends:  # of "from cpu to gpu", one is enough
+            total += max(backends) or -_LOST_BACKEND * _OF_DEVICE
+        return total
+
+    def _is_asked(self, word: str) -> bool:
+        """Whether a word of a name is a word of the query, or a part of one ("soft" of softmax)."""
+        if word in self._words or stem(word) in self._words:
+            return True
+        return len(word) >= _SHORTEST_BEGINNING and any(word in term.word for term in self.terms)
+
+
+def _best(term: Term, fields: Iterable[tuple[FieldWords, tuple[int, int]]]) -> int:
+    """Returns the best score of a word of the query in some fields. Another word for the same thing has one less."""
+    best = 0
+    for words, (equal, begins) in fields:
+        if best >= equal:
+            continue
+        for form, less in term.forms:
+            match = words.match(form)
+            if match:
+                best = max(best, (equal if match == 2 else begins) - less)
+    return best
+
+
+def _term(word: str, spellings: tuple[str, ...], others: tuple[str, ...], weight: int) -> Term:
+    forms = [(Form(spelling, stem(spelling)), 0) for spelling in spellings]
+    forms += [(Form(other, stem(other)), 1) for other in (other.replace("_", "") for other in others)]
+    return Term(word, spellings, others, weight, tuple(forms))
+
+
+def _telling_words(asked: ReadQuery) -> list[str]:
+    """Returns the words of the query that tell, in small letters. Empty if the query is a name or a path."""
+    if "::" in asked.text or asked.path or not (asked.joined or asked.question):
+        return []
+    words: list[str] = _WORD.findall(asked.text)
+    kept = [word for word in words if lowered(word) not in STOP_WORDS and lowered(word) not in ASKING]
+    parts = [part for word in kept or words for part in words_of(word) if part]
+    return list(dict.fromkeys(parts))
+
+
+def _spellings(telling: Sequence[str], at: int) -> tuple[str, ...]:
+    """Returns a word, and the word together with its neighbours: "layer norm" may be layernorm."""
+    before = [telling[at - 1] + telling[at]] if at else []
+    after = [telling[at] + telling[at + 1]] if at + 1 < len(telling) else []
+    return (telling[at], *before, *after)
+
+
+def _meant(telling: Sequence[str]) -> list[tuple[str, ...]]:
+    """Returns for each word of the query the other words for it, from the table of synonyms."""
+    stems = [stem(word) for word in telling]
+    meant: list[list[str]] = [[] for _word in telling]
+    for synonym in SYNONYMS:
+        phrase = [stem(word) for word in synonym.phrase.split()]
+        for at in range(len(stems) - len(phrase) + 1):
+            if stems[at : at + len(phrase)] == phrase:
+                for place in range(at, at + len(phrase)):
+                    meant[place] += synonym.meant.split()
+    return [tuple(dict.fromkeys(words)) for words in meant]
+
+
+def _weight(word: str, others: Sequence[str], known: Sequence[set[str]]) -> int:
+    """Returns the weight of a word of the query. A word in few notes weighs more; all backends weigh the same."""
+    if not DEVICES.isdisjoint((word, *others)):
+        return _OF_DEVICE
+    short = stem(word)
+    count = sum(short in words or word in words for words in known)
+    return max(1, min(_HEAVIEST, (len(known) // max(1, count)).bit_length()))
