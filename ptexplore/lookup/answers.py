@@ -25,9 +25,9 @@ from ptexplore.store.index.search import lowered, slips
 
 # The score of a word of the query: for an equal word, and for a word that only begins so.
 _OWN, _NEAR, _FAR = (6, 4), (4, 3), (2, 1)
-_BACKEND = 4  # for the name of a backend, anywhere
-_ON_CARD = 3  # for a backend or "kernel" and an operator: its card has the kernels of all backends
-# Times its weight: the price of a word that is nowhere. Much is common to all backends and names none.
+_BACKEND = 4  # The score of a backend's name, anywhere.
+_ON_CARD = 3  # The score of a backend or "kernel" for an operator. The card has the kernels of all backends.
+# The price of a lost word, times its weight. Much code is common to all backends.
 _LOST, _LOST_BACKEND = 3, 1
 _PART = 3  # an answer has at least one part in so many of the query, by weight
 _SHORTEST_RESPELLED = 5  # letters
@@ -43,9 +43,9 @@ _HEADER = 2  # of a file with declarations
 _EXACT = 40  # the gain of a name that the query has in one piece: "make_fx", "RecordFunction"
 # The most gain of a name that is used much. Names of operators are words; only headers are used as files.
 _MOST_USES = {"operator": 2, "file": 0, "": 8}
-_NOT_KERNEL = 6  # the price of an operator if its kernel is asked for
-_EXPLAINS = 1  # times the weight of each word, for a note: the query asks how or why
-_HOME_OF_CUDA = {"cuda"}  # beside the kernels, much is only for CUDA: its allocator, its streams
+_NOT_KERNEL = 6  # The price of an operator if the query asks for a kernel.
+_EXPLAINS = 1  # The gain of a note if the query asks how or why, times the weight of each word.
+_HOME_OF_CUDA = {"cuda"}  # Some code exists only for CUDA, for example the caching allocator.
 _KINDS = {
     "member": 10,
     "variable": 10,
@@ -276,7 +276,7 @@ class Answering:
 
 
 def _best(term: Term, fields: Iterable[tuple[FieldWords, tuple[int, int]]]) -> int:
-    """Returns the best score of a word of the query in some fields. Another word for the same thing has one less."""
+    """Returns the best score of a word of the query in some fields. A synonym scores one less."""
     best = 0
     for words, (equal, begins) in fields:
         if best >= equal:

@@ -41,8 +41,8 @@ from ptexplore.store.index.search import lowered
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
 _LOOKED_AT = 200  # names of one sort and tree that are ranked, at least
 _FEWER = 60  # the same for a very short query, which fits many names equally well
-_NAMES_WITH_WORDS = 200  # names with words of the query whose symbols are looked at
-_EACH_OF_NAME = 16  # symbols of one such name
+_NAMES_WITH_WORDS = 200  # The most names with words of the query.
+_EACH_OF_NAME = 16  # The most symbols of such a name.
 _PATHS_WITH_WORDS = 200
 _OPERATORS_WITH_WORDS = 60
 _TELLING = 3  # letters of a query that is not very short

@@ -129,7 +129,7 @@ SYNONYMS = (
     Synonym("override", "overrides", "the module's name"),
 )
 
-# Words that ask for a place, and names of the whole: they say nothing about what is meant.
+# Words that ask for a place, and names of the whole project. These words do not help to choose.
 _ASKING = """
 implement implements implemented implementation implementations defined define definition located location find
 source code pytorch happen happening called call calls come comes use used uses difference vs versus inside
@@ -156,7 +156,7 @@ polyfills build generated functorch decomp refs lowering
 SPECIAL = frozenset(_SPECIAL.split())
 # Words that a path or an ending implies: a file of kernels, a file for a GPU.
 IMPLIED = {"native": "kernel", "cu": "cuda kernel", "cuh": "cuda kernel", "mm": "mps", "metal": "mps kernel"}
-# The first parts of Python's and C++'s names: a typing error in one of these hides everything.
+# The first parts of public names. A typing error in such a part hides everything.
 _ROOTS = """
 torch aten tensor functional torchgen caffe2
 """
@@ -165,10 +165,10 @@ ROOTS = frozenset(_ROOTS.split())
 # "add cpu" asks for an operator on a backend. The card of the operator answers that; names like its kernel's come after
 # the card.
 QUERY_WORDS = {
-    "stops": " ".join(sorted(STOP_WORDS)),  # words that say nothing in a query
+    "stops": " ".join(sorted(STOP_WORDS)),  # Words that say nothing in a query.
     "backends": "cpu cuda mps xpu meta autograd sparse quantized mkldnn nested",
-    "of_kernels": "kernel impl out structured ufunc",  # words of a kernel's name, beside the operator and the backend
-    "for_kernels": "kernel kernels implementation impl",  # words of a query that asks for a kernel
+    "of_kernels": "kernel impl out structured ufunc",  # Words of a kernel's name, beside the operator and the backend.
+    "for_kernels": "kernel kernels implementation impl",  # Words of a query that asks for a kernel.
     # The names of an operator's kernels for a backend, or how they begin.
     "kernel_names": "{operator}_kernel {operator}_out_{backend} {operator}_{backend} structured_{operator}_{backend}",
     "asking": " ".join(sorted(ASKING)),

@@ -274,6 +274,7 @@ def documented(card: Card, docs: Mapping[str, DocLine], tree: SourceTree) -> Car
 
 
 LAST_STEP = "← the last step, which does the work"  # for a kernel behind a stub
+ONLY_IN_YAML = "in YAML, not in this build"
 HIDDEN = "not shown"  # a renderer may add how to show them
 
 
@@ -335,7 +336,7 @@ def _kernel_lines(card: Card, *, full: bool) -> Iterator[Line]:
         yield Line("dim", f"fall through: {names}", indent=2)
     if card.not_built:
         named = ", ".join(f"{key} ({kernel})" for key, kernel in card.not_built)
-        yield Line("dim", f"in YAML, not in this build: {named}", indent=2)
+        yield Line("dim", f"{ONLY_IN_YAML}: {named}", indent=2)
     left = len(card.keys) - len(shown)
     if left:
         yield Line("dim", f"{left} more kernels for other keys: {HIDDEN}", indent=2)

@@ -48,16 +48,18 @@ def card_tables(card: Card) -> tuple[CardTable, ...]:
 
 
 def left_out(card: Card) -> tuple[str, ...]:
-    """Returns what the table of keys does not show: keys without a kernel, and kernels that this build lacks."""
+    """Returns what the table of keys does not show: other keys, and keys that fall through."""
     told = []
     if card.others:
         told.append(f"kernels of {len(card.others)} more groups of keys")
     if card.fallthrough:
         told.append(f"{len(card.fallthrough)} keys that fall through")
-    if card.not_built:
-        kernels = {kernel for _, kernel in card.not_built}
-        told.append(f"{len(kernels)} kernel{'s' * (len(kernels) > 1)} in YAML that this build lacks")
     return tuple(told)
+
+
+def only_in_yaml(card: Card) -> str:
+    """Returns the dispatch keys that native_functions.yaml names and that have no kernel in this build."""
+    return ", ".join(key for key, _kernel in card.not_built)
 
 
 def short(name: str) -> str:

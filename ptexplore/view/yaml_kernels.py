@@ -7,7 +7,7 @@ backends that it has no files for: MPS outside macOS, for example.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ptexplore.model.operators import Operator
 from ptexplore.source.tree import SourceTree
@@ -23,32 +23,46 @@ _COMPOSITE = "Composite"  # alias keys begin like this; their kernels are under 
 _LAYOUTS = ("Sparse", "Quantized", "Mkldnn", "Nested", "Zero", _COMPOSITE)
 
 
+class YamlKernels:
+    """The kernels that native_functions.yaml names for each operator, by dispatch key."""
+
+    def __init__(self, store: Store, tree: SourceTree, operators: Iterable[Operator] = ()) -> None:
+        """`operators` are all operators, if they were already read: one at a time is slow for thousands."""
+        self._store = store
+        self._tree = tree
+        self._operators = {operator.name: operator for operator in operators}
+
+    def of(self, name: str) -> dict[str, str]:
+        """Returns the kernels that the entry of an operator names, by key. Empty without an entry."""
+        operator = self._operator(name)
+        if operator is None or operator.yaml_path is None or operator.yaml_line is None or operator.autogen:
+            return {}
+        lines = self._entry(operator)
+        named = dict(_kernels(lines, operator))
+        delegate = next((match[1] for line in lines if (match := _DELEGATE.match(line))), None)
+        other = self._operator(f"{operator.namespace}::{delegate}") if delegate is not None else None
+        if other is not None:
+            kernels = _kernels(self._entry(other), other)
+            named |= {key: kernel for key, kernel in kernels if not key.startswith(_LAYOUTS)}
+        return named
+
+    def _entry(self, operator: Operator) -> Sequence[str]:
+        if operator.yaml_path is None or operator.yaml_line is None:
+            return ()
+        return self._tree.lines(operator.yaml_path)[operator.yaml_line - 1 : operator.yaml_end]
+
+    def _operator(self, name: str) -> Operator | None:
+        return self._operators.get(name) if self._operators else self._store.operator(name)
+
+
 def not_in_this_build(store: Store, tree: SourceTree, operator: Operator) -> tuple[tuple[str, str], ...]:
     """Returns the dispatch keys that the YAML entry names and that have no kernel of their own here.
 
     Each key comes with the kernel that the entry names.
     """
-    if operator.yaml_path is None or operator.yaml_line is None or operator.autogen:
-        return ()
     own = {key for entry in store.table(operator.name) if entry.reason == "kernel" for key in entry.keys}
-    named = dict(_named(store, tree, operator))
+    named = YamlKernels(store, tree).of(operator.name)
     return tuple((key, kernel) for key, kernel in named.items() if key not in own)
-
-
-def _named(store: Store, tree: SourceTree, operator: Operator) -> Iterator[tuple[str, str]]:
-    lines = _entry(tree, operator)
-    yield from _kernels(lines, operator)
-    delegate = next((match[1] for line in lines if (match := _DELEGATE.match(line))), None)
-    other = store.operator(f"{operator.namespace}::{delegate}") if delegate is not None else None
-    if other is not None:
-        kernels = _kernels(_entry(tree, other), other)
-        yield from ((key, kernel) for key, kernel in kernels if not key.startswith(_LAYOUTS))
-
-
-def _entry(tree: SourceTree, operator: Operator) -> Sequence[str]:
-    if operator.yaml_path is None or operator.yaml_line is None:
-        return ()
-    return tree.lines(operator.yaml_path)[operator.yaml_line - 1 : operator.yaml_end]
 
 
 def _kernels(lines: Sequence[str], operator: Operator) -> Iterator[tuple[str, str]]:

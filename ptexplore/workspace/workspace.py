@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.model.coverage import KeyCoverage, Side
     from ptexplore.model.trace import Session, Trail
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
@@ -348,6 +349,15 @@ class Workspace:
 
         bare = card(self.lookup, name)
         return replace(bare, notes=on_card(bare, self._marks_on_lookup()))
+
+    def coverage(self, key: str, side: Side, limit: int | None = None) -> KeyCoverage:
+        """Returns the operators that have a kernel for a dispatch key, or those without one; at most `limit`.
+
+        Raises PtexploreError if `key` is no dispatch key.
+        """
+        from ptexplore.view.coverage import key_coverage
+
+        return key_coverage(self.lookup, key, side, limit)
 
     # --- searches ---
 

@@ -24,6 +24,7 @@ from ptexplore.view.documents import parts
 from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
 from ptexplore.view.documents.checkouts import CheckoutsDocument
+from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.health import DoctorDocument
@@ -72,7 +73,7 @@ def sections() -> Mapping[str, Callable[[], str]]:
 def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
-        "card": (CardDocument,),
+        "card": (CardDocument, CoverageDocument),
         "error": (ErrorDocument,),
         "health": (DoctorDocument,),
         "notes": (NotesCheckDocument,),

@@ -24,8 +24,8 @@ from ptexplore.render.terminal.console import (
     styled,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.card import HIDDEN, Card, card_lines
-from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out
+from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines
+from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out, only_in_yaml
 from ptexplore.view.place_marks import mark_of
 
 _WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
@@ -72,6 +72,9 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
         folded(console, styled(("other overloads: ", "dim"), (", ".join(card.siblings), "")), "", "  ")
     if card.notes:
         print_marks(console, [replace(mark, line=0) for mark in card.notes], "to read")
+    in_yaml = only_in_yaml(card)
+    if in_yaml:
+        folded(console, styled((f"{ONLY_IN_YAML}: ", "dim"), (in_yaml, "")), "", "  ")
     hidden = ", ".join(left_out(card))
     if hidden:
         folded(console, Text(f"not shown: {hidden}", style="dim"), "", "  ")

@@ -119,6 +119,10 @@ class Store(Database):
         rows = self.rows(f"{_OPERATOR} WHERE name = ?", name)
         return _operator(rows[0]) if rows else None
 
+    def operators(self) -> list[Operator]:
+        """Returns all operators, sorted by name."""
+        return [_operator(row) for row in self.rows(f"{_OPERATOR} ORDER BY name")]
+
     def operators_named(self, base: str) -> list[Operator]:
         """Returns every overload, of any namespace, whose name without the overload is `base`."""
         return [_operator(row) for row in self.rows(f"{_OPERATOR} WHERE base = ? ORDER BY operator.id", base)]
@@ -197,6 +201,30 @@ class Store(Database):
             op,
         )
         return [TableEntry(tuple(r[0].split(",")), r[1], bool(r[2]), r[3], r[4], r[5]) for r in rows]
+
+    def table_keys(self) -> list[str]:
+        """Returns the dispatch keys that operators' tables have, in the order of the dispatcher."""
+        held = {key for (keys,) in self.rows("SELECT keys FROM keyset") for key in keys.split(",")}
+        return [key for key in self.keys() if key in held]
+
+    def entries_under(self, key: str) -> dict[str, TableEntry]:
+        """Returns the entry of the dispatch table for one key, by operator. An operator without kernel is left out."""
+        rows = self.rows(
+            """SELECT o.name, k.keys, e.reason, e.fallthrough, p.path, e.line, e.raw FROM dispatch d
+            JOIN operator o ON o.id = d.op JOIN keyset k ON k.id = d.keyset JOIN entry e ON e.id = d.entry
+            LEFT JOIN path p ON p.id = e.path WHERE instr(',' || k.keys || ',', ?)""",
+            f",{key},",
+        )
+        return {r[0]: TableEntry(tuple(r[1].split(",")), r[2], bool(r[3]), r[4], r[5], r[6]) for r in rows}
+
+    def own_keys(self) -> dict[str, tuple[str, ...]]:
+        """Returns the keys for which each operator has a kernel of its own, by operator."""
+        rows = self.rows(
+            """SELECT o.name, group_concat(k.keys) FROM dispatch d JOIN operator o ON o.id = d.op
+            JOIN keyset k ON k.id = d.keyset JOIN entry e ON e.id = d.entry
+            WHERE e.reason = 'kernel' AND NOT e.fallthrough GROUP BY o.name"""
+        )
+        return {name: tuple(keys.split(",")) for name, keys in rows}
 
     def fallback(self, path: str, line: int) -> list[TableEntry]:
         """Returns the entries of the backend fallback at `path`:`line`, each with all keys that use it."""

@@ -86,8 +86,6 @@ def test_names_with_one_place_are_one_row() -> None:
 
 def test_what_is_hidden_is_counted() -> None:
     lines = drawn(card(not_built=(("MPS", "mul_mps"), ("XPU", "mul_mps"))), 110)
-    told = (
-        "not shown: kernels of 1 more groups of keys, 1 keys that fall through, 1 kernel in YAML that this build lacks"
-    )
-    assert " ".join(line.strip() for line in lines if "not shown" in line or line.startswith("  lacks")) == told
+    assert "not shown: kernels of 1 more groups of keys, 1 keys that fall through" in lines
+    assert "in YAML, not in this build: MPS, XPU" in lines
     assert lines[-1] == "everything  ptexplore op aten::mul.Tensor --full"
