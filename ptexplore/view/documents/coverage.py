@@ -18,20 +18,20 @@ from ptexplore.view.documents.parts import (
 
 
 class CoverageCount(Struct, frozen=True):
-    """How many operators have this for the key."""
+    """How many operators have a kind of kernel."""
 
-    has: Has  # what they have
+    has: Has  # their kernel
     operators: int  # how many
 
 
 class CoverageRow(Struct, frozen=True):
     """One operator."""
 
-    name: str  # its full name: `aten::add.Tensor`
-    has: Has  # what it has for the key
-    kernel: str  # the kernel's name; "" if there is none or it is not known
-    source: Reference | None  # where the kernel, the fallback or the YAML entry is
-    elsewhere: tuple[str, ...]  # common keys for which it has a kernel of its own
+    name: str  # its full name
+    has: Has  # its kernel for the key
+    kernel: str  # the kernel's name, or ""
+    source: Reference | None  # the place of the kernel
+    elsewhere: tuple[str, ...]  # other keys with a kernel
 
 
 class CoverageDocument(Struct, frozen=True):
@@ -39,13 +39,13 @@ class CoverageDocument(Struct, frozen=True):
 
     format: int  # 1
     key: str  # the dispatch key
-    side: Side  # which operators are listed
-    torch: TorchBuild  # the torch whose tables these are
+    side: Side  # the side
+    torch: TorchBuild  # the torch
     trees: tuple[TreeEntry, ...]  # where text comes from
-    operators: int  # the number of operators of this torch
-    counts: tuple[CoverageCount, ...]  # what they have, all kinds
-    total: int  # how many operators are on this side
-    rows: tuple[CoverageRow, ...]  # the operators, at most as many as the limit
+    operators: int  # all operators
+    counts: tuple[CoverageCount, ...]  # their kernels, counted
+    total: int  # operators of the side
+    rows: tuple[CoverageRow, ...]  # at most LIMIT of them
 
 
 def coverage_document(coverage: KeyCoverage, runtime: Runtime) -> CoverageDocument:
