@@ -8,7 +8,7 @@ from dataclasses import replace
 from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
-from ptexplore.model.program import NODES, OperatorCalls, OperatorKind, Program
+from ptexplore.model.program import NODES, OperatorKind, Program
 from ptexplore.model.reasons import LibraryTold, ToldOfSuchCall
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, LibraryEntry, Session, Trail, walk
