@@ -1,6 +1,6 @@
 """Messages about devices, CUDA, loading of data and files, distributed programs, torch.compile and extensions.
 
-`facts/messages.py` says what a row is.
+The class of a row is `facts/message.py::Message`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages about indices, shapes, dtypes, arguments, modules, autograd and optimizers.
 
-`facts/messages.py` says what a row is.
+The class of a row is `facts/message.py::Message`.
 """
 
 from __future__ import annotations

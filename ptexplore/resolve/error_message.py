@@ -60,7 +60,7 @@ _REGISTERED = "registered at "  # precedes the kernels that OperatorEntry.cpp li
 _OPERATOR = re.compile(r"\b([a-z_][a-z0-9_]*)(?:::|\.)(\w+(?:\.\w+)?)\b")
 _CPP_LINE = re.compile(r"([\w./\\-]{1,300}\.(?:cpp|cc|cu|cuh|hpp|h|mm))\"?:([0-9]{1,9})\b")
 _INSTALLED = re.compile(r"/(?:site|dist)-packages/torch/(.+)")
-# Files of packages and of Python's own library, which has another folder on Windows; and code without a file.
+# Files of packages and of the standard library, which has another folder on Windows; and code without a file.
 PACKAGES = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[23]|^<"
     r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
@@ -93,7 +93,7 @@ _PYTHONS_OWN = frozenset(
 # The source text below a frame: as Python prints it, and as IPython does, behind an arrow with the number of the line.
 _LEFT_TEXT = re.compile(r"\n {4,40}(?!File )(\S[^\n]*)")
 _AT_ARROW = re.compile(r"^-{1,20}> ?([0-9]{1,9}) {1,200}(\S[^\n]*)", re.MULTILINE)
-_BELOW = 4000  # characters below a frame that may have its text
+_BELOW = 4000  # characters below a frame that may have its text.
 # A line that names an error: by the end of its class, or by the names that torch.compile's errors have without it.
 _ERROR = re.compile(
     r"(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception|Warning)"
@@ -101,9 +101,9 @@ _ERROR = re.compile(
 )
 # A launcher says only that a process failed, whose own error is before it.
 _LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError): ")
-_RAISED_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?$)")  # the line behind the frames of a traceback
-_WHAT = re.compile(r"^ *what\(\): +", re.MULTILINE)  # libstdc++, for an error that nobody caught
-_SHORT = 30  # characters: a first paragraph that is shorter does not say everything
+_RAISED_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?$)")  # the line behind the frames of a traceback.
+_WHAT = re.compile(r"^ *what\(\): +", re.MULTILINE)  # libstdc++, for an error that nobody caught.
+_SHORT = 30  # characters: a first paragraph that is shorter does not say everything.
 INNERMOST_FIRST = "(most recent call first):\n"  # faulthandler writes this before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
@@ -140,9 +140,9 @@ class ErrorMessage:
     is_cut: bool = False  # it ends inside the words with operator and dispatch key
     operators: tuple[str, ...] = ()  # operators of this torch in the text, without that of a missing kernel
     lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations
-    innermost: PastedFrame | None = None  # the innermost function of a traceback, if it is not yours
+    innermost: PastedFrame | None = None  # the innermost function of a traceback, if it is not yours.
     ranks: tuple[RankText, ...] = ()  # if ranks wrote the text: the ranks that end alike; `text` is from the first ones
-    words: MessageWords | None = None  # where its constant words are, if that was looked for
+    words: MessageWords | None = None  # where its constant words are, if that was looked for.
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:

@@ -22,23 +22,23 @@ from ptexplore.model.places import Runtime, SourceRef
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime
 from ptexplore.resolve.places.sources import Source
-from ptexplore.source.runtime.constant_text import constants, libraries, texts
+from ptexplore.source.constant_text import constants, libraries, texts
 from ptexplore.store.index.search import IndexSearch
 
-LONGEST = 2000  # characters of a message that are searched for
-_PROBE = 12  # characters that are looked up first, at each word of a message
-_PROBES = 12  # about so many of them are looked up in each file
-ENOUGH = 30  # characters: constant texts of this length identify a message, whatever is between them
-_ALIKE = 0.6  # of the longest texts in one statement: another statement with so much may be the one as well
-_MOSTLY = 0.6  # of a message: a statement for other devices counts only if it has so much of the message
-_FEWEST = 8  # characters of a constant text; a shorter one is in many messages
-_PART = 0.4  # of a message: shorter constant texts identify it if they are so much of it
-_LITERAL_LENGTH = 4000  # characters; longer texts are no messages
-_HITS = 200  # places of one probe in a library
-_RELEVANT = 0.1  # of the greatest weight of a file; a file below that has only common words
-_FILES = 8  # files that are read whole: those with most of the rare probes
-_SOURCE_FILES = 300  # files of a checkout that are looked at
-PLACES = 4  # places that are shown
+LONGEST = 2000  # characters of a message that are searched for.
+_PROBE = 12  # characters that are looked up first, at each word of a message.
+_PROBES = 12  # about so many of them are looked up in each file.
+ENOUGH = 30  # characters: constant texts of this length identify a message, whatever is between them.
+_ALIKE = 0.6  # of the longest texts in one statement: another statement with so much may be the one as well.
+_MOSTLY = 0.6  # of a message: a statement for other devices counts only if it has so much of the message.
+_FEWEST = 8  # characters of a constant text; a shorter one is in many messages.
+_PART = 0.4  # of a message: shorter constant texts identify it if they are so much of it.
+_LITERAL_LENGTH = 4000  # characters; longer texts are no messages.
+_HITS = 200  # places of one probe in a library.
+_RELEVANT = 0.1  # of the greatest weight of a file; a file below that has only common words.
+_FILES = 8  # files that are read whole: those with most of the rare probes.
+_SOURCE_FILES = 300  # files of a checkout that are looked at.
+PLACES = 4  # places that are shown.
 # Folders and files with a second version of a function: for other devices or tensors, for meta tensors, in C++.
 _SPECIAL = frozenset(
     (
@@ -54,25 +54,25 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _ONE_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _WORD = re.compile(r"\w{2,}")
-_WORDS = 12  # words of a text that are looked up
+_WORDS = 12  # words of a text that are looked up.
 
 
 @dataclass(frozen=True, slots=True)
 class WordsPlace:
     """A statement with constant words of a message."""
 
-    source: SourceRef  # the line of the longest text in the statement
-    function: str = ""  # the function around it; empty if unknown
+    source: SourceRef  # the line of the longest text in the statement.
+    function: str = ""  # the function around it; empty if unknown.
 
 
 @dataclass(frozen=True, slots=True)
 class MessageWords:
     """The places of a message's constant words."""
 
-    words: str  # the longest of the constant texts that were found; empty if none was
-    libraries: tuple[str, ...] = ()  # names of the libraries that have it
-    places: tuple[WordsPlace, ...] = ()  # if there are several, each may have made the message
-    further: int = 0  # places beyond these
+    words: str  # the longest of the constant texts that were found; empty if none was.
+    libraries: tuple[str, ...] = ()  # names of the libraries that have it.
+    places: tuple[WordsPlace, ...] = ()  # if there are several, each may have made the message.
+    further: int = 0  # places beyond these.
 
 
 class _Held(NamedTuple):
@@ -85,8 +85,8 @@ class _Held(NamedTuple):
 class _Statement(NamedTuple):
     """A statement with constant texts that are in a message."""
 
-    size: int  # characters of these texts
-    line: int  # of the longest text
+    size: int  # characters of these texts.
+    line: int  # of the longest text.
     words: str
     function: str
 
@@ -104,8 +104,8 @@ def find_words(
 ) -> MessageWords | None:
     """Returns where the constant words of a message are; None for a message without a text that is long enough.
 
-    `raised_in` is the file of the innermost Python function, if it is torch's. `is_pythons`: no other file of torch's
-    Python raised the error, because the traceback would have its function, or because Python itself raises this class.
+    `raised_in` is the file of the innermost Python function, if it is torch's. `is_pythons`: no other Python
+    file of torch raised the error. Its function would be in the traceback, or Python itself raises this class.
     """
     message = " ".join(message[:LONGEST].split())
     if len(message) < _PROBE:

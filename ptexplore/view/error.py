@@ -27,7 +27,7 @@ MOST_PLACES = 3  # places of a message's words that are shown
 
 
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:
-    """Returns the lines about what an error's text says, and about what is not known of it."""
+    """Returns the lines about an error's text: its content, and the unknown parts."""
     return (*_lines(message), *_of_ranks(message))
 
 

@@ -160,7 +160,7 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
         ("an assertion", "names aten/src/ATen/native/TensorShape.cpp:4321"),
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
-        ("jagged", "your line <module> train.py:3"),
+        ("jagged", "your line <module>: y = pool(x) train.py:3"),
     ],
 )
 def test_what_a_message_has_is_told(command: InProcess, tmp_path: Path, name: str, said: str) -> None:
@@ -176,7 +176,7 @@ def test_the_place_of_a_messages_words(command: InProcess, tmp_path: Path) -> No
         nn.RNN(3, 2)(ones(1, 4))
     except RuntimeError as error:
         raised = traceback.extract_tb(error.__traceback__)[-1]
-        file.write_text(f"RuntimeError: {error}", encoding="utf-8")
+        file.write_text(traceback.format_exc(), encoding="utf-8")
     (place,) = json.loads(command("explain-error", str(file), "--json").out)["words"]["places"]
     assert place["function"] == f"RNNBase.{raised.name}"
     assert raised.filename.endswith(place["source"]["path"])

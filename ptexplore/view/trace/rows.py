@@ -125,6 +125,8 @@ def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
             steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *same_torch])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps += [typed(options, None, "--explain", str(key.id))] if options.command else []
+    if trail.ending is not None and options.command:
+        steps.append(typed(options, None, "--explain", "error"))
     if not options.full:
         steps.append(typed(options, None, "--full"))
     return tuple(steps)

@@ -304,8 +304,8 @@ ENGLISH: dict[str, Explained] = {
         "torch asked for {asked} more. Of the {total} of the GPU, {free} are free; tensors of this process take"
         " {allocated}, and torch keeps {unallocated} beside them for reuse. The rest belongs to other processes and to"
         " CUDA itself",
-        "use a smaller batch, torch.no_grad() where you do not train, and loss.item() where you add up losses,"
-        " since a loss keeps its graph; checkpoints and bfloat16 save more; nvidia-smi lists other processes",
+        "use a smaller batch, torch.no_grad() where you do not train, and loss.item() where you add up losses."
+        " Checkpoints and bfloat16 save more; nvidia-smi lists other processes",
     ),
     "cuda-memory-split": Explained(
         "torch asked for {asked} more, and keeps {unallocated} for reuse beside the {allocated} of its tensors: that"
@@ -931,9 +931,9 @@ ENGLISH: dict[str, Explained] = {
         "nvidia-smi lists its processes and its compute mode",
     ),
     "cuda-set-up": Explained(
-        "the driver could not be started in this process: CUDA_VISIBLE_DEVICES was changed after"
+        "the driver could not be started in this process. CUDA_VISIBLE_DEVICES was changed after"
         " CUDA began, the driver was updated or the machine slept since, or the process was forked"
-        " after CUDA began",
+        " later",
         "set CUDA_VISIBLE_DEVICES before torch is imported; nvidia-smi shows whether the driver works; then reboot",
     ),
     "driver-too-old": Explained(
@@ -946,8 +946,8 @@ ENGLISH: dict[str, Explained] = {
         " GPU, older for an old one",
     ),
     "stream-capturing": Explained(
-        "while a CUDA graph is recorded, nothing may wait for the GPU or allocate outside of"
-        " torch's pool: .item(), .cpu(), print(x), torch.cuda.synchronize()",
+        "while a CUDA graph is recorded, nothing may wait for the GPU or allocate memory in the"
+        " usual way: .item(), .cpu(), print(x), torch.cuda.synchronize()",
         "move such calls out of the recorded code, and run it some times before",
     ),
     "cudnn-algorithm": Explained(
@@ -1071,8 +1071,8 @@ ENGLISH: dict[str, Explained] = {
         "another --master-port, or torchrun --standalone, which takes a free one",
     ),
     "store-timeout": Explained(
-        "a rank waited for rank 0 or for the other ranks at the beginning, and they did not come:"
-        " another address or port, a firewall, another world size, or they failed before",
+        "a rank waited for rank 0 or for other ranks at the beginning, and they did not come. The"
+        " address, the port or the world size differs, a firewall is between, or they failed before",
         "check MASTER_ADDR, MASTER_PORT and WORLD_SIZE on each machine, and the output of the other ranks",
     ),
     "no-rank-given": Explained(
@@ -1104,7 +1104,7 @@ ENGLISH: dict[str, Explained] = {
         "vmap(f, randomness='different'), or 'same'; model.eval() if it is dropout",
     ),
     "vmap-sizes": Explained(
-        "vmap goes along one dimension of all its inputs, so their sizes there must be equal",
+        "vmap goes along one dimension of each input. All inputs must have the same size there",
         "in_dims=(0, None) does not map the second input",
     ),
     "grad-of-many": Explained(
@@ -1112,7 +1112,7 @@ ENGLISH: dict[str, Explained] = {
         "sum or average the result; jacrev is for several results",
     ),
     "requires-grad-in-transform": Explained(
-        "functorch follows gradients by itself: the argument of the function is what the gradient is for",
+        "functorch follows gradients by itself, for the arguments of the function",
         "remove requires_grad_(), and name the argument with argnums",
     ),
     "compile-branch": Explained(
@@ -1151,7 +1151,7 @@ ENGLISH: dict[str, Explained] = {
         "do not compile the part whose gradient is differentiated",
     ),
     "compile-python": Explained(
-        "torch.compile reads Python's bytecode, and this release does not know that of your Python",
+        "torch.compile reads the bytecode of Python, and this release does not support your Python",
         "a newer torch, or an older Python",
     ),
     "traced-branch": Explained(
@@ -1192,14 +1192,14 @@ ENGLISH: dict[str, Explained] = {
         " not know and missing headers are usual",
     ),
     "torch-not-imported": Explained(
-        "a compiled extension uses functions of torch's Python library, which was not loaded before it",
+        "a compiled extension uses functions of libtorch_python, which was not loaded before it",
         "import torch before the extension",
     ),
     "undefined-symbol": Explained(
-        "a compiled extension asks for a C++ function that no loaded library has: it was built for another torch (or"
-        " with the other C++ ABI), or torch was not imported before it",
-        "import torch first; then build or install the extension again, for exactly this torch (pip install"
-        " --no-build-isolation for a source)",
+        "a compiled extension asks for a C++ function that no loaded library has. It was built for"
+        " another torch (or with the other C++ ABI), or torch was not imported before it",
+        "import torch first; then build or install the extension again, for exactly this torch (pip"
+        " install --no-build-isolation for a source)",
     ),
     "library-missing": Explained(
         "{name} was not found: the extension was built for another CUDA or torch, or torch was not imported before it",
@@ -1218,8 +1218,8 @@ ENGLISH: dict[str, Explained] = {
         "call scaler.update() once after the steps of all optimizers, also if a step is left out",
     ),
     "capturable": Explained(
-        "an optimizer with capturable=True keeps its step counts on the device of the parameters, and some are"
-        " elsewhere: they were loaded from a checkpoint, or the module was moved later",
+        "an optimizer with capturable=True keeps its step counts on the device of the parameters,"
+        " and some are elsewhere. They were loaded from a checkpoint, or the module was moved later",
         "move the module before the optimizer is made; for group in opt.param_groups: group['capturable'] = False",
     ),
     "not-contiguous": Explained(
@@ -1268,9 +1268,10 @@ ENGLISH: dict[str, Explained] = {
         ),
     ),
     "not-picklable": Explained(
-        "an object could not be sent to another process or written to a file: a lambda, a function inside of a"
-        " function, a class of __main__, an open file or a lock has no pickle. With the start method 'spawn' (Windows,"
-        " macOS) a DataLoader sends its Dataset, transforms and collate_fn to each worker",
+        "an object could not be sent to another process or written to a file. A lambda, a function"
+        " inside of a function, a class of __main__, an open file or a lock has no pickle. With the"
+        " start method 'spawn' (Windows, macOS) a DataLoader sends its Dataset, transforms and"
+        " collate_fn to each worker",
         "define the function or class at the top of a module that can be imported; num_workers=0 sends nothing",
     ),
     "killed": Explained(

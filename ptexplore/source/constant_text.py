@@ -24,7 +24,7 @@ _WITHOUT_MESSAGES = frozenset({"ops", "pybind11", "test", "__pycache__"})
 
 
 def libraries(runtime: Runtime) -> list[Path]:
-    """Returns torch's own shared libraries, without those of other projects beside them."""
+    """Returns the shared libraries of torch. Libraries of other projects in the same folder are left out."""
     return sorted(file for name in ("libtorch*.so", "libc10*.so") for file in Path(runtime.torch_dir, "lib").glob(name))
 
 
