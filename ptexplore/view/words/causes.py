@@ -1104,7 +1104,7 @@ ENGLISH: dict[str, Explained] = {
         "vmap(f, randomness='different'), or 'same'; model.eval() if it is dropout",
     ),
     "vmap-sizes": Explained(
-        "vmap goes along one dimension of each input. All inputs must have the same size there",
+        "vmap goes along one dimension of each input, and the sizes of these dimensions must be equal",
         "in_dims=(0, None) does not map the second input",
     ),
     "grad-of-many": Explained(
