@@ -25,7 +25,7 @@ TEXT_LIMIT = 16_000  # characters kept of an error's own message
 CALL = torch.nn.Module._wrapped_call_impl.__code__  # the code of Module.__call__
 IN_TEXT = "\nException raised from "  # what torch appends to the text of an error if it is asked to
 ERRORS_BEFORE, FIRST_LINE = 4, 300  # how many earlier errors are read; characters of the first line of each
-BEGINNING, END = 120, 177  # characters of a longer line that are kept: torch says at the end which value it was
+HALF = FIRST_LINE // 2 - 2
 GETTERS = {property: "fget", functools.cached_property: "func"}  # by class: the attribute that holds the function
 FRAMES = 10_000  # Python functions that are kept: the innermost ones; the tree finds each, outermost first
 
@@ -81,7 +81,7 @@ def errors_before(error: BaseException) -> Iterator[ErrorBeforeData]:
             words = text_of(before).partition(IN_TEXT)[0].strip().partition("\n")[0]
             yield {
                 "exception": type(before).__name__,
-                "message": words if len(words) <= FIRST_LINE else f"{words[:BEGINNING]} … {words[-END:]}",
+                "message": words if len(words) <= FIRST_LINE else f"{words[:HALF]} … {words[-HALF:]}",
                 "is_cause": before is cause,
                 "frame": frames[-1] if frames else None,
             }

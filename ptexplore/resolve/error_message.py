@@ -122,7 +122,7 @@ class PastedFrame:
 
     name: str  # the function's name
     source: SourceRef  # the line that was running
-    text: str = ""  # the text of that line, as the traceback has it
+    text: str = ""  # the text of the line in the traceback
 
 
 @dataclass(frozen=True, slots=True)

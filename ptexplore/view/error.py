@@ -22,8 +22,8 @@ from ptexplore.view.trace.ending import (
 )
 
 _PACKAGE = re.compile(r"^.*/(?:site|dist)-packages/")
-WORDS = (50, 30)  # characters of the constant words that are shown: of their beginning, and of their end
-MOST_PLACES = 3  # places of a message's words that are shown
+WORDS = (50, 30)  # characters of the constant words that are shown: of their beginning, and of their end.
+MOST_PLACES = 3  # places of a message's words that are shown.
 
 
 def error_lines(message: ErrorMessage) -> tuple[Line, ...]:

@@ -45,7 +45,7 @@ STAGES = {
     "block": told.TheBlock(),
 }
 CPP = 4  # C++ functions shown if a signal ended the run
-# Characters of a message that are shown. torch says at the beginning what failed, and often at the end which value.
+# Characters of a message that are shown. torch often names the value that failed at the end.
 BEGINNING, END = 200, 280
 MOST = 8  # Python functions that are shown
 HINTS = 2  # hints from Dynamo that are shown
