@@ -52,7 +52,7 @@ class Chooser(NamedTuple):
     """A function that decides which code computes.
 
     If it returns an enum, `answers` has the names. Otherwise it says yes or no, and `yes` and `no` say what follows.
-    `on` is the row that shows the answer: its own, or that of the function that asks.
+    `on` is the row that shows the answer: its own row, or the row of the function that asks.
     """
 
     function: str
@@ -251,7 +251,7 @@ _LAST_NAMES = tuple(frozenset(name.rpartition("::")[2] for name in _ASKED))
 
 
 def may_answer(symbol: str) -> bool:
-    """Whether a demangled name may be that of a function in the tables. Faster than reading the whole name."""
+    """Whether a demangled name may belong to a function in the tables. Faster than reading the whole name."""
     return any(name in symbol for name in _LAST_NAMES)
 
 

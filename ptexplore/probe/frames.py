@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from .messages import HeldTensorData, ModuleCalledData, TensorLayerData
 
 Chooser = tuple[str, str, Sequence[str]]  # a file below torch's folder, a function, and the names of its variables
+
 PLAIN = (str, bool, list)  # types of variables that are kept: their text runs no code of the user
 WORDS = 200  # characters of a variable's text
+
 LIMIT = 20_000  # maximum number of markers in one pass
 WRAPPED = 256  # maximum number of a caller's tensors that are examined if a transform is on or Python dispatches
 DISPATCHES = "__torch_dispatch__"

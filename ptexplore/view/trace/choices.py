@@ -1,6 +1,6 @@
 """What chose the code that computes: the answers of the functions in facts/choosers.py, beside the rows of a trace.
 
-An answer is a value that a function returned in the stepped run. If a function was inlined, nothing is detail about it.
+An answer is a value that a function returned in the stepped run. Of a function that was inlined, no answer is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"'(\w+)'")
 
 
 def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, Details]:
-    """Returns by hop id what is detail about choices: on the chooser's own hop, or on the nearest hop around it.
+    """Returns the details about choices by hop id: of the chooser's own hop, or of the nearest hop around it.
 
     `has_row` says whether a hop may have a row.
     """
@@ -125,7 +125,7 @@ def _refused(chooser: Chooser, hop: Hop) -> Iterator[Detail]:
 def _first_refusals(
     alternatives: Iterable[Alternative], answers: Mapping[str, bool]
 ) -> Iterator[tuple[Alternative, Check]]:
-    """Yields for each alternative its first check that detail no, if one did."""
+    """Yields for each alternative its first check that answered no, if one did."""
     for alternative in alternatives:
         check = next((check for check in alternative.checks if answers.get(check.function) is False), None)
         if check is not None:

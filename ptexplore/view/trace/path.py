@@ -514,6 +514,7 @@ class _Steps:
         self.shapes = Shapes()
         self.levels: dict[int, int] = {}  # by hop id: how many levels of a recursive function it stands for
         self.hops: tuple[Hop, ...] = ()  # all hops that the rows are made from, also hops without a row
+
         self.choices: dict[int, Details] = {}  # by hop id: what chose the code that ran
         folded(trail.hops, self._count_held)
 
@@ -604,7 +605,7 @@ class _Steps:
         return out
 
     def _readable(self, whole: tuple[Hop, ...]) -> tuple[Hop, ...]:
-        """Returns the hops that may have rows, and stores what is known about them."""
+        """Returns the hops that may have rows, and stores facts about them."""
         hops = whole
         if native.frames(whole):
             hops, _ = native.condense(whole)

@@ -212,7 +212,8 @@ ENGLISH: Catalogue = {
     why.LaunchesNotTold: (
         "torch's profiler does not record launches on {devices}: it is not known which kernels ran there"
     ),
-    why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]",
+    # Without the time, so that the sentence is the same in each run; rows show the time.
+    why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]{took#|}",
     why.ToldOfSuchCall: f"about one such call, in a separate fork, {_TOLD}",
     why.ToldOfCall: f"about this call, in a separate run, {_TOLD}",
     why.ToldOfExpression: f"about the whole expression, in a separate run, {_TOLD}",
