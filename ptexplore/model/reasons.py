@@ -715,7 +715,7 @@ class LibraryUnordered(Reason, frozen=True):
     library: str
     calls: int
     frames: int
-    op: str = ""  # in a program: the operator of the call
+    op: str = ""  # the operator of the call, if calls of several operators were stepped
 
 
 class CompilesScript(Reason, frozen=True):

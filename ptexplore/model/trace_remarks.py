@@ -151,6 +151,23 @@ class OnlyCallStepped(TraceRemark, frozen=True):
     why: TraceRemark | None = None
 
 
+class KindsOfCallsStepped(TraceRemark, frozen=True):
+    """Of an expression, one call of each of several kinds was stepped. `share`: the part of time of these kinds."""
+
+    few: int
+    share: str
+    instructions: int
+    cut: int = 0  # the number of calls that were not stepped to their end
+    others: int = 0  # the number of kinds of which no call was stepped
+    why: TraceRemark | None = None
+
+
+class SteppedCallsOf(TraceRemark, frozen=True):
+    """A number of stepped operator calls."""
+
+    few: int
+
+
 class BeyondLimit(TraceRemark, frozen=True):
     """The whole run exceeds a limit; `singly`: a limit on instructions that must be stepped one by one."""
 
@@ -218,6 +235,12 @@ class OfOperator(TraceRemark, frozen=True):
     """The part is a call of an operator."""
 
     op: str | None
+
+
+class OfCallsOfKinds(TraceRemark, frozen=True):
+    """The part consists of several operator calls."""
+
+    few: int
 
 
 class CallAlone(TraceRemark, frozen=True):
@@ -711,9 +734,23 @@ class SharesOfStepped(TraceRemark, frozen=True):
 class SharesOfPath(TraceRemark, frozen=True):
     """The total behind the shares of hops, and which hops have no row; `kernels`: except kernels."""
 
-    cut: bool
+    of: TraceRemark
     least: str
     kernels: bool
+
+
+class AllInstructions(TraceRemark, frozen=True):
+    """All instructions that were counted; `cut`: those before the stepping was cut."""
+
+    cut: bool
+
+
+class TimeOfCalls(TraceRemark, frozen=True):
+    """The time of all operator calls."""
+
+
+class PartsOfCall(TraceRemark, frozen=True):
+    """The meaning of the figures inside a stepped call."""
 
 
 class PythonIn(TraceRemark, frozen=True):
@@ -731,10 +768,10 @@ class CallsWithoutRow(TraceRemark, frozen=True):
 
 
 class ShareOfAll(TraceRemark, frozen=True):
-    """A share of all instructions that were counted."""
+    """A share of everything that was counted or timed."""
 
     share: str
-    cut: bool
+    of: TraceRemark
 
 
 class KeysNotNamed(TraceRemark, frozen=True):
@@ -798,7 +835,7 @@ class AllFunctionCalls(TraceRemark, frozen=True):
     """All function calls that were stepped. `of`: the operators, if not the whole run was stepped."""
 
     count: int
-    of: tuple[str | OneOperator, ...] = ()
+    of: tuple[str | OneOperator | SteppedCallsOf, ...] = ()
     cut: bool = False
 
 

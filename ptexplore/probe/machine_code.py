@@ -48,7 +48,13 @@ EXIT = BEFORE + 32
 # the trap flag is set. COVERED: the byte that the breakpoint replaces. AHEAD: how many instructions run before it.
 # SINGLY: how many instructions the trap flag stepped. MOST_SINGLY: how many it may step.
 RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD, SINGLY, MOST_SINGLY = range(EXIT + 8, EXIT + 72, 8)
-STATE = 28  # numbers in the state: BEFORE has four of them
+# For the calls of functions with a breakpoint. BEGUN: whether a step was done since the call began. LISTING: not 0 if
+# each of the calls is to be listed in the log. LATER: the address of the numbers of further calls to step, ended by 0;
+# itself 0 if there is only one call. KEPT: the table while no breakpoint of it is set. PART: the first row of the call.
+# EACH and EACH_SINGLY: how many instructions of a call may be stepped. ALL and ALL_SINGLY: how many are left for all.
+# COUNT and SINGLY begin again with each call.
+BEGUN, LISTING, LATER, KEPT, PART, EACH, ALL, EACH_SINGLY, ALL_SINGLY = range(EXIT + 72, EXIT + 144, 8)
+STATE = 37  # numbers in the state: BEFORE has four of them
 ENTRY = 24  # bytes of a breakpoint in the table: its address, the byte that it replaces, how often it was met; 0: end
 
 # The values of STATUS: why the handler no longer steps.
@@ -70,7 +76,8 @@ def handler(state: int, tables: int, alone: bool = True) -> str:
     `returning`); its signal frame must then have no shadow stack.
     """
     step = [f"movabs rax, {state}", _COMING_IN, _LOOKING_AHEAD, _LOGGING, _in_time(state), _planning(tables)]
-    return "\n".join([*step, returning(alone), _BRANCHING, straight.READING, _STOPPING, _AT_A_BREAKPOINT, _BEGINNING])
+    ends = [_STOPPING, _GOING_ON, _AT_A_BREAKPOINT, _BEGINNING]
+    return "\n".join([*step, returning(alone), _BRANCHING, straight.READING, *ends])
 
 
 # From here on rsi is the ucontext_t. r9 and r10 are the present instruction and stack pointers; r11 and rdi are those
@@ -99,6 +106,7 @@ _COMING_IN = f"""
 went:
     inc qword ptr [rax + {COUNT}]
 before:
+    mov qword ptr [rax + {BEGUN}], 1
     mov [rax + {LAST_RIP}], r9
     mov [rax + {LAST_RSP}], r10
     cmp r10, [rax + {STOP}]  ; the stack is above the stepped call's: it has returned or thrown
@@ -214,7 +222,7 @@ def _in_time(state: int) -> str:
     cmp rdx, [rax + {DEADLINE}]
     jae late
 done:
-    mov rcx, [rax + {COUNT}]
+    mov rcx, [rax + {BEGUN}]
     cmp rcx, 0
     jne stepped
     ret  ; no step was done: the signal mask is another from here on, or nothing is stepped
@@ -428,9 +436,95 @@ released:
     jmp back
 reading:
 """
+_OF_ONE_CALL = (LIMIT, ONE_BY_ONE, LEFT)  # after these, the next call that is wanted may be stepped
 _REASONS = "\n".join(
-    f"{label}:\n    mov qword ptr [rax + {STATUS}], {status}\n    jmp stop" for status, label in enumerate(_WHY, FULL)
+    f"{label}:\n    mov qword ptr [rax + {STATUS}], {status}\n    jmp {'over' if status in _OF_ONE_CALL else 'stop'}"
+    for status, label in enumerate(_WHY, FULL)
 )
+# A call has ended, or was stepped as far as it may be. If further calls are wanted, the breakpoints are set again. The
+# calls inside met no breakpoint, so they are counted here, from the rows. A row without an address ends the call:
+# COUNT, STATUS, SINGLY and WANTED are in the places of the count and the registers.
+_GOING_ON = f"""
+over:
+    mov rcx, [rax + {LATER}]
+    cmp rcx, 0
+    je stop
+    mov rcx, [rax + {PART}]
+count_row:
+    add rcx, {ROW}
+    cmp rcx, [rax + {CURSOR}]
+    jae counted
+    mov r8, [rcx]
+    mov rdi, [rax + {KEPT}]
+compare:
+    mov r11, [rdi]
+    cmp r11, 0
+    je count_row
+    cmp r11, r8
+    je was_called
+    add rdi, {ENTRY}
+    jmp compare
+was_called:
+    inc qword ptr [rax + {HITS}]
+    inc qword ptr [rdi + 16]
+    jmp count_row
+counted:
+    cmp rcx, [rax + {END}]
+    jae stop
+    mov qword ptr [rcx], 0
+    mov r8, [rax + {COUNT}]
+    mov [rcx + 32], r8
+    mov r8, [rax + {STATUS}]
+    mov [rcx + 40], r8
+    mov r8, [rax + {SINGLY}]
+    mov [rcx + 48], r8
+    mov r8, [rax + {WANTED}]
+    mov [rcx + 56], r8
+    add rcx, {ROW}
+    mov [rax + {CURSOR}], rcx
+    mov r8, [rax + {COUNT}]
+    cmp r8, [rax + {ALL}]
+    jae stop
+    mov r8, [rax + {SINGLY}]
+    cmp r8, [rax + {ALL_SINGLY}]
+    jae stop
+    mov r8, [rax + {ALL}]
+    sub r8, [rax + {COUNT}]
+    mov [rax + {ALL}], r8
+    mov qword ptr [rax + {COUNT}], 0
+    mov r8, [rax + {ALL_SINGLY}]
+    sub r8, [rax + {SINGLY}]
+    mov [rax + {ALL_SINGLY}], r8
+    mov qword ptr [rax + {SINGLY}], 0
+    mov rcx, [rax + {LATER}]
+later:
+    mov r8, [rcx]
+    cmp r8, 0
+    je stop
+    add rcx, 8
+    cmp r8, [rax + {HITS}]
+    jbe later  ; a call inside the one that was stepped
+    mov [rax + {LATER}], rcx
+    mov [rax + {WANTED}], r8
+    mov rcx, [rax + {KEPT}]
+    mov [rax + {TABLE}], rcx
+    movabs r11, {BREAKPOINT}
+set:
+    mov r8, [rcx]
+    cmp r8, 0
+    je go_on
+    mov byte ptr [r8], r11b
+    add rcx, {ENTRY}
+    jmp set
+go_on:
+    mov qword ptr [rax + {STATUS}], {RUNNING}
+    mov qword ptr [rax + {STOP}], -1
+    mov qword ptr [rax + {BEGUN}], 0
+    mov r8, [rax + {SIGNALS_AFTER}]
+    mov [rsi + {SIGNALS}], r8
+    and qword ptr [rsi + {FLAGS}], {~TRAP}
+    ret
+"""
 # The call continues at full speed, the signals held back are delivered, and SIGTRAP has its earlier action again.
 _STOPPING = f"""{_REASONS}
 stop:
@@ -471,6 +565,16 @@ met:  ; the instruction that it covers is put back and comes next, under the tra
     mov byte ptr [r9], r8b
     mov [rsi + {RIP}], r9
     or qword ptr [rsi + {FLAGS}], {TRAP}
+    mov r8, [rax + {LISTING}]
+    cmp r8, 0
+    je unlisted
+    mov rdi, [rax + {CURSOR}]
+    cmp rdi, [rax + {END}]
+    jae unlisted
+    mov [rdi], r9
+    add rdi, {ROW}
+    mov [rax + {CURSOR}], rdi
+unlisted:
     mov r8, [rax + {HITS}]
     cmp r8, [rax + {WANTED}]
     je begin
@@ -484,8 +588,9 @@ rearm:  ; one instruction after a call that was not asked for: the breakpoint is
     ret
 """
 _BEGINNING = f"""
-begin:  ; the call that was asked for: no more breakpoints
+begin:  ; a call that was asked for: no more breakpoints
     mov rcx, [rax + {TABLE}]
+    mov [rax + {KEPT}], rcx
 disarm:
     mov r8, [rcx]
     cmp r8, 0
@@ -500,6 +605,20 @@ disarmed:
     mov [rax + {SIGNALS_AFTER}], r8
     mov r8, [rax + {SIGNALS_MEANWHILE}]
     mov [rsi + {SIGNALS}], r8
+    mov r8, [rax + {CURSOR}]
+    mov [rax + {PART}], r8
+    mov r8, [rax + {EACH}]
+    cmp r8, [rax + {ALL}]
+    jbe most
+    mov r8, [rax + {ALL}]
+most:
+    mov [rax + {MOST}], r8
+    mov r8, [rax + {EACH_SINGLY}]
+    cmp r8, [rax + {ALL_SINGLY}]
+    jbe most_singly
+    mov r8, [rax + {ALL_SINGLY}]
+most_singly:
+    mov [rax + {MOST_SINGLY}], r8
     mov [rax + {STOP}], r10
     mov [rax + {LAST_RIP}], r9
     mov [rax + {LAST_RSP}], r10

@@ -24,18 +24,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import torch
 
 from . import autograd, events, passes
 from . import torch_api as api
+from .chosen_calls import CallTree, RecordedCall
 from .expression import Refused
 from .isolate import SharedAnswer, apart
 from .observations import seen
 from .reasons import reason
-from .stepper import Limit, Stepper, Steps, Unavailable, why_not
+from .stepper import Limit, Stepper, Steps, Unavailable, row_addresses, why_not
 from .values import describe, type_name
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
 NET = 0.8  # the part of a pass's time in which stepping must end, so that the results so far are not lost
 # Limits of instructions, and of those stepped by the trap flag, which are some ten times as slow: a million takes one
 # second, or ten. No limit is a time, because the result must not depend on how busy the machine is.
-WHOLE = 1_500_000, 600_000  # of a whole expression; beyond it one operator call is stepped
+WHOLE = 1_500_000, 100_000  # of a whole expression; beyond it one operator call is stepped
 # Any operator call takes at least so many instructions: is_same_size, which compares two lists of sizes, took 492 with
 # torch 2.13.0. LEAST is less than a third of that. So an expression with more calls than fit into WHOLE is surely
 # beyond it, and its stepping is not begun.
 LEAST = 150
-OPERATOR = 3_000_000, 500_000  # of an operator call
+OPERATOR = 3_000_000, 100_000  # of an operator call
 ASKED = 3_000_000, 1_000_000  # of an operator call that was asked for, and of the very first call
-FURTHER = 2_000_000  # of all further calls together: after so many, no other call is begun
+# Of one call of each kind, if the whole is beyond its limit: of all of them together. Each call has an equal part.
+KINDS = 3_000_000, 100_000
 ROWS = 1 << 20  # rows of the log: 64 MB
 TIMED = 3  # runs under the profiler; the fastest call of all runs gives the time of a call
 SHORT = 0.2  # seconds: a longer expression is timed once. This only affects how exact the times are
@@ -72,6 +74,9 @@ ENTRY = b"_ZN2at4_ops%d%s4callE"  # the Itanium ABI's name of at::_ops::X::call,
 APPLY = b"_ZN%s5applyE"  # and of the `apply` of a node's class
 GENERATED = "torch::autograd::generated::"  # a node's name leaves this out
 CALLED = 64  # the first called operator is looked for among so many
+MOST_KINDS = 40  # kinds of calls of which one is stepped: the costliest
+MOST_ENTRIES = 400  # operators whose entry points get a breakpoint
+ROUNDS = 3  # runs in which calls are stepped
 UNLOCATED = reason("locations-left-out")
 Called = Sequence[tuple[str, str | None]]  # names and overloads, as the profiler records them
 
@@ -101,9 +106,10 @@ def run(request: RunRequestData) -> RunToldData:
         once, parts = _step_first(runs)
     elif asked is None and (beyond := _surely_beyond(request)) is None:
         once, parts, beyond = _step_all(runs)
-    if beyond is not None or (asked is not None and not is_first):
-        once, parts = _operator_call(runs, asked, beyond)
-        parts += _further(runs, int(request.get("calls", 1)))
+    if beyond is not None:
+        once, parts = _one_of_each_kind(runs, beyond) or _operator_call(runs, None, beyond)
+    elif asked is not None and not is_first:
+        once, parts = _operator_call(runs, asked)
     told = []
     for part in parts:
         sent = part.told()
@@ -231,6 +237,7 @@ class _Runs:
     last: passes.Pass | None = None  # the last pass that was evaluated in this process
     aside: SharedAnswer | None = None  # the times of a run in a fork, not read until all stepping is over
     is_cut: bool = False  # the last run under the profiler had more events than are kept
+    tree: list[RecordedCall] = field(default_factory=list)  # what this run called
 
     def once(self) -> _Once:
         """Make another evaluation."""
@@ -249,7 +256,9 @@ class _Runs:
             seen, self.is_cut = events.collect(profile, {}, timed=True)
             return seen
 
-        told: list[EventData] = [event for event in self.warm_up(how) if event["type"] in ("op", "node")]
+        recorded: list[EventData] = self.warm_up(how)
+        self.tree = [_as_call(event) for event in recorded]
+        told = [event for event in recorded if event["type"] in ("op", "node")]
         times = [(event["name"] or "", event["time"]) for event in told]
         if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
             # For each call, the fastest time. A call's is never below the sum of those of the calls inside it.
@@ -303,6 +312,12 @@ class _Runs:
         """Returns whether the stepped run gave the same result as the last full-speed run; None if that is unknown."""
         stepped = once.result["fingerprint"]
         return {"equal": None if None in (stepped, self.result) else stepped == self.result}
+
+
+def _as_call(event: EventData) -> RecordedCall:
+    """Returns an event of the profiler as a call: an operator call has a name."""
+    op = event["name"] or "" if event["type"] == "op" else ""
+    return RecordedCall(op, event.get("overload"), event["parent"], event["time"], event["thread"])
 
 
 def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps) -> SentStepsData:
@@ -374,41 +389,64 @@ def _operator_call(
     return once, [_Part("operator", steps, call)]
 
 
-def _further(runs: _Runs, most: int) -> list[_Part]:
-    """Step further outermost operator calls, each in its own run, up to `most` calls in all.
+def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] | None:
+    """Step one operator call of each kind, the costliest. Returns None if no call can be told from the others.
 
-    The first call has been stepped already.
+    Each call has an equal part of the instructions. If some calls need more, they share what the others leave. A call
+    that calls further operators is not stepped again for this: those operators are that it did not reach.
     """
-    parts: list[_Part] = []
-    stepped = 0
-    for name, number in runs.apart(lambda: runs.warm_up(_outermost))[1:most] if most > 1 else ():
-        if stepped > FURTHER:
+    tree = CallTree(_recorded(runs))
+    entries = entry_points(list(tree.overloads())[:MOST_ENTRIES])
+    if not entries:
+        return None
+    addresses = list(dict.fromkeys(entries.values()))
+    ops = [next(op for op, address in entries.items() if address == one) for one in addresses]
+    left, left_singly = KINDS
+    stepper = Stepper(ROWS, left, runs.left, left_singly)
+    reached = runs.warm_up(lambda both: stepper.list_calls(addresses, both)[1])
+    matched = tree.matched([ops[place] for place in reached], ops) if reached is not None else {}
+    wanted = tree.chosen(matched)[: int(runs.request.get("calls", MOST_KINDS))]
+    kinds = {tree.kind(one.call) for one in wanted}
+    once, parts = None, dict[int, _Part]()
+    for _ in range(ROUNDS):
+        if not wanted or left <= 0 or left_singly <= 0:
             break
-        try:
-            parts += _operator_call(runs, (name, number))[1]
-            stepped += parts[-1].steps.instructions
-        except Refused:  # the operator has no entry point, or the call did not go through it
-            continue
-    return parts
+        each, each_singly = max(left // len(wanted), 1), max(left_singly // len(wanted), 1)
+        stepper.most, stepper.singly, stepper.seconds = left, left_singly, runs.left
+        once = runs.once()
+        stepped: dict[int, Steps] = once.run(
+            partial(stepper.step_calls, addresses, sorted(one.reached for one in wanted), each, each_singly)
+        )[1]
+        cut, inside = [one for one in wanted if one.reached not in stepped], list[int]()
+        for one in wanted:
+            steps = stepped.get(one.reached)
+            if steps is None:
+                continue
+            left, left_singly = left - steps.instructions, left_singly - steps.singly
+            if steps.entry is None or not tree.is_of(one.call, ops[steps.entry]):
+                continue  # this run took another way
+            number, of = tree.numbered(one.call)
+            parts[one.call] = _Part("operator", steps, _OperatorCall(beyond, ops[steps.entry], of, number))
+            if steps.limit is not None:
+                last = one.reached + sum(1 for address in row_addresses(steps.rows) if address in addresses) - 1
+                unreached = tree.after(one.call, matched, last)
+                inside += unreached
+                cut += [] if unreached else [one]
+        further = [one for one in tree.chosen(matched, inside) if tree.kind(one.call) not in kinds]
+        kinds |= {tree.kind(one.call) for one in further}
+        # What was cut is stepped again only if it can be stepped much further.
+        share = len(cut) + len(further) or 1
+        is_more = left // share >= 2 * each and left_singly // share >= 2 * each_singly
+        wanted = [*(cut if is_more else ()), *further]
+    return (once, [parts[call] for call in sorted(parts)]) if once is not None and parts else None
 
 
-def _outermost(both: Callable[[], None]) -> list[tuple[str, int]]:
-    """Returns the operator calls outside of other operator calls, in order: the overload, and which call of it."""
-    with api.profiler() as profile:
-        both()
-    tree, _ = events.collect(profile, {})
-    inside, outermost = set[int](), list[tuple[str, int]]()
-    counts = dict[str, int]()
-    for event in tree:
-        is_operator, called = event["type"] == "op", event.get("name") or ""
-        if is_operator and called.startswith("aten::"):
-            name = called.removeprefix("aten::") + (f".{event['overload']}" if event["overload"] else "")
-            counts[name] = counts.get(name, 0) + 1
-            if event["parent"] not in inside:
-                outermost.append((name, counts[name]))
-        if is_operator or event["parent"] in inside:
-            inside.add(event["event"])
-    return outermost
+def _recorded(runs: _Runs) -> list[RecordedCall]:
+    """Returns the operator calls of a warm run, and everything around them."""
+    if not runs.count:
+        runs.warm_up()
+    told = runs.apart(lambda: (runs.profiled(), runs.tree)[1])
+    return [RecordedCall(*row) for row in told]
 
 
 def _called(runs: _Runs) -> tuple[Called, bool, bool]:

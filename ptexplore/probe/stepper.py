@@ -17,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,12 +197,77 @@ class Stepper:
 
     def step_call(self, addresses: Sequence[int], number: int, function: Callable[[], Any]) -> tuple[Any, Steps]:
         """Call `function` at full speed, but step the `number`th call (from 1; 0: none) of the code at `addresses`."""
+        result, counts, seconds = self._broken(addresses, {code.WANTED: number}, function)
+        steps = self._steps(seconds)
+        return result, replace(steps, counts=counts, entry=_entry(steps, addresses))
+
+    def list_calls(self, addresses: Sequence[int], function: Callable[[], Any]) -> tuple[Any, list[int] | None]:
+        """Call `function` at full speed; return its result, and by position in `addresses` which code was called.
+
+        The second result is None if there were more calls than rows.
+        """
+        result, counts, _ = self._broken(addresses, {code.LISTING: 1}, function)
+        place = {address: position for position, address in enumerate(addresses)}
+        listed = [place[address] for address in row_addresses(self._rows())]
+        return result, listed if len(listed) == sum(counts) else None
+
+    def step_calls(
+        self, addresses: Sequence[int], numbers: Sequence[int], each: int, each_singly: int, function: Callable[[], Any]
+    ) -> tuple[Any, dict[int, Steps]]:
+        """Call `function` at full speed, but step the calls of the code at `addresses` with these ascending numbers.
+
+        `each` limits the instructions of a call, and `each_singly` those that the trap flag steps. Returns the result,
+        and the steps of each call by its number. A call inside a stepped call is not stepped on its own.
+        """
+        later = (ctypes.c_uint64 * len(numbers))(*numbers[1:], 0)
+        given = {
+            code.WANTED: numbers[0],
+            code.LATER: ctypes.addressof(later),
+            code.EACH: each,
+            code.EACH_SINGLY: each_singly,
+        }
+        result, _, seconds = self._broken(addresses, given, function)
+        return result, dict(self._calls(addresses, each, each_singly, seconds))
+
+    def _calls(
+        self, addresses: Sequence[int], each: int, each_singly: int, seconds: float
+    ) -> Iterator[tuple[int, Steps]]:
+        """Yield the number and the steps of each call of the log."""
+        log = self._rows()
+        places = row_addresses(log)
+        begin, left, left_singly = 0, self.most, self.singly
+        while begin < len(places):
+            try:
+                end = places.index(0, begin)
+            except ValueError:
+                end = len(places)
+            rows = log[begin * code.ROW : end * code.ROW]
+            if end == len(places):  # what ended this call ended everything
+                count, status, singly, number = (
+                    int(self._state[word // 8]) for word in (code.COUNT, code.STATUS, code.SINGLY, code.WANTED)
+                )
+            else:
+                *_, count, status, singly, number = struct.unpack_from("<8Q", log, end * code.ROW)
+            limits = min(each, left), min(each_singly, left_singly)
+            steps = self._as_steps(rows, count, status, singly, limits, seconds)
+            yield number, replace(steps, entry=_entry(steps, addresses))
+            begin, left, left_singly = end + 1, left - count, left_singly - singly
+
+    def _broken(
+        self, addresses: Sequence[int], given: Mapping[int, int], function: Callable[[], Any]
+    ) -> tuple[Any, tuple[int, ...], float]:
+        """Call `function` with breakpoints at `addresses`; return its result, how often each was met, and the seconds.
+
+        `given` are words of the handler's state.
+        """
         with self._writable(addresses), self._handling(self.seconds):
             originals = [ctypes.c_ubyte.from_address(address) for address in addresses]
             covered = [byte.value for byte in originals]
             entries = [n for address, byte in zip(addresses, covered, strict=True) for n in (address, byte, 0)]
             table = (ctypes.c_uint64 * (len(entries) + 1))(*entries)
-            self._state[code.TABLE // 8], self._state[code.WANTED // 8] = ctypes.addressof(table), number
+            self._state[code.TABLE // 8] = ctypes.addressof(table)
+            for word, value in given.items():
+                self._state[word // 8] = value
             began = time.monotonic()
             try:
                 for byte in originals:
@@ -212,9 +277,8 @@ class Stepper:
             finally:
                 for byte, value in zip(originals, covered, strict=True):
                     byte.value = value
-        steps = self._steps(time.monotonic() - began)
-        entry = addresses.index(struct.unpack_from("<Q", steps.rows)[0]) if steps.rows else None
-        return result, replace(steps, counts=tuple(table[2::3]), entry=entry)
+            seconds = time.monotonic() - began
+        return result, tuple(table[2::3]), seconds
 
     def clear(self) -> None:
         """Erase the earlier steps: a child that dies too soon must not leave the steps of another child."""
@@ -264,6 +328,10 @@ class Stepper:
             code.END: self._end,
             code.MOST: self.most,
             code.MOST_SINGLY: self.singly,
+            code.EACH: self.most,
+            code.ALL: self.most,
+            code.EACH_SINGLY: self.singly,
+            code.ALL_SINGLY: self.singly,
             code.DEADLINE: min(deadline, NEVER),
             code.STOP: NEVER,
             code.SIGNALS_MEANWHILE: _meanwhile(),
@@ -335,22 +403,39 @@ class Stepper:
         return int(self._libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), protection))
 
     def _steps(self, seconds: float) -> Steps:
-        status = int(self._state[code.STATUS // 8])
+        count, status, singly = (int(self._state[word // 8]) for word in (code.COUNT, code.STATUS, code.SINGLY))
+        return self._as_steps(self._rows(), count, status, singly, (self.most, self.singly), seconds)
+
+    def _rows(self) -> bytes:
+        return self._log[: int(self._state[code.CURSOR // 8]) - self._begin]
+
+    def _as_steps(
+        self, rows: bytes, count: int, status: int, singly: int, limits: tuple[int, int], seconds: float
+    ) -> Steps:
+        """Return the steps of a call. `limits`: of its instructions, and of those that the trap flag stepped."""
+        most, most_singly = limits
         cut = {
             code.FULL: reason("log-full"),
-            code.LIMIT: reason("many-instructions", most=self.most),
-            code.ONE_BY_ONE: reason("many-single-steps", most=self.singly),
+            code.LIMIT: reason("many-instructions", most=most),
+            code.ONE_BY_ONE: reason("many-single-steps", most=most_singly),
             code.LATE: reason("stepping-time-up", seconds=float(f"{self.seconds:.3g}")),
             code.BLOCKS: reason("blocks-trap"),
             code.HANDLES: reason("handles-trap"),
             code.STARTS: reason("starts-another"),
         }.get(status)
-        rows = self._log[: int(self._state[code.CURSOR // 8]) - self._begin]
         python = self.python.read(rows) if self.python is not None else None
-        limits = {code.LIMIT: Limit(self.most, False), code.ONE_BY_ONE: Limit(self.singly, True)}
-        count = int(self._state[code.COUNT // 8])
-        singly = int(self._state[code.SINGLY // 8])
-        return Steps(rows, count, cut, seconds, singly, limits.get(status), python=python, unprofiled=self.unprofiled)
+        limit = {code.LIMIT: Limit(most, False), code.ONE_BY_ONE: Limit(most_singly, True)}.get(status)
+        return Steps(rows, count, cut, seconds, singly, limit, python=python, unprofiled=self.unprofiled)
+
+
+def row_addresses(rows: bytes) -> list[int]:
+    """Return the address in each row."""
+    return memoryview(rows).cast("Q")[:: code.ROW // 8].tolist()
+
+
+def _entry(steps: Steps, addresses: Sequence[int]) -> int | None:
+    """Return the position of the address where a call began; None if none was stepped."""
+    return addresses.index(struct.unpack_from("<Q", steps.rows)[0]) if steps.rows else None
 
 
 def _meanwhile() -> int:

@@ -90,10 +90,21 @@ class _Known:
 
 
 def _times(context: Context, base: Sequence[Event]) -> dict[int, int]:
-    """Returns the nanoseconds of each operator and node, if a timed run called the same ones."""
+    """Returns the nanoseconds of each operator and node that a timed run called too.
+
+    The timed run has one thread, so it may call fewer operators than the base. What both runs called first and last, in
+    the same order, has times.
+    """
+    names = [event.name for event in base]
     for timed in records(context.session.observations, "times", OperatorTimes):
-        if list(timed.names) == [event.name for event in base]:
-            return {event.observation: time for event, time in zip(base, timed.times, strict=True)}
+        least = min(len(names), len(timed.names))
+        head = next((n for n in range(least) if names[n] != timed.names[n]), least)
+        tail = next((n for n in range(least - head) if names[-1 - n] != timed.names[-1 - n]), least - head)
+        known = dict(zip((event.observation for event in base[:head]), timed.times, strict=False))
+        last = base[len(base) - tail :]
+        return known | {
+            event.observation: time for event, time in zip(last, timed.times[len(timed.times) - tail :], strict=True)
+        }
     return {}
 
 

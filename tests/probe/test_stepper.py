@@ -190,6 +190,48 @@ for number in (0, 1, 2, 3, 4):
 
 
 @stepped
+def test_several_calls_are_stepped_in_one_run_each_as_if_alone(child: Forks) -> None:
+    """With the rows and counts of each alone, and the process is left as it was."""
+    said = child(f"""{WARM}{ADD}
+mul = ctypes.cast(lib["_ZN2at4_ops10mul_Tensor4callERKNS_6TensorES4_"], ctypes.c_void_p).value
+run = lambda: torch.add(torch.mul(torch.add(a, b), b), b)
+_, listed = s.list_calls([at, mul], run)
+print(listed)
+alone = {{number: way(s.step_call([at, mul], number, run)[1]) for number in (1, 2, 3)}}
+result, each = s.step_calls([at, mul], [1, 2, 3], 1 << 30, 1 << 30, run)
+print(sorted(each), [steps.entry for _, steps in sorted(each.items())], torch.equal(result, run()))
+again = s.list_calls([at, mul], run)[1]
+print([way(steps) == alone[number] for number, steps in sorted(each.items())], again == listed)
+""")
+    assert said.split("\n") == ["[0, 1, 0]", "[1, 2, 3] [0, 1, 0] True", "[True, True, True] True"]
+
+
+@stepped
+def test_a_call_that_is_cut_does_not_end_the_others(child: Forks) -> None:
+    """Each ends at its own limit; the numbers of later calls count what ran inside an earlier one, stepped or not."""
+    said = child(f"""{WARM}{ADD}
+import importlib; N = importlib.import_module("ptexplore.probe.native")
+names = N.entry_points(["matmul", "mm", "add.Tensor"])
+places = [names[name] for name in ("matmul", "mm", "add.Tensor")]
+run = lambda: torch.add(torch.matmul(torch.matmul(a, b), b), b)
+print(s.list_calls(places, run)[1])
+for most in (500, 1 << 30):
+    _, each = s.step_calls(places, [1, 3, 5], most, 1 << 30, run)
+    print([(number, steps.entry, steps.cut and steps.cut["code"]) for number, steps in sorted(each.items())])
+s.most = 3_000
+_, each = s.step_calls(places, [1, 3, 5], 1 << 30, 1 << 30, run)
+print(len(each), sum(steps.instructions for steps in each.values()) < 3_100)
+""")
+    cut = "many-instructions"
+    assert said.split("\n") == [
+        "[0, 1, 0, 1, 2]",
+        str([(1, 0, cut), (3, 0, cut), (5, 2, cut)]),
+        str([(1, 0, None), (3, 0, None), (5, 2, None)]),
+        "1 True",
+    ]
+
+
+@stepped
 def test_what_the_call_raises_is_raised_and_the_process_goes_on(child: Forks) -> None:
     said = child(f"""{WARM}
 for wrong in (lambda: torch.mm(a, b[:2]), lambda: [].pop()):

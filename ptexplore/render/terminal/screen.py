@@ -19,7 +19,7 @@ from ptexplore.render.terminal.console import (
     print_command,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, percent
+from ptexplore.view.trace.page import IN_CALL, NextStep, ScreenRow, TrailView, percent
 from ptexplore.view.trace.screen import MADE_INSIDE
 
 WIDEST = 100  # columns of a row in a pipe, which has no width of its own
@@ -286,7 +286,7 @@ def bar(share: float | None) -> str:
 
 def _print_plain(console: Console, view: TrailView) -> None:
     """Print the rows as sentences: level, name, facts, cost, place, certainty. Nothing is shown by looks alone."""
-    of = "time" if "time" in view.columns else "instructions"
+    of = "time" if {"time", IN_CALL} & {*view.columns} else "instructions"
     for row in view.table:
         parts = [f"level {row.level + 1}: {clean(row.name)}{f', {row.times} times' if row.times > 1 else ''}"]
         parts += [clean(row.what)] if row.what else []

@@ -52,7 +52,8 @@ NAMED = 6  # limit on the names in a finding
 def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Join the claims with the frames of every stepped part."""
     sites = Sites(context.lookup)
-    for calls in records(context.session.observations, "calls", SteppedCalls):
+    stepped_calls = tuple(records(context.session.observations, "calls", SteppedCalls))
+    for calls in stepped_calls:
         stepped = part(calls)
         if not stepped.frames:
             continue
@@ -63,7 +64,8 @@ def join(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if any(frame.function.name.plain.startswith(COMPILES) for frame in stepped.frames):
             context.tell("compiles", CompilesScript())
         if stepped.calls.cut:
-            whose = stepped.calls.op or "" if context.session.program is not None else ""
+            is_one_of_many = stepped.calls.part == "operator" and len(stepped_calls) > 1
+            whose = stepped.calls.op or "" if is_one_of_many or context.session.program is not None else ""
             context.tell("cut", TreeEnds(stepped.calls.cut, whose))
     return claims
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ptexplore.model import trace_remarks as says
+from ptexplore.model.reasons import TreeEnds
 from ptexplore.model.trace import Trail, script_in
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
@@ -28,9 +29,14 @@ def title_of(trail: Trail) -> str:
     )
 
 
-def findings(trail: Trail) -> tuple[TraceRemark, ...]:
-    """Returns the findings that a reader must know, each once; a finding that occurs several times has a count."""
-    counted = Counter((finding.kind, sentence(finding.told)) for finding in trail.findings)
+def findings(trail: Trail, *, verbose: bool = True) -> tuple[TraceRemark, ...]:
+    """Returns the findings that a reader must know, each once; a finding that occurs several times has a count.
+
+    If one call of each of several kinds was stepped, the facts say how many of them were cut: only a `verbose` view has
+    a finding for each.
+    """
+    told = (f for f in trail.findings if verbose or not (isinstance(f.told, TreeEnds) and f.told.op))
+    counted = Counter((finding.kind, sentence(finding.told)) for finding in told)
     return tuple(
         says.Found(kind=kind, told=told, few=count if count > 1 else 0) for (kind, told), count in counted.items()
     )
@@ -56,6 +62,7 @@ def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ..
 EXPLAINS: dict[type[TraceRemark], tuple[str, ...]] = {
     says.SharesOfPath: ("hidden rows",),
     says.PythonIn: ("Python functions",),
+    says.PartsOfCall: ("in call",),
     says.RowsOrdered: ("order of rows",),
     says.BackwardMeans: ("backward",),
     says.SavedMeans: ("saved",),

@@ -17,7 +17,7 @@ from ptexplore.view.trace.expression_parts import expression_run, how_timed
 from ptexplore.view.trace.modules import AroundParts, has_nodes, modules_view, saved_for_backward
 from ptexplore.view.trace.page import Options, TrailView
 from ptexplore.view.trace.run_again import run_again
-from ptexplore.view.trace.screen import bound_names, how_stepped
+from ptexplore.view.trace.screen import bound_names, how_stepped, kinds_stepped
 
 ROWS = 44  # with the text around it, the table fits a screen
 
@@ -25,15 +25,15 @@ ROWS = 44  # with the text around it, the table fits a screen
 def expression_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
     """Returns the parts of an expression, with the facts about its run."""
     run = expression_run(trail, session)
-    return modules_view(trail, options, run, lambda root: _around(trail, session, run, root))
+    return modules_view(trail, options, run, lambda root: _around(trail, options, session, run, root))
 
 
-def _around(trail: Trail, session: Session | None, run: Run, root: Part) -> AroundParts:
+def _around(trail: Trail, options: Options, session: Session | None, run: Run, root: Part) -> AroundParts:
     with_nodes = has_nodes(trail, root)
     return AroundParts(
         most=ROWS,
         facts=tuple(_facts(trail, session, run)),
-        findings=findings(trail),
+        findings=findings(trail, verbose=options.verbose),
         measured=tuple(_measured(trail, session, run, with_nodes=with_nodes)),
         further=run_again(trail),
         told=f"operators{' and nodes' * with_nodes}{', costliest first' * bool(run.unit)}",
@@ -65,7 +65,8 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
         yield from how_stepped(trail, session)
         return
     timed = says.OperatorsTimed() if run.unit else None
-    told = (timed, native.beyond(parts[0]), says.OpenSteps())
+    stepped = kinds_stepped(trail, parts) if len(parts) > 1 else native.beyond(parts[0])
+    told = (timed, stepped, says.OpenSteps())
     yield says.InOneLine(told=tuple(remark for remark in told if remark is not None))
 
 

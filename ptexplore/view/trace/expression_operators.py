@@ -16,7 +16,7 @@ from ptexplore.view.line import Line
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import to_legend, typed
 from ptexplore.view.trace.columns import columns
-from ptexplore.view.trace.expression_parts import how_timed, outermost_timed, unit_of
+from ptexplore.view.trace.expression_parts import how_timed, unit_of
 from ptexplore.view.trace.lines import formulas_of, lines_of
 from ptexplore.view.trace.operators import (
     INSTRUCTIONS,
@@ -32,7 +32,16 @@ from ptexplore.view.trace.operators import (
 from ptexplore.view.trace.page import NextStep, Options, TrailView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.run_again import run_again
-from ptexplore.view.trace.screen import bare, call_numbers, counted_parts, everything, facts, place_of, reads
+from ptexplore.view.trace.screen import (
+    bare,
+    call_numbers,
+    counted_parts,
+    everything,
+    facts,
+    outermost_timed,
+    place_of,
+    reads,
+)
 
 MOST = 22  # rows
 FUNCTIONS = 3  # Python functions that are named for one operator

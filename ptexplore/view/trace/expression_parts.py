@@ -8,7 +8,7 @@ around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ptexplore.model import trace_remarks as beside
@@ -31,7 +31,15 @@ from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.choices import of_module
 from ptexplore.view.trace.ending import COPY_SLICES
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
-from ptexplore.view.trace.screen import MADE_INSIDE, bare, counted_parts, is_yours, place_of
+from ptexplore.view.trace.screen import (
+    MADE_INSIDE,
+    bare,
+    counted_parts,
+    is_timed,
+    is_yours,
+    outermost_timed,
+    place_of,
+)
 
 CALLS_MODULES = "torch/nn/modules/module.py"  # its functions call a module's forward and its hooks
 FORWARD = "forward"
@@ -385,16 +393,3 @@ CALLED = ("python", "binding", "op", "node")  # the kinds of hops that can be pa
 def _identity(hop: Hop) -> tuple[str, SourceRef | None]:
     """Returns the name and the place that identify a function, operator or node."""
     return _called(hop), place_of(hop)
-
-
-def is_timed(hop: Hop) -> bool:
-    """Whether a hop is an operator call or a node that was timed.
-
-    A profiler range is neither: the forward of a torch.autograd.Function is Python code.
-    """
-    return hop.time is not None and hop.kind in ("op", "node")
-
-
-def outermost_timed(hops: Sequence[Hop]) -> Iterator[Hop]:
-    """Yields the operator calls and nodes that were timed, except those inside another timed one."""
-    return outermost(hops, is_timed)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ptexplore.model import details as says
 from ptexplore.model.details import within
 from ptexplore.view.trace.columns import COLUMNS
-from ptexplore.view.trace.page import TrailView
+from ptexplore.view.trace.page import IN_CALL, TrailView
 from ptexplore.view.words.legend import (
     OF_EXPRESSIONS,
     OF_PROGRAMS,
@@ -47,7 +47,8 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
 def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
     """Yields the figures in the views `path` and `operators`."""
     if any(row.share is not None for row in page.table):
-        yield _sign("share", SHARES["time of calls" if "time" in page.columns else "instructions of steps"])
+        is_time = bool({"time", IN_CALL} & {*page.columns})
+        yield _sign("share", SHARES["time of calls" if is_time else "instructions of steps"])
     if "time" in page.columns:
         yield SIGNS["time"]
     yield SIGNS["operator-calls"]

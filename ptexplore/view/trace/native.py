@@ -450,8 +450,12 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> Trace
     if any(part.event is not None for part in parts):  # a program
         calls = says.OneCall() if len(parts) == 1 else says.CallsOfKinds(few=len(parts))
         return says.NativePassOfProgram(instructions=sum(part.instructions for part in parts), calls=calls)
-    told = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
     threads = parts[0].threads
+    told = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
+    if all(part.part == "operator" for part in parts) and len(parts) > 1:
+        instructions = sum(part.instructions for part in parts)
+        whole = says.PartStepped(instructions=instructions, first=True, what=says.OfCallsOfKinds(few=len(parts)))
+        told = (whole,)
     if cold:
         return says.NativePassCold(parts=told, threads=threads)
     return says.NativePassWarm(parts=told, few=parts[0].warm_ups, threads=threads)

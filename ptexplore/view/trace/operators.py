@@ -108,7 +108,7 @@ def operators_view(trail: Trail, told: Operators) -> TrailView:
         title=title_of(trail),
         traced=trail.traced.name,
         facts=about_this(told.facts),
-        findings=all_in_words(findings(trail)),
+        findings=all_in_words(findings(trail, verbose=False)),
         counted=INSTRUCTIONS in told.columns,
         next_steps=told.next_steps,
         read=told.read,

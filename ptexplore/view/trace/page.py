@@ -28,6 +28,7 @@ from ptexplore.view.words.details import described
 ViewName = Literal["path", "modules", "operators", "copies", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 WHAT_IT_IS = "what it is, or why"
+IN_CALL = "in call"  # the heading of a row's part of the stepped call around it; shares are then of time
 
 
 @dataclass(frozen=True, slots=True)

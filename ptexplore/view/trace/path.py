@@ -33,26 +33,24 @@ from ptexplore.view.trace.amounts import library_time
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
 from ptexplore.view.trace.choices import choices, chooser_of
+from ptexplore.view.trace.costs import Costs, costs_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
-from ptexplore.view.trace.expression_parts import PLUMBING
+from ptexplore.view.trace.expression_parts import PLUMBING, how_timed
 from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
 from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
-from ptexplore.view.trace.page import NextStep, Options, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TrailView, in_words, percent
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
     bare,
     call_numbers,
-    counted_parts,
     everything,
     facts,
-    has_cut,
     is_yours,
     outermost_counted,
     place_of,
     reads,
     role_of,
-    stepped,
 )
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import all_in_words
@@ -143,17 +141,23 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     """
     modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
     hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
+    costs = costs_of(trail, session, single=sum(1 for _ in outermost_operators(hops)) == 1)
+    hops = [hop for hop in walk(costs.hops) if hop.id in modules] if modules else costs.hops
     operators = list(outermost_operators(hops))
     single = len(operators) == 1
-    maker = _Steps(trail, options, session, operators)
+    maker = _Steps(replace(trail, hops=costs.hops), options, session, operators, costs)
     steps = maker.of_modules(hops) if modules else maker.phases()
     _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    rows = tuple(_with_own(list(_with_times(_flat(steps), trail)), maker.whole))
+    flat = list(_with_times(_flat(steps), trail))
+    rows = tuple(_with_own(flat, maker.whole) if not costs.timed else _with_parts_of_calls(flat, costs))
+    in_calls = any(row.cells for row in rows)
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
         told = left_here(trail, trail.ending)
         rows = tuple(replace(row, details=(*row.details, *told)) if row is innermost else row for row in rows)
     remarks = (
+        *(how_timed(trail, session, with_nodes=len(costs.parts) > 1) if costs.timed else ()),
+        *((beside.PartsOfCall(),) if in_calls else ()),
         *_unsaid(steps),
         *_left_out(rows, maker, maker.without_rows(steps)),
         *(() if modules else run_again(trail)),
@@ -163,7 +167,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         traced=trail.traced.name,
         facts=all_in_words(facts(trail, options, session)),
         rows=(),
-        findings=all_in_words(findings(trail)),
+        findings=all_in_words(findings(trail, verbose=options.verbose)),
         counted=maker.whole > 0,
         next_steps=(*_next_steps(trail, options, session, single=single), *to_legend(options)),
         read=reads(trail),
@@ -171,6 +175,7 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
         left_out=about_this(remarks),
         explained=explained(remarks),
         name="what ran, in order",
+        columns=(IN_CALL,) if in_calls else (),
         view="path",
         table=in_words(rows),
         legend=legend(trail, rows),
@@ -206,17 +211,17 @@ def _left_out(rows: Sequence[ScreenRow], maker: _Steps, without_rows: Sequence[T
 
     Without shares, says only which operators have no row.
     """
-    if not any(row.own is not None and row.level for row in rows):
+    if not any((row.own is not None or (maker.timed and row.share is not None)) and row.level for row in rows):
         return tuple(without_rows)
     phases = [row.name for row in rows if row.heading or says.EvaluatesExpression() in row.details]
     kinds = says.PythonFunction | says.CalledByPython
     functions = any(isinstance(detail, kinds) for row in rows if row.level for detail in row.details)
     digits = 0 if maker.least_share >= 0.01 else 1
-    least, kernels = f"{maker.least_share:.{digits}%}", not maker.is_single
+    least, kernels = f"{maker.least_share:.{digits}%}", not (maker.is_single or maker.timed)
     return (
-        beside.SharesOfPath(cut=maker.has_cut, least=least, kernels=kernels),
+        beside.SharesOfPath(of=maker.of, least=least, kernels=kernels),
         *without_rows,
-        *([beside.PythonIn(rows=tuple(phases))] if phases and functions else []),
+        *([beside.PythonIn(rows=tuple(phases))] if phases and functions and not maker.timed else []),
     )
 
 
@@ -248,6 +253,20 @@ def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trail: Trail) -> Itera
         time = library_time(sum(took.get(number, 0) for number in step.hops)) if step.is_library else ""
         told = (structs.replace(d, took=time) if isinstance(d, says.LibraryReports) else d for d in row.details)
         yield (replace(row, details=tuple(told)) if time else row), step
+
+
+def _with_parts_of_calls(given: Sequence[tuple[ScreenRow, _Step]], costs: Costs) -> Iterator[ScreenRow]:
+    """Yields the rows of a trace whose shares are of time. Inside a stepped call, a row has a part of the call."""
+    for row, step in given:
+        counted = [costs.instructions[hop] for hop in step.hops if hop in costs.instructions]
+        around = costs.calls.get(step.hops[0]) if step.hops else None
+        shown = replace(row, instructions=sum(counted) if counted else None)
+        if around is None:
+            yield shown
+            continue
+        calls = sum(costs.calls.get(hop, 0) for hop in step.hops) if row.times > 1 else around
+        part = percent(step.cost / calls) if calls and row.share is not None else ""
+        yield replace(shown, share=None, cells=(part,))
 
 
 def _holds_counted(rows: Sequence[ScreenRow], number: int) -> bool:
@@ -482,19 +501,23 @@ class _Inside:
 class _Steps:
     """Makes the rows of one trace."""
 
-    def __init__(self, trail: Trail, options: Options, session: Session | None, operators: Sequence[Hop]) -> None:
+    def __init__(
+        self, trail: Trail, options: Options, session: Session | None, operators: Sequence[Hop], costs: Costs
+    ) -> None:
         self.trail = trail
         self.options = options
-        self.whole = stepped(trail, session)
+        self.whole = costs.whole
         self.is_single = len(operators) == 1
         cost = sum(hop.instructions or 0 for hop in operators)
         self.least_share = _least_share(cost, self.whole, single=self.is_single)
         self.least = self.least_share * self.whole
         self.costly = KEEPS * cost if self.is_single else 0.0
-        self.parts = counted_parts(session)
-        self.has_cut = has_cut(session)
+        self.parts = costs.parts
+        self.timed = costs.timed
+        self.of = beside.TimeOfCalls() if costs.timed else beside.AllInstructions(cut=costs.has_cut)
         # If one call of many was stepped, its shares would look like shares of the whole.
-        self.tells_shares = self.is_single or options.verbose or any(part != "operator" for part in self.parts)
+        is_whole = any(part != "operator" for part in self.parts)
+        self.tells_shares = self.timed or self.is_single or options.verbose or is_whole
         calls = records(session.observations if session else (), "call", UserCall)
         self.calls = {call.observation: call for call in calls}
         self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
@@ -576,7 +599,7 @@ class _Steps:
         if not left:
             return ()
         has_share = self._share(cost)
-        share = beside.ShareOfAll(share=f"{cost / self.whole:.0%}", cut=self.has_cut) if has_share else None
+        share = beside.ShareOfAll(share=f"{cost / self.whole:.0%}", of=self.of) if has_share else None
         return (beside.CallsWithoutRow(left=left, calls=calls, share=share),)
 
     def of_modules(self, hops: Iterable[Hop]) -> list[_Step]:
@@ -1037,8 +1060,10 @@ class _Steps:
         made = _Step(row, cost, weight, inner, hops=[hop.id], is_left=hop.id in self.left)
         made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
         made.is_costly = cost >= self.costly > 0 and (around.op is not None or hop.kind == "op")
-        made.is_kernel = bool(self.whole) and (hop.id in self.kernels or hop.stub_kernel is not None)
+        is_counted = bool(self.whole) and not (self.timed and hop.instructions is None)
+        made.is_kernel = is_counted and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))
+        made.is_work = made.is_work and not (self.timed and cost < self.least)
         # The way to the loop over the elements comes before its preparation. Calls from Python come before calls inside
         # operators.
         is_nested = hop.kind == "op" and around.depth > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
@@ -16,9 +16,10 @@ from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.lines import leads_somewhere
 from ptexplore.view.trace.native_rules import rule_for
-from ptexplore.view.trace.page import NextStep, Options
+from ptexplore.view.trace.page import NextStep, Options, percent
 from ptexplore.view.trace.rows import facts_of, stops_to_read
 
+NAMED = 2  # stepped operators that a next step names
 MADE_INSIDE = ".<locals>."  # in the qualified name of a Python function that is defined inside another one
 _NAMESPACES = ("torch::autograd::generated::", "torch::autograd::", "torch::", "at::native::", "at::meta::", "at::")
 
@@ -94,6 +95,19 @@ def outermost_counted(hops: Iterable[Hop]) -> Iterator[Hop]:
     return outermost(hops, lambda hop: hop.instructions is not None)
 
 
+def is_timed(hop: Hop) -> bool:
+    """Whether a hop is an operator call or a node that was timed.
+
+    A profiler range is neither: the forward of a torch.autograd.Function is Python code.
+    """
+    return hop.time is not None and hop.kind in ("op", "node")
+
+
+def outermost_timed(hops: Iterable[Hop]) -> Iterator[Hop]:
+    """Yields the operator calls and nodes that were timed, except those inside another timed one."""
+    return outermost(hops, is_timed)
+
+
 def facts(trail: Trail, options: Options, session: Session | None) -> tuple[TraceRemark, ...]:
     """Returns the facts above the rows: bound names, the result, how much was stepped.
 
@@ -142,20 +156,47 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
         instructions = sum(part.instructions for part in parts)
         several = says.CallsStepped(few=len(parts), instructions=instructions)
         yield several if len(parts) > 1 else says.OneCallStepped(instructions=instructions)
-    for part in parts if trail.traced.each_call else ():
-        if part.part == "operator":
-            is_asked = session is not None and session.options.native_op is not None
-            yield says.OnlyCallStepped(
-                op=part.op,
-                call=native.which_call(part),
-                instructions=part.instructions,
-                cut=_is_cut((part,)),
-                why=native.beyond(part) if not is_asked else None,
-            )
+    calls = [part for part in parts if part.part == "operator"] if trail.traced.each_call else []
+    if len(calls) > 1:
+        yield kinds_stepped(trail, calls)
+    elif calls:
+        is_asked = session is not None and session.options.native_op is not None
+        yield says.OnlyCallStepped(
+            op=calls[0].op,
+            call=native.which_call(calls[0]),
+            instructions=calls[0].instructions,
+            cut=_is_cut(calls),
+            why=native.beyond(calls[0]) if not is_asked else None,
+        )
     if not parts and native.frames(trail.hops):
         yield says.InstructionsAreOf(cold=captured.cold)
     elif not parts:
         yield says.NothingStepped(why=captured.reason if captured.reason is not None else says.NotAskedFor())
+
+
+def kinds_stepped(trail: Trail, calls: Sequence[SteppedCalls]) -> TraceRemark:
+    """Says of how many kinds of operator calls one call was stepped, and how much of the time their calls took."""
+    times, stepped_kinds = Counter[tuple[str, str]](), set[tuple[str, str]]()
+    for hop in outermost_timed(trail.hops):
+        kind = _kind(hop)
+        times[kind] += hop.time or 0
+        if any(inner.instructions is not None for inner in walk((hop,))):
+            stepped_kinds.add(kind)
+    known = sum(time for kind, time in times.items() if kind in stepped_kinds)
+    return says.KindsOfCallsStepped(
+        few=len(calls),
+        share=percent(known / times.total()) if times.total() else "",
+        instructions=sum(call.instructions for call in calls),
+        cut=sum(call.cut is not None for call in calls),
+        others=len(times.keys() - stepped_kinds),
+        why=native.beyond(calls[0]),
+    )
+
+
+def _kind(call: Hop) -> tuple[str, str]:
+    """Returns an operator with the first dispatch key of the call; a node has no key."""
+    first = next((part.key or part.name for part in call.children if part.kind == "key"), "")
+    return (call.op or call.name if call.kind == "op" else call.name), first
 
 
 def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:
@@ -171,7 +212,10 @@ def everything(trail: Trail, options: Options, session: Session | None) -> NextS
     else:
         is_of_operators = any(part.part == "operator" for part in parts)
         called = [part.op.removeprefix("aten::") if part.op else says.OneOperator() for part in parts]
-        of = tuple(dict.fromkeys(called)) if is_of_operators else ()
+        of: tuple[str | says.OneOperator | says.SteppedCallsOf, ...] = (
+            tuple(dict.fromkeys(called)) if is_of_operators else ()
+        )
+        of = of if len(of) <= NAMED else (says.SteppedCallsOf(few=len(parts)),)
         shows = says.AllFunctionCalls(count=frames, of=of, cut=has_cut(session))
     return typed(options, shows, "--view", "tree", "--full")
 

@@ -48,6 +48,11 @@ ENGLISH: Catalogue = {
         "only {call} of {op} was stepped, {instructions} instructions{cut# before it was cut|}[: {why}]; "
         "--native-op NAME#N steps another"
     ),
+    says.KindsOfCallsStepped: (
+        "one call of each of {few} kinds was stepped[, {share} of the operators' time], {instructions} instructions"
+        "[, {cut} cut][; {others} kinds were not]: {why}"
+    ),
+    says.SteppedCallsOf: "{few} operator calls",
     # The limit is for everything that is stepped; the expression's own instructions may be half of that.
     says.BeyondLimit: (
         "the whole run has more than {count} instructions{singly# that must be stepped one by one|, including those "
@@ -63,6 +68,7 @@ ENGLISH: Catalogue = {
     says.ForwardStepped: "stepped",
     says.OfBackward: "of backward",
     says.OfOperator: "of {op}",
+    says.OfCallsOfKinds: "of {few} operator calls, one of each kind",
     says.CallAlone: "only {call}[: {why}]",
     says.FramesStepped: (
         f"native pass: {{cold#the first call was stepped, {_COLD}|frames were stepped warm, {_WARM}}}"
@@ -187,14 +193,17 @@ ENGLISH: Catalogue = {
     says.CountedTwice: "a call inside another operator counts in both rows",
     says.SharesOfStepped: "of everything that was stepped[; {nested}]",
     says.SharesOfPath: (
-        "most rows under {least} of {cut#the instructions before the cut|all instructions} are hidden"
+        "most rows under {least} of {of} are hidden"
         "{kernels#; a kernel that no other kernel calls always has a row, or is named in one|}"
     ),
     says.PythonIn: "their shares do not include the interpreter's loop that runs them; it is in `self` of {rows: and }",
     says.CallsWithoutRow: (
         "{left} of {calls} operator calls have no row here[ ({share})]; --view operators lists them"
     ),
-    says.ShareOfAll: "{share} of {cut#the instructions before the cut|all instructions}",
+    says.ShareOfAll: "{share} of {of}",
+    says.AllInstructions: "{cut#the instructions before the cut|all instructions}",
+    says.TimeOfCalls: "the time of all operator calls",
+    says.PartsOfCall: "the part of the instructions of the stepped call around the row",
     says.KeysNotNamed: "{operators}{more#, …|}: {why}",
     says.RanAgain: (
         "run again in backward: {modules}, by {function} of {path} inside {node}: {few} operator call{few#|s}{cost#, "
