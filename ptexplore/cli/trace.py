@@ -86,7 +86,7 @@ def trace(
         str | None,
         Option(
             metavar="HOP|error|legend",
-            help="explain one hop, the error, or the signs of the view",
+            help="explain one hop (by number or name), the error, or the signs of the view",
             rich_help_panel=SHOWN,
         ),
     ] = None,
@@ -385,14 +385,13 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
 
 def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:
     from ptexplore.render.terminal.trace import print_explanation
-    from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json
+    from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json, hop_named
 
-    if asked != ERROR and not (asked.isascii() and asked.isdigit() and len(asked) < DIGITS):
-        why = "--explain takes the number of a hop, or the word error or legend"
-        raise PtexploreError(
-            f"--explain {asked} is not the number of a hop", why, "--full shows the number of every hop", USAGE
-        )
-    explanation = explain_error(trail, session) if asked == ERROR else explain(trail, session, int(asked))
+    if asked == ERROR:
+        explanation = explain_error(trail, session)
+    else:
+        is_number = asked.isascii() and asked.isdigit() and len(asked) < DIGITS
+        explanation = explain(trail, session, int(asked) if is_number else hop_named(trail, asked))
     if as_json:
         print(explanation_to_json(explanation))
     else:

@@ -66,6 +66,10 @@ class PythonFunction(Detail, frozen=True):
     """A Python function."""
 
 
+class CompilesFrame(Detail, frozen=True):
+    """torch.compile compiles a Python function."""
+
+
 class ResumedFunction(PythonFunction, frozen=True):
     """A generator or coroutine that continues."""
 

@@ -35,6 +35,7 @@ from ptexplore.view.words.saved import ending_of, row_of
 
 RECORDS = ("dispatch", "operator", "binding", "python", "module", "kernel", "stub", "stub_kernel", "node", "native",
            "library", "launch", "caught", "copy")  # fields of a hop # fmt: skip
+UNREADABLE = ("mangled",)  # fields that only JSON shows: `symbol` says the same
 MOST = 20  # a longer table of an observation is shown by its length
 
 
@@ -151,6 +152,16 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     )
 
 
+def hop_named(trail: Trail, name: str) -> int:
+    """Returns the number of the hop with this name, as `--open` reads names: the costliest one, else the first.
+
+    Raises PtexploreError (usage) if nothing has the name.
+    """
+    _, numbers = native.opened(trail, name)
+    named = [hop for hop in walk(trail.hops) if hop.id in numbers]
+    return max(named, key=lambda hop: (hop.instructions or 0, hop.time or 0)).id
+
+
 def _less(name: str, value: str, unread: tuple[str, ...]) -> tuple[str, str]:
     """Returns the fact. If it is a key set without the keys of unread arguments, the value says so."""
     return (name, f"{value}, and the keys of {', '.join(unread)}") if name in ("set", "raw") else (name, value)
@@ -167,12 +178,25 @@ def explanation_to_json(explanation: Explanation) -> str:
 
 
 def _shortened(observation: SavedObservation) -> SavedObservation:
-    """Shortens an observation of the native pass for people to read: each long table becomes its length."""
+    """Shortens an observation for people to read: long tables become their length, a tensor its dtype and sizes."""
+    if observation.kind == "event":
+        data = {name: _readable(value) for name, value in observation.data.items() if value not in (None, [], "", ())}
+        return structs.replace(observation, data=data)
     data = {
         name: f"{len(value):,} entries" if isinstance(value, (list, tuple, dict)) and len(value) > MOST else value
         for name, value in observation.data.items()
     }
     return structs.replace(observation, data=data) if observation.recorder == NATIVE else observation
+
+
+def _readable(value: Any) -> Any:
+    """Returns a value of an event: a tensor as "float32[3, 3] cpu", without the address that it had."""
+    if isinstance(value, (list, tuple)):
+        return [_readable(part) for part in value]
+    if isinstance(value, dict) and {"dtype", "sizes", "device"} <= value.keys():
+        layout = value.get("layout")
+        return f"{value['dtype']}{list(value['sizes'])} {value['device']}{f' {layout}' if layout != 'strided' else ''}"
+    return value
 
 
 def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
@@ -190,7 +214,8 @@ def _known(record: Any) -> list[tuple[str, str]]:
     if record is None:
         return []
     values = ((known, getattr(record, known.name)) for known in fields(record))
-    return [(known.name.replace("_", " "), _words(value)) for known, value in values if value != known.default]
+    told = ((known.name, value) for known, value in values if value != known.default and known.name not in UNREADABLE)
+    return [(name.replace("_", " "), _words(value)) for name, value in told]
 
 
 def _words(value: Any) -> str:

@@ -62,11 +62,6 @@ def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Ite
         yield beside.HowTimed(nodes=with_nodes, python=called, runs=runs, threads=timed.threads)
 
 
-def modules_in(trail: Trail) -> int:
-    """Returns the number of module calls."""
-    return sum(1 for hop in walk(trail.hops) if hop.module is not None)
-
-
 # Where a node was recorded: the part, the operator's name, and the index of the call among the part's calls of that
 # operator. For a torch.autograd.Function the name is None.
 _Recorder = tuple[PartInMaking, str | None, int]
@@ -173,6 +168,10 @@ class _Gathering:
         """
         if owner.kind == "backward":
             yield self.of_backward(hop, owner)
+            return
+        if native.is_compiling(hop):
+            part = self.part(owner, "call", native.COMPILING, None, place_of(hop))
+            yield self.body(hop, part, inside_of_torch=True)
             return
         is_mine = is_yours(hop) and (owner.kind in ("program", "call") or by_module)
         is_part = is_mine or (owner.kind in ("program", "call") and not inside_of_torch)

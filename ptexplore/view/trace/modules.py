@@ -235,9 +235,9 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
             yield _add_rows(rows, item, part.name if part.kind == "module" else module, shown, level + 1)
         else:
             rows.append(_operator_row(item, shown, level + 1))
-    if part.kind == "backward" and not shown.opened:
+    if part.kind == "backward":
         rows += _rest_of_backward(part, own, shown, level + 1) if items else ()
-    elif (inside or own) and not shown.opened:
+    elif inside or own:
         rows += _rest_row(part, own, shown, level + 1)
 
 

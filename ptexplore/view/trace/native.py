@@ -21,6 +21,8 @@ from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 from ptexplore.view.words.reasons import sentence
 
+CONVERTS_FRAMES = "torch/_dynamo/convert_frame.py"  # torch.compile: what it does when a frame is first called
+COMPILING = "compiling"  # the name of its row
 _MARKS_RANGE = MarksRange()
 QUERY = "only asks for a workspace's size"  # LAPACK's call with a size of -1, before the call that computes
 GEMM = ("transa", "transb", "m", "n", "k")
@@ -157,6 +159,11 @@ def _is_range(node: _Node) -> bool:
     return caller is not None
 
 
+def is_compiling(hop: Hop) -> bool:
+    """Whether a hop is Dynamo's Python function that the frame evaluator calls to compile a frame."""
+    return hop.kind == "python" and hop.source.path == CONVERTS_FRAMES
+
+
 def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """Returns the hops whose name contains `wanted`, complete, inside the landmarks that lead to them; and their ids.
 
@@ -173,7 +180,8 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         node = pending.pop()
         order.append(node)
         by_name = call is None and not modules
-        if node.hop.id == call or node.hop.id in modules or (by_name and _holds(node.hop, wanted)):
+        is_named = by_name and (_holds(node.hop, wanted) or (wanted == COMPILING and is_compiling(node.hop)))
+        if node.hop.id == call or node.hop.id in modules or is_named:
             matching.add(node.hop.id)
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]

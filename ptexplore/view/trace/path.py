@@ -721,6 +721,8 @@ class _Steps:
         if hop.module is not None:
             module = yield self._module(hop, within)
             return [_with(module, says.InOtherThread()) if is_away else module]
+        if native.is_compiling(hop):
+            return [self._compiling(hop, within)]
         if hop.kind == "native" and hop.name.startswith(_ENGINE) and not around.engine:
             return [(yield self._engine(hop, around))]
         if _is_through(hop):
@@ -787,6 +789,15 @@ class _Steps:
                 for step in made.children
                 if step.is_choice or (step.is_work and (step.cost >= self.least or step.is_loop))
             ]
+        return made
+
+    def _compiling(self, hop: Hop, around: _Around) -> _Step:
+        """Returns the row of everything that torch.compile does to compile a function. No row is inside."""
+        told: Details = (says.CompilesFrame(), *_holding(*self.held.get(hop.id, (0, 0))))
+        row = replace(self._row(hop, native.COMPILING, told), opens=native.COMPILING)
+        made = self._made(row, hop, [], around)
+        made.cost = row.instructions or 0
+        made.is_call = True
         return made
 
     def _module(self, hop: Hop, around: _Around) -> Unrolling[_Step]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ptexplore.errors import USAGE, PtexploreError
+from ptexplore.model.nesting import without
 from ptexplore.model.trace import Hop, Session, Trail, walk
 from ptexplore.model.traced import TracedName
 from ptexplore.saved.document import to_json
@@ -59,11 +60,15 @@ def _choice_of_expression(trail: Trail, options: Options) -> ViewName:
 def _first_of_expression(trail: Trail, options: Options, *, is_opened: bool) -> ViewName:
     if options.of_the_tree:
         return "path" if is_opened and not options.full else "tree"
-    from ptexplore.view.trace.expression_parts import modules_in
+    from ptexplore.view.trace.native import is_compiling
     from ptexplore.view.trace.path import outermost_operators
 
-    modules = modules_in(trail)
-    return "modules" if modules > 1 or sum(1 for _ in outermost_operators(trail.hops)) > FEW else "path"
+    # Everything that torch.compile does to compile a function has one row.
+    shown = tuple(without(trail.hops, is_compiling))
+    modules = sum(hop.module is not None for hop in shown)
+    kept = {hop.id for hop in shown}
+    operators = sum(hop.id in kept for hop in outermost_operators(trail.hops))
+    return "modules" if modules > 1 or operators > FEW else "path"
 
 
 def _choice_of_program(_trail: Trail, options: Options) -> ViewName:

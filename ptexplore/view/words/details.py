@@ -21,6 +21,7 @@ ENGLISH: Catalogue = {
     says.PythonEvaluates: "Python evaluates the expression",
     says.CallsBackward: "Python calls backward on {of}",
     says.PythonFunction: "Python",
+    says.CompilesFrame: "torch.compile compiles a function",
     says.ResumedFunction: "Python, continues",
     says.CalledByPython: "called by Python",
     says.NotEntered: "not entered",

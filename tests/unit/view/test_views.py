@@ -50,6 +50,7 @@ from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace import native
 from ptexplore.view.trace.columns import COLUMNS, OF_COST
+from ptexplore.view.trace.costs import costs_of
 from ptexplore.view.trace.legend import whole_legend
 from ptexplore.view.trace.page import Options, ScreenRow, TrailView, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
@@ -576,7 +577,8 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     inner = an_operator(40, "aten::mul.Tensor")
     yours = Hop(30, "python", "scale", "observed", ref(9), children=(inner,), python=PythonCall(None, "scale"))
     binding = Hop(20, "binding", "torch._C._FunctionBase.apply", "observed", ref(8), children=(yours,))
-    maker = _Steps(a_trail(binding), Options(view="path"), None, ())
+    trail = a_trail(binding)
+    maker = _Steps(trail, Options(view="path"), None, (), costs_of(trail, None, single=False))
     (python,) = maker.phases()
     (called,) = python.children
     assert maker.without_rows([python]) == ()
@@ -1084,3 +1086,25 @@ def test_the_number_of_a_loops_row_is_that_of_the_function_that_it_names() -> No
         assert row.hop is not None
         assert row.place == hops[row.hop].source
         assert hops[row.hop].name != "c10::function_ref::callback_fn"
+
+
+# --- torch.compile ---
+
+
+def test_compiling_is_one_row_and_the_compiled_call_follows() -> None:
+    """However many operators it calls, and `--open compiling` goes in."""
+    traced = tuple(an_operator(100 + 10 * number) for number in range(30))
+    converts = SourceRef("torch/_dynamo/convert_frame.py", 12, "wheel", "located")
+    compiles = Hop(10, "python", "__call__", "observed", converts, children=(
+        Hop(11, "python", "_compile", "observed", converts, children=traced),
+    ))  # fmt: skip
+    trail = a_trail(compiles, an_operator(500, "aten::mm"))
+    options = Options()
+    assert suited(trail, options) == "path"
+    rows = view(trail, options).table
+    assert [row.name for row in rows][:3] == ["Python", "compiling", "aten::mm"]
+    assert (rows[1].opens, details.HoldsOperators(operators=30) in rows[1].details) == ("compiling", True)
+    opened = view(trail, Options(opened="compiling"))
+    assert {row.title for row in opened.rows[0].children} >= {"_compile"} or "_compile" in str(opened.rows)
+    parts = view(trail, Options(view="modules")).table
+    assert [row.name for row in parts][1:2] == ["compiling"]
