@@ -162,8 +162,9 @@ def _embedded(
     *,
     from_end: bool = False,
 ) -> dict[int, int] | None:
-    """Return an entry for each event that has one, so that all entries are taken in order and no event in `must` lacks
-    one: the earliest such choice, or the latest. Returns None if there is no such choice.
+    """Give every entry to an event, in order. Return the entries by event; None if the orders differ.
+
+    Each event in `must` gets an entry. The events are as early as possible; with `from_end`, as late as possible.
     """
     extra = len(events) - entries
     if extra < 0 or (extra + 1) * max(len(events), 1) > MOST_COMPARED:

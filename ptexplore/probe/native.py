@@ -62,7 +62,7 @@ WHOLE = 1_500_000, 100_000  # of a whole expression; beyond it one operator call
 LEAST = 150
 OPERATOR = 3_000_000, 100_000  # of an operator call
 ASKED = 3_000_000, 1_000_000  # of an operator call that was asked for, and of the very first call
-# Of one call of each kind, if the whole is beyond its limit: of all of them together. Each call has an equal part.
+# Of all chosen calls together, if the whole is beyond its limit. Each call has an equal part.
 KINDS = 3_000_000, 100_000
 ROWS = 1 << 20  # rows of the log: 64 MB
 TIMED = 3  # runs under the profiler; the fastest call of all runs gives the time of a call
@@ -237,7 +237,7 @@ class _Runs:
     last: passes.Pass | None = None  # the last pass that was evaluated in this process
     aside: SharedAnswer | None = None  # the times of a run in a fork, not read until all stepping is over
     is_cut: bool = False  # the last run under the profiler had more events than are kept
-    tree: list[RecordedCall] = field(default_factory=list)  # what this run called
+    tree: list[RecordedCall] = field(default_factory=list)  # the calls of this run
 
     def once(self) -> _Once:
         """Make another evaluation."""
@@ -390,10 +390,10 @@ def _operator_call(
 
 
 def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] | None:
-    """Step one operator call of each kind, the costliest. Returns None if no call can be told from the others.
+    """Step one operator call of each kind, the costliest. Returns None if no call is certain.
 
-    Each call has an equal part of the instructions. If some calls need more, they share what the others leave. A call
-    that calls further operators is not stepped again for this: those operators are that it did not reach.
+    Each call has an equal part of the instructions. Calls that need more share the rest. If such a call calls further
+    operators, the operators that it did not reach are stepped instead.
     """
     tree = CallTree(_recorded(runs))
     entries = entry_points(list(tree.overloads())[:MOST_ENTRIES])

@@ -211,6 +211,9 @@ def test_what_was_predicted_is_what_ran(compiler_trace: Trace, arguments: tuple[
     assert ops <= {hop["op"] for hop in result.hops if hop["kind"] == "op"}
 
 
+OF_LONG = ("aten::add.Tensor", "aten::mul.Tensor", "aten::matmul")
+
+
 def test_what_python_takes_all_the_time_of_is_stepped_at_its_operator(trace: Trace) -> None:
     """Python's own work uses up the time that stepping may take: the operator call alone is stepped then."""
     result = trace("[sum(range(9000)), torch.add(a, b)][1]", "--timeout", "20")
@@ -218,6 +221,19 @@ def test_what_python_takes_all_the_time_of_is_stepped_at_its_operator(trace: Tra
     assert kernel is not None, result.data["findings"]
     assert kernel[-1]["status"] == "observed", kernel[-1]
     assert not [one for one in result.data["findings"] if one["kind"] == "cut"], result.data["findings"]
+
+
+def test_of_a_long_expression_one_call_of_each_kind_is_stepped(trace: Trace) -> None:
+    """Python's work is over the limit: the calls of the operators are stepped in one run, and the later add is not."""
+    result = trace("[sum(range(9000)), torch.add(a, b), torch.mul(a, b) @ a, torch.add(b, a)][1]")
+    outermost = [hop for hop in result.hops if hop["kind"] == "op" and hop["op"] in OF_LONG]
+    told = {op: [hop["instructions"] is not None for hop in outermost if hop["op"] == op] for op in OF_LONG}
+    assert told == {"aten::add.Tensor": [True, False], "aten::mul.Tensor": [True], "aten::matmul": [True]} or told == {
+        "aten::add.Tensor": [False, True], "aten::mul.Tensor": [True], "aten::matmul": [True],
+    }, "of two equal calls the one that took longer"  # fmt: skip
+    names = {hop["name"] for hop in result.hops if hop["status"] == "observed"}
+    assert any("add_kernel" in name for name in names)
+    assert any("mul_kernel" in name for name in names)
 
 
 def test_a_function_transform_goes_through_boxed_kernels(compiler_trace: Trace) -> None:

@@ -1,9 +1,8 @@
 """The costs behind the shares of a path: instructions, or times where only some operator calls were stepped.
 
 If all of an expression was stepped, each row costs its instructions. Otherwise the operator calls have times, and a
-stepped call has instructions inside. The rows outside of stepped calls then cost time. The rows inside cost a part of
-the call's time, as large as their part of the call's instructions: this only decides which rows are opened, and no row
-shows it as its share.
+stepped call has instructions inside. The rows outside of stepped calls then cost time. A row inside costs a part of the
+call's time: its part of the call's instructions. This only decides which rows are opened. No row shows it as its share.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Costs:
     has_cut: bool
     timed: bool = False
     calls: Mapping[int, int] = field(default_factory=dict)
-    instructions: Mapping[int, int] = field(default_factory=dict)  # by hop id: what was stepped
+    instructions: Mapping[int, int] = field(default_factory=dict)  # by hop id: the stepped instructions
 
 
 def costs_of(trail: Trail, session: Session | None, *, single: bool) -> Costs:

@@ -21,7 +21,7 @@ from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
 from ptexplore.view.words.reasons import sentence
 
-CONVERTS_FRAMES = "torch/_dynamo/convert_frame.py"  # torch.compile: what it does when a frame is first called
+CONVERTS_FRAMES = "torch/_dynamo/convert_frame.py"  # the functions with which Dynamo compiles a frame
 COMPILING = "compiling"  # the name of its row
 _MARKS_RANGE = MarksRange()
 QUERY = "only asks for a workspace's size"  # LAPACK's call with a size of -1, before the call that computes
