@@ -123,6 +123,7 @@ def _together(words: Sequence[str]) -> FieldWords:
     return FieldWords(frozenset([*words, *pairs, *map(stem, words)]), "\n" + "\n".join([*words, *pairs]))
 
 
+@lru_cache(maxsize=1 << 11)
 def _of_stems(text: str) -> FieldWords:
     words = text.split()
     return FieldWords(frozenset(words), "\n" + "\n".join(words))
@@ -134,7 +135,7 @@ class Answering:
     def __init__(self, asked: ReadQuery, topics: Sequence[Topic]) -> None:
         telling = _telling_words(asked)
         meant = _meant(telling)
-        known = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
+        known = [_of_stems(f"{topic.titled} {topic.about} {topic.words}").equal for topic in topics]
         self.terms = tuple(
             _term(word, _spellings(telling, at), meant[at], _weight(word, meant[at], known))
             for at, word in enumerate(telling)
@@ -324,7 +325,7 @@ def _meant(telling: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(dict.fromkeys(words)) for words in meant]
 
 
-def _weight(word: str, others: Sequence[str], known: Sequence[set[str]]) -> int:
+def _weight(word: str, others: Sequence[str], known: Sequence[frozenset[str]]) -> int:
     """Returns the weight of a word of the query. A word in few notes weighs more; all backends weigh the same."""
     if not DEVICES.isdisjoint((word, *others)):
         return _OF_DEVICE
