@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ptexplore.view.words import (
     causes,
+    coverage,
     details,
     ending,
     errors,
@@ -34,7 +35,7 @@ CATALOGUES = (
 TABLES: tuple[Any, ...] = (
     uses.TOLD_APART, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
-    legend.SHARES, legend.ORDERS, ending.LABELS,
+    legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (uses.SORTS, legend.SIGNS, legend.OF_ROWS)  # the sentence, or the plural, is the second
 

@@ -196,7 +196,7 @@ class PythonCall:
     resumed: bool = False  # a generator or coroutine that was called earlier continues here
     called: bool = True  # false: the object cannot be called, so nothing was called
     entered: bool = True  # false: the call failed before the body began, for example because an argument is missing
-    variables: Mapping[str, str] = field(default_factory=dict)  # if it chooses code: some variables at its end
+    variables: Mapping[str, str] = field(default_factory=dict)  # of a function that chooses code: variables at its end
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Fold:
         self._imported = 0  # nanoseconds of the folded imports, which are not an operator's time
         self._reading: dict[int, int] = {}  # by address: key sets of tensors, read before the call that is folded
         # Of the call that is folded: the sequence numbers in it, and the first one; the nanoseconds in which it ran
-        # Python; the key sets of inputs that were read; the nanoseconds of each launch; what it copied.
+        # Python; the key sets of inputs that were read; the nanoseconds of each launch; its copies.
         self._seen: list[int] = []
         self._first: int | None = None
         self._python = 0

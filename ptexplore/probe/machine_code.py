@@ -51,7 +51,7 @@ RANGES, RANGE, UNTIL, PLANTED, COVERED, AHEAD, SINGLY, MOST_SINGLY = range(EXIT 
 # For the calls of functions with a breakpoint. BEGUN: whether a step was done since the call began. LISTING: not 0 if
 # each of the calls is to be listed in the log. LATER: the address of the numbers of further calls to step, ended by 0;
 # itself 0 if there is only one call. KEPT: the table while no breakpoint of it is set. PART: the first row of the call.
-# EACH and EACH_SINGLY: how many instructions of a call may be stepped. ALL and ALL_SINGLY: how many are left for all.
+# EACH and EACH_SINGLY: how many instructions of a call may be stepped. ALL and ALL_SINGLY: the rest for all calls.
 # COUNT and SINGLY begin again with each call.
 BEGUN, LISTING, LATER, KEPT, PART, EACH, ALL, EACH_SINGLY, ALL_SINGLY = range(EXIT + 72, EXIT + 144, 8)
 STATE = 37  # numbers in the state: BEFORE has four of them
@@ -338,7 +338,7 @@ by_the_kernel:
 
 
 # The next instruction is not a plain one: rdx is its address, rdi the address after its opcode, r8 its kind. Branches
-# by an offset and returns are performed here. For all others the trap flag shows where they go.
+# by an offset and returns are performed here. The trap flag shows where the other instructions go.
 _BRANCHING = f"""
 branch:
     cmp r8, {straight.END}

@@ -434,7 +434,7 @@ def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] |
                 cut += [] if unreached else [one]
         further = [one for one in tree.chosen(matched, inside) if tree.kind(one.call) not in kinds]
         kinds |= {tree.kind(one.call) for one in further}
-        # What was cut is stepped again only if it can be stepped much further.
+        # A call that was cut is stepped again only if it can be stepped much further.
         share = len(cut) + len(further) or 1
         is_more = left // share >= 2 * each and left_singly // share >= 2 * each_singly
         wanted = [*(cut if is_more else ()), *further]
