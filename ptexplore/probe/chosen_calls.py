@@ -116,7 +116,7 @@ class CallTree:
             costliest = max(calls, key=lambda number: self.calls[number].time)
             share = sum(self.calls[number].time for number in calls) / whole
             out.append(ChosenCall(costliest, matched[costliest], share))
-        return sorted(out, key=lambda one: -one.share)
+        return sorted(out, key=lambda choice: -choice.share)
 
     def overloads(self) -> Iterator[str]:
         """Yield each operator of aten that the expression's own thread called: with its overload if that is known."""

@@ -400,13 +400,13 @@ def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] |
     if not entries:
         return None
     addresses = list(dict.fromkeys(entries.values()))
-    ops = [next(op for op, address in entries.items() if address == one) for one in addresses]
+    ops = [next(op for op, address in entries.items() if address == place) for place in addresses]
     left, left_singly = KINDS
     stepper = Stepper(ROWS, left, runs.left, left_singly)
     reached = runs.warm_up(lambda both: stepper.list_calls(addresses, both)[1])
     matched = tree.matched([ops[place] for place in reached], ops) if reached is not None else {}
     wanted = tree.chosen(matched)[: int(runs.request.get("calls", MOST_KINDS))]
-    kinds = {tree.kind(one.call) for one in wanted}
+    kinds = {tree.kind(choice.call) for choice in wanted}
     once, parts = None, dict[int, _Part]()
     for _ in range(ROUNDS):
         if not wanted or left <= 0 or left_singly <= 0:
@@ -415,25 +415,27 @@ def _one_of_each_kind(runs: _Runs, beyond: Limit) -> tuple[_Once, list[_Part]] |
         stepper.most, stepper.singly, stepper.seconds = left, left_singly, runs.left
         once = runs.once()
         stepped: dict[int, Steps] = once.run(
-            partial(stepper.step_calls, addresses, sorted(one.reached for one in wanted), each, each_singly)
+            partial(stepper.step_calls, addresses, sorted(choice.reached for choice in wanted), each, each_singly)
         )[1]
-        cut, inside = [one for one in wanted if one.reached not in stepped], list[int]()
-        for one in wanted:
-            steps = stepped.get(one.reached)
+        cut, inside = [choice for choice in wanted if choice.reached not in stepped], list[int]()
+        for choice in wanted:
+            steps = stepped.get(choice.reached)
             if steps is None:
                 continue
             left, left_singly = left - steps.instructions, left_singly - steps.singly
-            if steps.entry is None or not tree.is_of(one.call, ops[steps.entry]):
+            if steps.entry is None or not tree.is_of(choice.call, ops[steps.entry]):
                 continue  # this run took another way
-            number, of = tree.numbered(one.call)
-            parts[one.call] = _Part("operator", steps, _OperatorCall(beyond, ops[steps.entry], of, number))
+            (number, of), op = tree.numbered(choice.call), ops[steps.entry]
+            if tree.calls[choice.call].overload is None:  # then it is numbered among the calls of all overloads
+                op = op.partition(".")[0]
+            parts[choice.call] = _Part("operator", steps, _OperatorCall(beyond, op, of, number))
             if steps.limit is not None:
-                last = one.reached + sum(1 for address in row_addresses(steps.rows) if address in addresses) - 1
-                unreached = tree.after(one.call, matched, last)
+                last = choice.reached + sum(1 for address in row_addresses(steps.rows) if address in addresses) - 1
+                unreached = tree.after(choice.call, matched, last)
                 inside += unreached
-                cut += [] if unreached else [one]
-        further = [one for one in tree.chosen(matched, inside) if tree.kind(one.call) not in kinds]
-        kinds |= {tree.kind(one.call) for one in further}
+                cut += [] if unreached else [choice]
+        further = [choice for choice in tree.chosen(matched, inside) if tree.kind(choice.call) not in kinds]
+        kinds |= {tree.kind(choice.call) for choice in further}
         # A call that was cut is stepped again only if it can be stepped much further.
         share = len(cut) + len(further) or 1
         is_more = left // share >= 2 * each and left_singly // share >= 2 * each_singly
