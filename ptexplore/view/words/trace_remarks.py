@@ -50,7 +50,7 @@ ENGLISH: Catalogue = {
     ),
     says.KindsOfCallsStepped: (
         "one call of each of {few} kinds was stepped[, {share} of the operators' time], {instructions} instructions"
-        "[, {cut} cut][; {others} kinds were not]: {why}"
+        "[, {cut} cut][; {others} kind{others#|s} {others#was|were} not]: {why}"
     ),
     says.SteppedCallsOf: "{few} operator calls",
     # The limit is for everything that is stepped; the expression's own instructions may be half of that.
