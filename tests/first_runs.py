@@ -41,8 +41,8 @@ class FirstRuns:
     @classmethod
     def load(cls, file: Path) -> FirstRuns:
         """What `save` wrote."""
-        told = json.loads(file.read_text(encoding="utf-8"))
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
+        fields = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
 
     def save(self, file: Path) -> None:
         file.write_text(json.dumps(dataclasses.asdict(self)), encoding="utf-8")
@@ -63,14 +63,14 @@ def make(cache: Path, folder: Path, patch: pytest.MonkeyPatch) -> FirstRuns:
         pass
     overwrite_pages(database)
     both = [start(cli), start(cli)]
-    told = [process.communicate(timeout=240) for process in both]
+    outputs = [process.communicate(timeout=240) for process in both]
     files = sorted(path.relative_to(cache).as_posix() for path in cache.rglob("*"))
     for half in (cache / "generated").glob(".*"):  # of the killed one: other tests look for generated files
         shutil.rmtree(half)
     return FirstRuns(
         tuple(process.returncode for process in both),
-        tuple(out.decode() for out, _ in told),
-        (*errors, *(error.decode() for _, error in told)),
+        tuple(out.decode() for out, _ in outputs),
+        (*errors, *(error.decode() for _, error in outputs)),
         tuple(files),
         (folder / "imported").exists(),
     )

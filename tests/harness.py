@@ -276,8 +276,8 @@ def result_once(folders: pytest.TempPathFactory, run: Callable[..., Result], *ar
     def make(file: Path) -> None:
         file.write_text(json.dumps(dataclasses.asdict(run(*arguments))), encoding="utf-8")
 
-    told = json.loads(made_once(folders, f"result-{name}.json", make).read_text(encoding="utf-8"))
-    return Result(**{**told, "arguments": tuple(told["arguments"])})
+    saved = json.loads(made_once(folders, f"result-{name}.json", make).read_text(encoding="utf-8"))
+    return Result(**{**saved, "arguments": tuple(saved["arguments"])})
 
 
 def _cpu() -> float:

@@ -33,7 +33,7 @@ CATALOGUES = (
     IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
-    uses.TOLD_APART, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
+    uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
 )  # fmt: skip

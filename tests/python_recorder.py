@@ -113,7 +113,7 @@ def function_at(path: str, offset: int) -> str:
             symbols += [line.split() for line in given.stdout.splitlines() if re.search(r" [tTwWi] ", line)]
             if symbols:
                 break
-        loads = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", told_by("readelf", "-lW", path))
+        loads = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", output_of("readelf", "-lW", path))
         segments = [(int(start, 16), int(address, 16), int(size, 16)) for start, address, size in loads]
         TABLES[path] = [int(symbol[0], 16) for symbol in symbols], [symbol[2] for symbol in symbols], segments
     starts, texts, segments = TABLES[path]
@@ -125,7 +125,7 @@ def function_at(path: str, offset: int) -> str:
     return texts[at] if at >= 0 else ""
 
 
-def told_by(*command: str) -> str:
+def output_of(*command: str) -> str:
     """What a program prints."""
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -138,7 +138,7 @@ def key(code: CodeType, root: str) -> str | None:
     return f"{file} {code.co_name}" if file.startswith("<--setup") else None
 
 
-def told(recorder: Recorder, root: str) -> dict[str, Any]:
+def as_data(recorder: Recorder, root: str) -> dict[str, Any]:
     """The rows as plain data: each call's chain, Python functions by their keys and C++ functions between them."""
     names = named({address for *_, addresses in (*recorder.calls, *recorder.cold) for address in addresses})
     cold, calls = (list(_calls(rows, names, root)) for rows in (recorder.cold, recorder.calls))
@@ -223,7 +223,7 @@ def _answer(make: Callable[[], Callable[[], Any]], root: str, *, warm: bool) -> 
             recorder = Recorder()
             recorder.run(make)
             with open(writer, "w", encoding="utf-8") as out:
-                out.write(json.dumps(told(recorder, root)))
+                out.write(json.dumps(as_data(recorder, root)))
         os._exit(0)
     os.close(writer)
     with open(reader, encoding="utf-8") as answer:

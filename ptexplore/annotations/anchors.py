@@ -325,7 +325,7 @@ class Resolver:
         """Places the anchor of stop `name`, whose place on the baseline is `entry`."""
         if entry is not None and entry.asked != _asked(anchor):
             entry = None  # the anchor was rewritten after it was pinned
-        candidates = self._told_apart(self._in_own_file(anchor, entry), entry) or self._moved(anchor, entry)
+        candidates = self._choose_by_baseline(self._in_own_file(anchor, entry), entry) or self._moved(anchor, entry)
         if len(candidates) == 1:
             return self._placed(name, anchor, candidates[0], entry)
         if not candidates:
@@ -349,7 +349,7 @@ class Resolver:
         """Returns the candidates with the text of the baseline."""
         return [candidate for candidate in candidates if fingerprint(self.tokens(candidate)) == entry.hash]
 
-    def _told_apart(self, candidates: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
+    def _choose_by_baseline(self, candidates: list[AnchorCandidate], entry: LockEntry | None) -> list[AnchorCandidate]:
         """Returns the only candidate with the text or the parameter types of the baseline.
 
         If there is none, returns all.
@@ -370,7 +370,7 @@ class Resolver:
         if not self.holds(anchor.path) or any(candidate.local for candidate in candidates):
             # Local definitions of one name in several files are different symbols, unless the text is the same.
             return self._of_text(candidates, entry)
-        return self._told_apart(candidates, entry)
+        return self._choose_by_baseline(candidates, entry)
 
     def holds(self, path: str) -> bool:
         """Whether this tree can have files like `path`: a checkout all but generated ones, a wheel what it installs."""

@@ -257,7 +257,7 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
         return None
     anchor: Anchor | None = None
     held: list[tuple[int, int, Lab | None]] = []
-    is_told = False
+    is_reported = False
     for token, kind in _fences(reading, section):
         first, last = line_of(token), token.map[1] if token.map else section.last
         lab = None
@@ -270,10 +270,10 @@ def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
                 anchor = blocks.anchor(token.content, first + 1, reading.shown)
         except Unreadable as error:
             reading.problem(error.line, str(error))
-            is_told = is_told or kind == "anchor"
+            is_reported = is_reported or kind == "anchor"
         held.append((first, last, lab))
     if anchor is None:
-        if not is_told:
+        if not is_reported:
             reading.problem(section.first, f"the stop {section.id!r} has no anchor block")
         return None
     parts = tuple(_parts(reading, section, held))

@@ -58,19 +58,19 @@ def failure(message: RunFailure, request: TraceRequest) -> NotCaptured:
     """Returns the error for a run without a result."""
     if message["type"] == "refused":
         because, then = REFUSED.get(message["kind"], (why.CannotRun(), to.TraceExpression()))
-        return NotCaptured(told_by(message["told"]), _caret(message) or because, _near(message) or then, USAGE)
+        return NotCaptured(shown_reason(message["told"]), _caret(message) or because, _near(message) or then, USAGE)
     return _raised(message, request) if message["type"] == "raised" else _died(message, request)
 
 
-def told_by(told: ReasonSaid) -> Reason:
+def shown_reason(sent: ReasonSaid) -> Reason:
     """Returns the reason that a probe gives, with texts cut to the shown length."""
-    return reason_of(_shortened(told))
+    return reason_of(_shortened(sent))
 
 
-def _shortened(told: Any) -> Any:
-    if isinstance(told, dict):
-        return {name: _shortened(value) for name, value in told.items()}
-    return told[:TEXT_LIMIT] if isinstance(told, str) else told
+def _shortened(sent: Any) -> Any:
+    if isinstance(sent, dict):
+        return {name: _shortened(value) for name, value in sent.items()}
+    return sent[:TEXT_LIMIT] if isinstance(sent, str) else sent
 
 
 def _near(message: RunRefused | RunRaised) -> Action | None:
@@ -99,13 +99,13 @@ def no_native(message: AboutRun) -> Reason:
         return why.EndedBySignal(signal) if signal else why.EndedByItself()
     if message["type"] != "refused" and message["type"] != "unavailable":
         return why.SaysNothing()
-    told = told_by(message["told"])
+    reason = shown_reason(message["told"])
     if message["type"] == "refused" and message["kind"] == "repeat":
-        return why.FurtherRun(told)
+        return why.FurtherRun(reason)
     # The other passes did not raise, since the setup runs once in a process.
-    if isinstance(told, why.GivenRaised) and isinstance(told.given, why.GivenSetup):
-        return why.SetupRaisedAgain(told.exception, told.message.partition("\n")[0])
-    return told
+    if isinstance(reason, why.GivenRaised) and isinstance(reason.given, why.GivenSetup):
+        return why.SetupRaisedAgain(reason.exception, reason.message.partition("\n")[0])
+    return reason
 
 
 def unwatched(message: AboutRun) -> Reason:
@@ -118,7 +118,7 @@ def unwatched(message: AboutRun) -> Reason:
     if message["type"] == "raised":
         return why.WritesNotTold(_first_line(message["message"]))
     if message["type"] == "refused" or message["type"] == "unavailable":
-        return why.WritesNotTold(told_by(message["told"]))
+        return why.WritesNotTold(shown_reason(message["told"]))
     return why.WritesNotTold(why.SaysNothing())
 
 
@@ -137,7 +137,7 @@ def without_stack(message: str) -> str:
     return message.partition("\nException raised from ")[0]
 
 
-def is_told(raised: RaisedError) -> bool:
+def gets_trace(raised: RaisedError) -> bool:
     """Whether an error gets a trace.
 
     Not if memory ran out: the next run may fail at another place. Nor if a name in the expression is misspelt. A block

@@ -51,7 +51,7 @@ def _left(child: Starter, *, ended: bool) -> list[LeftProcess]:
     ]
 
 
-def told_of(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Reason]:
+def remarks_about(processes: Sequence[LeftProcess], *, is_script: bool) -> Iterator[Reason]:
     """Yields remarks about these processes, separately for living and for killed ones."""
     given: Reason = why.GivenScript() if is_script else why.GivenExpression()
     alive = [process for process in processes if not process.ended]

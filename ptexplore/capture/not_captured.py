@@ -11,9 +11,9 @@ from ptexplore.model.reasons import Reason, Together
 class NotCaptured(PtexploreError):
     """What failed, why, and what would help. The texts are empty until `view/words/errors.py` words them."""
 
-    def __init__(self, told: Reason, because: Reason, then: Action, exit_code: int = FAILED) -> None:
-        super().__init__(type(told).__name__, "", "", exit_code)
-        self.told = told
+    def __init__(self, reason: Reason, because: Reason, then: Action, exit_code: int = FAILED) -> None:
+        super().__init__(type(reason).__name__, "", "", exit_code)
+        self.reason = reason
         self.because = because
         self.then = then
 

@@ -213,8 +213,8 @@ def _heard(
     running: Reason = why.ImportingTorch()
     ended = is_alone = False
     try:
-        for told in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
-            message = cast("ProbeMessage", told)  # the probe's code is checked against this type
+        for sent in child.messages(IMPORT_TIMEOUT, lambda m: allowed.get(str(m.get("type"))), patience):
+            message = cast("ProbeMessage", sent)  # the probe's code is checked against this type
             if message["type"] == "end":
                 ended, is_alone = True, not message["left"]
                 return

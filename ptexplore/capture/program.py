@@ -61,15 +61,15 @@ def stepped(
 
     That is the event of the builtin if stepping started there, else of the operator or of the node.
     """
-    for told in steps:
-        part = told.data
+    for step in steps:
+        part = step.data
         if not isinstance(part, SentSteps):
-            yield told
+            yield step
             continue
         assert part.route is not None, "a program's probe tells it"
         events = observations[(program.routes[part.route].observation or 1) - 1 :]
         called = (seen.id for seen in events if isinstance(seen.data, Event) and seen.data.type == part.at)
-        yield told._replace(data=structs.replace(part, event=next(called)))
+        yield step._replace(data=structs.replace(part, event=next(called)))
 
 
 def _route(program: Program, number: int, route: OperatorRoute, events: _Events, *, unread: bool) -> None:

@@ -58,11 +58,11 @@ def compared(program: Program, recorded: ComparedRun, second: ComparedRun) -> Se
     return SecondRun(not different, compared)
 
 
-def _compare_operators(program: Program, told: Effects, equal: list[Reason], different: list[Reason]) -> None:
+def _compare_operators(program: Program, effects: Effects, equal: list[Reason], different: list[Reason]) -> None:
     recorded, beside = ([kind.name for unit in units for kind in unit if kind.type in COMPARED]
-                        for units in units_by_thread(program, nodes_beside=told["apart"]))  # fmt: skip
-    names = list(_names(told))
-    plain = RunOperators(names[: told["main"]], Counter(names[told["main"] :]))
+                        for units in units_by_thread(program, nodes_beside=effects["apart"]))  # fmt: skip
+    names = list(_names(effects))
+    plain = RunOperators(names[: effects["main"]], Counter(names[effects["main"] :]))
     differs = first_difference(RunOperators(recorded, Counter(beside)), plain)
     if isinstance(differs, OtherOrder):
         first, other = (why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names)
@@ -74,9 +74,9 @@ def _compare_operators(program: Program, told: Effects, equal: list[Reason], dif
         equal.append(why.SameCalls(len(recorded), len(beside)))
 
 
-def _names(told: Effects) -> Iterator[str]:
-    names: Sequence[str] = told["names"]
-    packed = zlib.decompress(base64.b64decode(told["order"]))
+def _names(effects: Effects) -> Iterator[str]:
+    names: Sequence[str] = effects["names"]
+    packed = zlib.decompress(base64.b64decode(effects["order"]))
     return (names[number] for (number,) in struct.iter_unpack("<I", packed))
 
 

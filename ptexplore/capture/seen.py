@@ -19,10 +19,10 @@ from ptexplore.model.messages import (
 from ptexplore.model.observed import KINDS, AnyRecord, RaisedError, ThrownError, UnknownRecord
 
 
-def seen_in(told: Iterable[SentObservation]) -> list[ReadObservation]:
+def seen_in(observations: Iterable[SentObservation]) -> list[ReadObservation]:
     """Returns the observations in the answer of a run."""
     seen = []
-    for sent in told:
+    for sent in observations:
         kind = sent["kind"]
         if kind in SENT:
             # the keys are numbers, which JSON turns into text
@@ -43,21 +43,21 @@ def _read(data: Sent) -> AnyRecord | Steps | None:
     return data
 
 
-def _raised(told: SentError) -> RaisedError:
+def _raised(sent: SentError) -> RaisedError:
     """Returns the error that ended a run."""
-    error = convert(told, RaisedError, from_attributes=True)
-    if not told.cpp:
+    error = convert(sent, RaisedError, from_attributes=True)
+    if not sent.cpp:
         return error
     from ptexplore.capture.native.thrown import stack_at  # imports numpy, so only if needed
 
-    return structs.replace(error, stack=tuple(stack_at(told.cpp, symbols_dir())))
+    return structs.replace(error, stack=tuple(stack_at(sent.cpp, symbols_dir())))
 
 
-def _thrown(told: SentThrow) -> ThrownError | None:
+def _thrown(sent: SentThrow) -> ThrownError | None:
     """Returns where C++ threw an error, or None if it did not."""
     from ptexplore.capture.native.thrown import raised, thrown  # imports numpy, so only if needed
 
-    error = thrown(told.text, symbols_dir())
-    if error is None and told.raised is not None:
-        error = raised(told.raised, told.text, symbols_dir())
-    return structs.replace(error, elsewhere=told.elsewhere) if error is not None else None
+    error = thrown(sent.text, symbols_dir())
+    if error is None and sent.raised is not None:
+        error = raised(sent.raised, sent.text, symbols_dir())
+    return structs.replace(error, elsewhere=sent.elsewhere) if error is not None else None

@@ -124,7 +124,7 @@ class Surveyor:
         except PtexploreError as error:
             surveyed.why = Said(error.one_line)
             if isinstance(error, NotCaptured):
-                surveyed.why = FailedSo(error.told, error.because)
+                surveyed.why = FailedSo(error.reason, error.because)
         with contextlib.suppress(PtexploreError):  # reported already
             for _ in messages:
                 pass

@@ -15,8 +15,8 @@ from msgspec import convert, structs, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
-from ptexplore.capture.failures import failure, is_about_run, is_failure, is_told, no_native, unwatched
-from ptexplore.capture.left_running import told_of
+from ptexplore.capture.failures import failure, gets_trace, is_about_run, is_failure, no_native, unwatched
+from ptexplore.capture.left_running import remarks_about
 from ptexplore.capture.not_captured import NotCaptured, Stopped, TimeOver
 from ptexplore.capture.probing import TraceRequest, ask, ask_of_program, check_options, request_of
 from ptexplore.capture.seen import seen_in
@@ -113,8 +113,8 @@ def _difference(cause: Reason, reference: str, recorder: str, first: RunOperator
     passes = (reference, recorder)
     if isinstance(differs, OtherOrder):
         names = [why.NameAlone(name) if name is not None else why.TheEnd() for name in differs.names]
-        told = why.PassesDiffer(cause, differs.position + 1, reference, recorder, *names)
-        return Difference(told, passes, differs.position, differs.names)
+        reason = why.PassesDiffer(cause, differs.position + 1, reference, recorder, *names)
+        return Difference(reason, passes, differs.position, differs.names)
     assert differs is not None
     return Difference(why.CountsDiffer(cause, differs.name, *differs.counts, reference, recorder), passes)
 
@@ -144,7 +144,7 @@ def capture(
     try:
         session = _captured(request, asked, runtime, left, raising=raising)
     except NotCaptured as error:
-        error.add(tuple(told_of(left, is_script=request.script is not None)))
+        error.add(tuple(remarks_about(left, is_script=request.script is not None)))
         raise
     if not left:
         return session
@@ -173,19 +173,19 @@ def _captured(
 
 def with_throw(session: Session, messages: Iterable[ProbeMessage]) -> Session:
     """Adds the results of further runs to a session that raised: where C++ threw, what wrote to a saved tensor."""
-    told: list[SentObservation] = []
+    sent: list[SentObservation] = []
     observations = list(session.observations)
     try:
         for message in messages:
             if message["type"] == "pass":
-                told += message["observations"]
+                sent += message["observations"]
     except Stopped as error:
-        if not told:  # the first run may have reported by then
-            stopped: Reason = why.Stopping(error.told, error.because, error.then)
+        if not sent:  # the first run may have reported by then
+            stopped: Reason = why.Stopping(error.reason, error.because, error.then)
             if isinstance(error, TimeOver):
                 stopped = why.RunsTimeOver(error.then)
             _add(observations, THROWN, "stopped", Remark(why.ThrowNotLooked(stopped)))
-    _keep(observations, seen_in(told))
+    _keep(observations, seen_in(sent))
     return replace(session, observations=tuple(observations))
 
 
@@ -254,9 +254,9 @@ class _Heard:
         """Appends one observation."""
         _add(self.observations, recorder, kind, data)
 
-    def say(self, recorder: str, kind: str, told: Reason) -> None:
+    def say(self, recorder: str, kind: str, reason: Reason) -> None:
         """Appends a remark to the observations."""
-        self.add(recorder, kind, Remark(told))
+        self.add(recorder, kind, Remark(reason))
 
     def take(self, message: ProbeMessage) -> None:
         """Handles one message. Raises PtexploreError for one that ends the whole trace."""
@@ -297,9 +297,9 @@ class _Heard:
         missing = (spec.missing,) if spec is not None and spec.missing is not None else ()
         # The expression itself ended in earlier passes: only the time of all of them together was over.
         is_late = isinstance(error, TimeOver)
-        ended = why.ProbeEndedIn(error.told, error.because, error.then, missing)
+        ended = why.ProbeEndedIn(error.reason, error.because, error.then, missing)
         self.say(PROBE, "stopped", why.TooLate(error.because, error.then, missing) if is_late else ended)
-        self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.told)
+        self.no_native = self.no_native or (why.TimeOverBefore() if is_late else error.reason)
 
     def _of_further_run(self, message: AboutRun) -> None:
         """Handles a message of a recorder whose failure affects nothing else."""
@@ -350,12 +350,12 @@ class _Heard:
         if error is not None and error.by == "timeout":
             if recorder != PROGRAM and not operators(seen).own:  # nothing to show
                 raise failure(_raised_of(whose, error), self.request)
-            told = self._ended_by_time(recorder, error)
-            seen = [read._replace(data=told) if read.data is error else read for read in seen]
+            ended = self._ended_by_time(recorder, error)
+            seen = [read._replace(data=ended) if read.data is error else read for read in seen]
         self.seen[recorder] = seen
         if "program" in message:
             self._program(message, seen)
-        if error is not None and not (self.raising and is_told(error)):
+        if error is not None and not (self.raising and gets_trace(error)):
             raise failure(_raised_of(whose, error), self.request)
         if recorder != OPS_AGAIN:
             _keep(self.observations, (read for read in seen if read.recorder != NATIVE))
@@ -419,7 +419,7 @@ class _Heard:
         from ptexplore.capture.native.record import calls  # imports numpy, so only if needed
 
         read = calls(list(seen), symbols_dir())
-        _keep(self.observations, (told._replace(data=self._placed(told.data)) for told in read))
+        _keep(self.observations, (step._replace(data=self._placed(step.data)) for step in read))
 
     def _native_stopped(self, error: Stopped) -> None:
         self.no_native = error.because

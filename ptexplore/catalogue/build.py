@@ -34,8 +34,10 @@ class DispatcherRecords:
         self.folders = folders(runtime)
         self._canonical = cache(partial(recorded_path, folders=self.folders))
         try:
-            self.records = [record for told in raw.operators for record in parse_dump(told.name, told.dump)]
-            self.tables = [(told.name, parse_table(told.name, told.table, self.path)) for told in raw.operators]
+            self.records = [record for operator in raw.operators for record in parse_dump(operator.name, operator.dump)]
+            self.tables = [
+                (operator.name, parse_table(operator.name, operator.table, self.path)) for operator in raw.operators
+            ]
         except Unparsed as error:
             raise PtexploreError(
                 "the dispatcher's records cannot be read",
@@ -81,9 +83,9 @@ def _build(
     kernels = python_kernels(raw.python_kernels, dispatcher.folders, tree)
     names = frozenset(operator.name for operator in raw.operators)
     bindings = [replace(binding, ops=tuple(op for op in binding.ops if op in names)) for binding in facts.bindings]
-    registered = _generated(dispatcher.generated, facts, Kernels.of(model.told))
+    registered = _generated(dispatcher.generated, facts, Kernels.of(model.torchgen))
     with CatalogueWriter(store_path) as writer:
-        writer.operators((model.operator(told, facts.entry_points), told.digest) for told in raw.operators)
+        writer.operators((model.operator(operator, facts.entry_points), operator.digest) for operator in raw.operators)
         writer.registrations(_registrations(dispatcher, registered, kernels, tree))
         writer.tables(dispatcher.tables)
         writer.derivatives(model.derivatives(facts.nodes))

@@ -25,7 +25,7 @@ _ALIAS = re.compile(r"\w+(?:\[\d*\])?(\([a-z|!*> -]+\))(?:\[\d*\])?\??\s*(\w+)?"
 class Model:
     """torchgen's model of the inputs of this torch. Empty if there is none (a source build)."""
 
-    told: TorchgenModel
+    torchgen: TorchgenModel
     yaml_lines: list[str] = field(repr=False)
 
     @staticmethod
@@ -37,7 +37,7 @@ class Model:
     @cached_property
     def by_name(self) -> dict[str, ModelOperator]:
         """torchgen's operators by full name."""
-        return {operator.name: operator for operator in self.told.operators}
+        return {operator.name: operator for operator in self.torchgen.operators}
 
     @cached_property
     def shared_kernels(self) -> frozenset[str]:
@@ -88,9 +88,9 @@ class Model:
 
     def derivatives(self, nodes: Mapping[str, tuple[str, int, int]]) -> Iterator[Derivative]:
         """Yields every operator's derivatives. `nodes` are the places of the generated `apply` functions."""
-        for op, rows in self.told.derivatives.items():
+        for op, rows in self.torchgen.derivatives.items():
             for row in rows:
-                entry = self.told.entries[row.source_schema]
+                entry = self.torchgen.entries[row.source_schema]
                 path, line, end = nodes.get(row.node or "", (None, None, None))
                 yield Derivative(
                     op=op,

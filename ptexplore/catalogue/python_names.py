@@ -20,10 +20,10 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DECORATORS = 60  # greatest number of lines between a function's first decorator and its `def`
 
 
-def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
+def python_names(dumped: Iterable[DumpedName], folders: InstalledFolders, tree: SourceTree) -> list[PythonName]:
     """Returns the public names of the message. The line of a Python function is the line of its `def`, or None."""
     names = []
-    for entry in told:
+    for entry in dumped:
         kind: Any = entry.kind if entry.kind in _KINDS else "other"
         path = installed_path(entry.file, folders) if entry.file else None
         line = def_line(tree, path, entry.line) if path and entry.line else None
@@ -31,13 +31,13 @@ def python_names(told: Iterable[DumpedName], folders: InstalledFolders, tree: So
     return names
 
 
-def python_kernels(told: Iterable[DumpedKernel], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
+def python_kernels(dumped: Iterable[DumpedKernel], folders: InstalledFolders, tree: SourceTree) -> list[PythonKernel]:
     """Returns the Python kernels of the message. `line` is the line of the `def`, or None if the text has none there.
 
     They are sorted by operator: torch registers many of them from a set, in no fixed order.
     """
     kernels = []
-    for kernel in sorted(told, key=lambda kernel: kernel.op):
+    for kernel in sorted(dumped, key=lambda kernel: kernel.op):
         path = installed_path(kernel.file, folders) if kernel.file else None
         first = kernel.line
         line = def_line(tree, path, first, kernel.function) if path and first else None

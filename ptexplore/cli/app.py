@@ -141,10 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("PTEXPLORE_DEBUG"):
             raise
-        told = _told(error)
-        report(told)
+        failure = _explain_error(error)
+        report(failure)
         streams.flush_output()
-        return told.exit_code
+        return failure.exit_code
 
 
 def _check_platform() -> None:
@@ -156,7 +156,7 @@ def _check_platform() -> None:
         )
 
 
-def _told(error: Exception) -> PtexploreError:
+def _explain_error(error: Exception) -> PtexploreError:
     """Returns the three parts of any error."""
     if isinstance(error, PtexploreError):
         # Writing into the cache also needs the current folder, for a child process.

@@ -368,11 +368,11 @@ def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: 
     from ptexplore.view.trace.legend import whole_legend
     from ptexplore.view.trace.views import view
 
-    told = whole_legend(view(trail, wanted, session))
+    signs = whole_legend(view(trail, wanted, session))
     if as_json:
-        print_json({"format": 1, "legend": [{"sign": sign, "means": means} for sign, means in told]})
+        print_json({"format": 1, "legend": [{"sign": sign, "means": means} for sign, means in signs]})
     else:
-        print_legend(open_console(), told)
+        print_legend(open_console(), signs)
 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:

@@ -162,10 +162,10 @@ class CallReader:
         key = (calls.path, around.line if around is not None else 0)
         known = nodes.get(key)
         if known is not None:
-            told = replace(known, times=known.times + 1)
+            node = replace(known, times=known.times + 1)
             if known.is_choice and sure:  # show a line that can mean nothing else
-                told = replace(told, is_choice=False, call=spot(indexed, calls.path, line))
-            nodes[key] = told
+                node = replace(node, is_choice=False, call=spot(indexed, calls.path, line))
+            nodes[key] = node
             return
         name = around.qualified if around is not None else calls.path
         places = (symbol_spot(indexed, around),) if around is not None else ()
@@ -202,11 +202,11 @@ class CallReader:
                     continue
                 text = indexed.tree.glance(path)
                 file = self.uses.of_file(path, text.text if text is not None else None)
-                told = [each for use in uses for each in self._told(file, path, use, symbol.qualified)]
-                if told:
-                    yield _Calls(number, path, told)
+                lines = [each for use in uses for each in self._select_lines(file, path, use, symbol.qualified)]
+                if lines:
+                    yield _Calls(number, path, lines)
 
-    def _told(
+    def _select_lines(
         self, file: FileReader, path: str, use: SiteUse, qualified: str
     ) -> Iterator[tuple[int, SiteUse, Reading]]:
         """Yields the lines of a use that can mean that name. `refs` decides in the same way."""

@@ -35,7 +35,7 @@ def find_definitions(
     written, then by its last part, because the qualifier may be an alias and not a namespace. If several definitions
     have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned.
     """
-    near = _told_nearby(trees, names, name, tree, path, line)
+    near = _find_nearby(trees, names, name, tree, path, line)
     if near is not None:
         return near
     last = name.rpartition("::")[2].rpartition(".")[2]
@@ -107,7 +107,7 @@ _SCOPES = ("function", "class", "struct", "union")
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
-def _told_nearby(
+def _find_nearby(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], AnswerRemark] | None:
     """Look for a name in the lines around it: a local name, a member of one, or a name that a macro declares."""

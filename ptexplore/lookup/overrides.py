@@ -124,7 +124,7 @@ class OverrideReader:
         owner, _, name = qualified.rpartition("::")
         if not self._own(qualified):
             return ()
-        told: list[OverriddenFunction] = [
+        functions: list[OverriddenFunction] = [
             OverriddenFunction(place.definition.qualified, place, sure=True) for place in self.silent(qualified)
         ]
         for derived, theirs in self._members(name).items():
@@ -133,8 +133,8 @@ class OverrideReader:
                 continue
             overrides = self.overrides(f"{derived}::{name}", (owner,))
             if overrides is not False:
-                told.append(OverriddenFunction(f"{derived}::{name}", saying, overrides is True))
-        return tuple(sorted(told, key=lambda each: (not each.sure, each.name)))
+                functions.append(OverriddenFunction(f"{derived}::{name}", saying, overrides is True))
+        return tuple(sorted(functions, key=lambda each: (not each.sure, each.name)))
 
     @remembered
     def silent(self, qualified: str) -> tuple[LinkTarget, ...]:

@@ -115,7 +115,7 @@ class RefsView:
     `overridden` counts functions of classes below that override the function: they are in the groups but are no uses.
     For `may_override` of them not all bases are known.
 
-    `otherwise` counts the lines with the name that mean something else and are left out. `untold` counts lines that are
+    `otherwise` counts the lines with the name that mean something else and are left out. `unknown` counts those
     left out although nothing else of that name is indexed: what they mean is not known. The first remark says so.
     `definitions` counts the definitions with that exact name; a use does not say which of them it means. `overrides`
     has the functions that the member functions among them override.
@@ -133,7 +133,7 @@ class RefsView:
     definitions: int = 1
     overridden: int = 0
     may_override: int = 0
-    untold: int = 0
+    unknown: int = 0
     overrides: tuple[OverriddenAt, ...] = ()
 
 
@@ -143,12 +143,12 @@ class _LeftOut:
 
     lines: set[tuple[str, int]] = field(default_factory=set)
     own: set[tuple[str, int]] = field(default_factory=set)  # where the function itself says `override`
-    told: Counter[str] = field(default_factory=Counter)
+    meanings: Counter[str] = field(default_factory=Counter)
 
-    def take(self, path: str, line: int, told: str = "") -> None:
+    def take(self, path: str, line: int, meaning: str = "") -> None:
         self.lines.add((path, line))
-        if told:
-            self.told[told] += 1
+        if meaning:
+            self.meanings[meaning] += 1
 
 
 class _Raw(NamedTuple):
@@ -216,16 +216,17 @@ def refs(
     shown = [use for group in groups for use in group.uses]
     definitions = certainty.definitions(only) if lines else 1
     left = 0 if kind is not None else len(left_out.lines)  # a line of a sort that you did not ask for may mean the name
-    otherwise, untold = (0, left) if left and not only and certainty.is_sole else (left, 0)
+    otherwise, unknown = (0, left) if left and not only and certainty.is_sole else (left, 0)
     remarks = [
-        *_remarks(asked, shown, (otherwise, untold), left_out.told, copies, definitions), *_changed_files(trees, shown)
-    ]  # fmt: skip
+        *_remarks(asked, shown, (otherwise, unknown), left_out.meanings, copies, definitions),
+        *_changed_files(trees, shown),
+    ]
     defined, more = _defined(trees, asked, limit)
     infos = tuple(indexed.tree.info for indexed in trees)
     return RefsView(
         name, defined, more, tuple(g for g in groups if g.total), tuple(remarks), infos, len(uses),
-        certain if certainty.told or certainty.of_value else None, otherwise, definitions, len(lines) - len(uses),
-        sum(use.overriding and not use.certain for use in lines), untold, tuple(certainty.overridden()),
+        certain if certainty.separates or certainty.of_value else None, otherwise, definitions, len(lines) - len(uses),
+        sum(use.overriding and not use.certain for use in lines), unknown, tuple(certainty.overridden()),
     )  # fmt: skip
 
 
@@ -241,9 +242,9 @@ class _Certainty:
         self._left_out = left_out
         self._meant = frozenset(without_constructor(symbol.qualified) for _number, symbol in asked.symbols)
         kinds = {symbol.kind for _number, symbol in asked.symbols}
-        told_by_name = bool(asked.qualified) or len(self._meant) == 1
-        self.of_value = told_by_name and bool(kinds) and kinds <= VALUES  # only the name speaks for a use of it
-        self.told = told_by_name and not self.of_value
+        is_identified = bool(asked.qualified) or len(self._meant) == 1
+        self.of_value = is_identified and bool(kinds) and kinds <= VALUES  # only the name speaks for a use of it
+        self.separates = is_identified and not self.of_value
 
     @lazy
     def _reader(self) -> UseReader:
@@ -279,7 +280,7 @@ class _Certainty:
 
     def _functions(self) -> list[str]:
         """Returns the qualified names of the C++ member functions asked for; none if uses are not separated."""
-        if not self.told or not self._asked.member:
+        if not self.separates or not self._asked.member:
             return []
         symbols = [symbol for _number, symbol in self._asked.symbols if symbol.kind == "function"]
         return list(dict.fromkeys(symbol.qualified for symbol in symbols if "::" in symbol.qualified))
@@ -296,7 +297,7 @@ class _Certainty:
 
     def is_own(self, overriding: str) -> bool:
         """Whether a function that says `override` is itself the function asked for."""
-        return self.told and overriding in self._meant
+        return self.separates and overriding in self._meant
 
     def overrides(self, overriding: str) -> bool | None:
         """Whether a member function that says `override` overrides the function asked for.
@@ -309,11 +310,11 @@ class _Certainty:
     def lines(self, uses: Sequence[_Raw]) -> list[_Raw]:
         """Keep each line once, as a certain use if it has one. Uses that must mean something else are dropped."""
         by_line: defaultdict[tuple[str, int], list[_Raw]] = defaultdict(list)
-        if not self.told:
+        if not self.separates:
             for use in uses:
                 certain = self.of_value and use.how == "resolved"
                 by_line[use.path, use.line].append(use._replace(certain=certain))
-            return [min(some, key=_first_told) for some in by_line.values()]
+            return [min(some, key=_certain_first) for some in by_line.values()]
         by_path: defaultdict[str, list[_Raw]] = defaultdict(list)
         for use in uses:
             by_path[use.path].append(use)
@@ -337,7 +338,7 @@ class _Certainty:
                     by_line[path, use.line].append(use._replace(certain=reading.sole is not None))
                 else:  # another name, or a number of arguments that the function does not take
                     self._left_out.take(path, use.line, reading.sole or "")
-        return [min(some, key=_first_told) for some in by_line.values()]
+        return [min(some, key=_certain_first) for some in by_line.values()]
 
     def _is_certain(self, use: _Raw) -> bool:
         """Whether a use without a reading is certain: a row, a resolved use, or a silent override."""
@@ -362,7 +363,7 @@ class _Certainty:
         return len(parts) > 2 and ref.path.endswith((".py", ".pyi")) and parts[:-1] in self._asked.python
 
 
-def _first_told(use: _Raw) -> tuple[bool, int, bool, bool]:
+def _certain_first(use: _Raw) -> tuple[bool, int, bool, bool]:
     return not use.certain, _ORDER.index(use.group), use.how != "resolved", not use.detail
 
 
@@ -475,12 +476,12 @@ def _remarks(
     asked: Asked,
     shown: Iterable[NameUse],
     left: tuple[int, int],  # lines that mean something else, and lines whose meaning is not known
-    told: Counter[str],
+    meanings: Counter[str],
     copies: Iterable[str],
     definitions: int,
 ) -> Iterator[AnswerRemark]:
     if any(left):
-        yield MeanOther(*left, tuple(told.most_common(4)), len(told))
+        yield MeanOther(*left, tuple(meanings.most_common(4)), len(meanings))
     if any(use.how == "name-matched" for use in shown):
         yield FoundByName(definitions)
     kinds = {s.kind for _number, s in asked.symbols}

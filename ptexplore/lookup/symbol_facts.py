@@ -28,7 +28,7 @@ class SymbolFacts:
     declaration.
 
     `uses` has the number of lines for each sort of use; `lines` counts all of them. `certain` counts the lines that can
-    mean nothing else. `otherwise` and `untold` count lines that are not included, and `definitions` the definitions
+    mean nothing else. `otherwise` and `unknown` count lines that are not included, and `definitions` the definitions
     with that name (see `RefsView`).
 
     `overridden` counts the functions of classes below that override it or may; `may_override` counts those that only
@@ -48,7 +48,7 @@ class SymbolFacts:
     lines: int
     certain: int | None
     otherwise: int
-    untold: int
+    unknown: int
     overridden: int
     may_override: int
     definitions: int
@@ -66,7 +66,7 @@ def symbol_facts(
     """Collect the facts about a symbol of tree `number`. You can pass the same `reader` again for the same trees."""
     indexed = trees[number]
     groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise, untold, definitions = 0, None, 0, 0, 1
+    lines, certain, otherwise, unknown, definitions = 0, None, 0, 0, 1
     overridden, may_override = 0, 0
     overrides: tuple[OverriddenAt, ...] = ()
     with contextlib.suppress(PtexploreError):  # raised if no line uses the name and no symbol has it
@@ -76,7 +76,7 @@ def symbol_facts(
         for group in view.groups:
             counts[group.name] += group.total - group.overriding
         groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
-        lines, certain, otherwise, untold = view.lines, view.certain, view.otherwise, view.untold
+        lines, certain, otherwise, unknown = view.lines, view.certain, view.otherwise, view.unknown
         overridden, may_override = view.overridden, view.may_override
         definitions, overrides = view.definitions, view.overrides
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
@@ -95,7 +95,7 @@ def symbol_facts(
         lines=lines,
         certain=certain,
         otherwise=otherwise,
-        untold=untold,
+        unknown=unknown,
         overridden=overridden,
         may_override=may_override,
         definitions=definitions,

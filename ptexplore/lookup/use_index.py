@@ -493,8 +493,8 @@ class _Spellings:
     def overriders(self, definition: SiteDefinition) -> tuple[list[int], list[int]]:
         """Returns the numbers of the functions in other classes that override a member function or may."""
         own = (definition.container.rstrip(":"),)
-        told = [(number, self._overriding.overrides(other, own)) for number, other in self._overriders]
-        return [number for number, sure in told if sure], [number for number, sure in told if sure is None]
+        possible = [(number, self._overriding.overrides(other, own)) for number, other in self._overriders]
+        return [number for number, sure in possible if sure], [number for number, sure in possible if sure is None]
 
     def fitting(
         self, definition: SiteDefinition, *, python: bool, member: bool

@@ -276,7 +276,7 @@ class Bearers:
                 self.types.add(qualified)
         self._bearing = set(known.values())
         self.members = {qualified for qualified in self.taken if names.is_class(qualified.rpartition("::")[0])}
-        self._told: dict[Arguments, Arguments | None] = {}
+        self._excluding: dict[Arguments, Arguments | None] = {}
         self._fitting: dict[tuple[str, bool, Arguments | None], str | None] = {}
         self._ends: defaultdict[str, list[str]] = defaultdict(list)
         for qualified in self.taken:
@@ -316,12 +316,12 @@ class Bearers:
         """Returns the qualified names outside of classes that take so many arguments."""
         return frozenset(q for q in self.taken if q not in self.members and self.takes(q, given))
 
-    def told(self, given: Arguments | None) -> Arguments | None:
+    def excluding(self, given: Arguments | None) -> Arguments | None:
         """Returns the number of arguments if it excludes something with this name, else None."""
-        if given is not None and given not in self._told:
+        if given is not None and given not in self._excluding:
             every = all(_meet(each, given) for taken in self.taken.values() for each in taken)
-            self._told[given] = None if every else given
-        return self._told[given] if given is not None else None
+            self._excluding[given] = None if every else given
+        return self._excluding[given] if given is not None else None
 
     def only(self, written: str, given: Arguments | None, *, types: bool) -> str | None:
         """Returns the only qualified name that a name after `written` ("native::") can mean, or None."""
@@ -628,10 +628,10 @@ class FileReader:
         """
         if use.kind != "call" or self._python or not _OBJECT.fullmatch(use.text):
             return
-        for reading, told in self.read_lines(use._replace(lines=[*lines])).items():
+        for reading, meant_lines in self.read_lines(use._replace(lines=[*lines])).items():
             meant = self._reader.meaning(use.name, reading.sole) if reading.sole is not None else None
             if meant is not None:
-                yield meant, told
+                yield meant, meant_lines
 
     def read(self, use: SiteUse, line: int) -> Reading:
         """Returns what a line says of a use on it."""
@@ -643,15 +643,15 @@ class FileReader:
             return {PLAIN: sorted(use.lines)}
         if self._python:
             return {self._read_python(use): sorted(use.lines)}
-        told = None
+        excluding = None
         if use.kind == "call" and self._text is not None:
             bearers = self._reader.bearers(use.name)
-            told = bearers.told if not bearers.any_number else None
+            excluding = bearers.excluding if not bearers.any_number else None
         in_place = use.text == use.name or use.text.startswith("this->")
         known: dict[tuple[str, Arguments | None], list[int]] = {}
         by_reading: dict[Reading, list[int]] = {}
         for line in sorted(use.lines):
-            given = told(self._given(use.name, line)) if told is not None else None
+            given = excluding(self._given(use.name, line)) if excluding is not None else None
             scope = self._scope(line) if in_place else self._class_of_object(use, line)
             lines = known.get((scope, given))
             if lines is None:

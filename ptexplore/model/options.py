@@ -122,8 +122,8 @@ EXCLUDED = (
 @cache
 def asked_options() -> dict[str, AskedFor]:
     """Returns the options that can be given, by field name, in their order."""
-    told = {known.name: known.metadata.get("asked") for known in fields(TraceOptions)}
-    return {name: asked for name, asked in told.items() if asked is not None}
+    options = {known.name: known.metadata.get("asked") for known in fields(TraceOptions)}
+    return {name: asked for name, asked in options.items() if asked is not None}
 
 
 PLAIN = TraceOptions(native=True)  # the options of a trace without any flag: it is stepped

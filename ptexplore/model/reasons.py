@@ -2607,6 +2607,6 @@ else:
     AnyReason = Union[tuple(code for code in every(Reason) if code not in KINDS)]  # noqa: UP007  (a tuple of classes has no other form)
 
 
-def reason_of(told: Any) -> Reason:
+def reason_of(data: Any) -> Reason:
     """Returns the reason in plain JSON data. Raises msgspec.ValidationError if the data is not a known reason."""
-    return convert(told, AnyReason)
+    return convert(data, AnyReason)

@@ -18,10 +18,10 @@ class AnswerRemark:
 
 @dataclass(frozen=True, slots=True)
 class MeanOther(AnswerRemark):
-    """Lines with the name are not counted because they mean something else, or may (`untold`)."""
+    """Lines with the name are not counted because they mean something else, or may (`unknown`)."""
 
     otherwise: int
-    untold: int = 0
+    unknown: int = 0
     spellings: tuple[tuple[str, int], ...] = ()  # the spellings on these lines and their counts: the first few
     all_spellings: int = 0
 

@@ -18,13 +18,13 @@ class TraceRemark(Struct, frozen=True, kw_only=True):
     """A remark beside the rows of a trace."""
 
 
-ToldBeside: TypeAlias = TraceRemark | Reason  # the remarks inside a remark
+InnerRemark: TypeAlias = TraceRemark | Reason  # the remarks inside a remark
 
 
 class InOneLine(TraceRemark, frozen=True):
     """Several remarks on one line."""
 
-    told: tuple[TraceRemark, ...]
+    remarks: tuple[TraceRemark, ...]
 
 
 # --- what ran ---
@@ -34,7 +34,7 @@ class TorchRan(TraceRemark, frozen=True):
     """The version of the torch that ran, with other remarks on the same line."""
 
     version: str
-    told: tuple[TraceRemark, ...] = ()
+    remarks: tuple[TraceRemark, ...] = ()
 
 
 class TorchBuildBeside(TraceRemark, frozen=True):
@@ -184,7 +184,7 @@ class InstructionsAreOf(TraceRemark, frozen=True):
 class NothingStepped(TraceRemark, frozen=True):
     """Nothing was stepped."""
 
-    why: ToldBeside
+    why: InnerRemark
 
 
 class NotAskedFor(TraceRemark, frozen=True):
@@ -429,7 +429,7 @@ class SavedMeans(TraceRemark, frozen=True):
     """The meaning of the column `saved`."""
 
 
-class SavedNotTold(TraceRemark, frozen=True):
+class SavedUnknown(TraceRemark, frozen=True):
     """Why the bytes are not known."""
 
 
@@ -643,7 +643,7 @@ class CallsOfOperator(TraceRemark, frozen=True):
 class ConcludedBeside(TraceRemark, frozen=True):
     """A conclusion about the whole run."""
 
-    told: Reason
+    conclusion: Reason
 
 
 class TransformsInForce(TraceRemark, frozen=True):
@@ -807,7 +807,7 @@ class Found(TraceRemark, frozen=True):
     """A finding, and how often it occurred, if more than once."""
 
     kind: str
-    told: str
+    finding: str
     few: int = 0
 
 

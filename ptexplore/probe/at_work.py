@@ -61,10 +61,10 @@ def in_this_thread() -> bool:
     return any(address is not None and bisect_right(spans, address) % 2 for address in frames[:count])
 
 
-def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_told: bool) -> bool:
+def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_seen: bool) -> bool:
     """Returns whether an operator may be at work in another thread, whose innermost Python function is `inner`.
 
-    `waits`: code and offset of the thread's last call of a C builtin that only waits. `is_told`: the profile function
+    `waits`: code and offset of the thread's last call of a C builtin that only waits. `is_seen`: the profile function
     sees the calls of this thread, and no builtin of torch is open. If the profile function does not see the thread, a
     call instruction is taken for a call that leads to no operator.
     """
@@ -72,7 +72,7 @@ def in_other_thread(inner: FrameType, waits: tuple[CodeType, int] | None, *, is_
         return True  # the recorder's profile function runs in that thread
     name = _instruction(inner)
     if name.startswith(CALLS):
-        if is_told and waits != (inner.f_code, inner.f_lasti):
+        if is_seen and waits != (inner.f_code, inner.f_lasti):
             return True
     elif not name.startswith(HARMLESS):
         return True

@@ -75,7 +75,7 @@ _ADDED = {
 }
 
 
-def told(starts: list[BackwardStart]) -> ResultInfoData:
+def starts_data(starts: list[BackwardStart]) -> ResultInfoData:
     """Returns the tensors that backward ran from, as data of the result; {} if backward did not run."""
     if not starts:
         return {}
@@ -129,7 +129,7 @@ class KeptBytes:
     `packed` tensors, which a hook packed; `unread` tensors, whose storage cannot be read; tensors of `silent` nodes.
     """
 
-    told: dict[int, int] = field(default_factory=dict)
+    by_sequence: dict[int, int] = field(default_factory=dict)
     packed: int = 0
     unread: int = 0
     silent: int = 0
@@ -137,14 +137,14 @@ class KeptBytes:
 
 def saved(result: Any) -> KeptBytes:
     """Returns the bytes that the graph of a result keeps for backward. An error inside torch gives an empty record."""
-    told: dict[int, int] = {}
+    by_sequence: dict[int, int] = {}
     with suppress(Exception), api.without_overrides():
         nodes = [node for node in map(_node_of, tensors(result)) if node is not None]
         kept = api.saved_storages(nodes, GRAPH_LIMIT)
         counted = set()
-        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
+        for sequence, address, size in sorted(kept.storages, key=lambda saved: saved[0]):
             if address not in counted:
                 counted.add(address)
-                told[sequence] = told.get(sequence, 0) + size
-        return KeptBytes(told, kept.packed, kept.unread, kept.silent)
+                by_sequence[sequence] = by_sequence.get(sequence, 0) + size
+        return KeptBytes(by_sequence, kept.packed, kept.unread, kept.silent)
     return KeptBytes()

@@ -9,15 +9,15 @@ from .taken import os
 class CutList:
     """The reasons why something is not in a recording."""
 
-    __slots__ = ("told",)
+    __slots__ = ("reasons",)
 
     def __init__(self) -> None:
-        self.told: list[Said] = []
+        self.reasons: list[Said] = []
 
     def add(self, cut: Said) -> None:
         """Add a reason, if it is new."""
-        if cut not in self.told:
-            self.told.append(cut)
+        if cut not in self.reasons:
+            self.reasons.append(cut)
 
     def failed(self, error: BaseException) -> None:
         """Add an error of the recorder itself. The program does not see the error; the recording reports it."""

@@ -224,7 +224,7 @@ class Held:
         with api.without_overrides():
             tensors = [value for value in gc.get_objects() if issubclass(type(value), api.TENSOR_BASE)]
             tensors += _settled  # gc.get_objects does not list frozen objects
-            self.told: list[HeldTensorData] = [
+            self.data: list[HeldTensorData] = [
                 {"impl": int(t._cdata), "raw": api.raw_key_set(t)} for t in tensors[:MOST_HELD]
             ]
         self._alive = tensors
@@ -392,7 +392,7 @@ class CallRecorder:
         self.asks_in = threading.get_ident()
         try:
             given = [*_owner(held), *given]
-            self.calls.append(self._told(number, self.sites[site], target(), given))
+            self.calls.append(self._describe_call(number, self.sites[site], target(), given))
             written_to = versions(given)
         except Exception as error:
             raise Broken(f"the dispatch recorder failed: {error!r}") from error
@@ -414,7 +414,7 @@ class CallRecorder:
         if written:
             self.calls[ended.number]["written"] = written
 
-    def _told(self, number: int, site: CallSite, target: CallTargetData, given: Arguments) -> UserCallData:
+    def _describe_call(self, number: int, site: CallSite, target: CallTargetData, given: Arguments) -> UserCallData:
         include, exclude = api.local_sets()
         with api.without_overrides():
             arguments = [tensor for name, value in given for tensor in self._tensors(name, value)]

@@ -51,22 +51,22 @@ _BEHIND_AUTOGRAD = ("torch.nn.init", "torch.nn.utils")
 class Refused(Exception):
     """The user's text cannot be run.
 
-    `kind` is the kind of failure, `told` the reason, and `where` the (line, column) in `source`, both counted from 1.
+    `kind` is the kind of failure, `reason` says why, and `where` the (line, column) in `source`, both counted from 1.
     `close` are similar names.
     """
 
     kind: str
-    told: Said
+    reason: Said
     where: tuple[int, int] | None = None
     source: str | None = None
     close: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return str(self.told)
+        return str(self.reason)
 
 
 class Unrepeatable(Refused):
-    """A further evaluation in this process would not find the state that the first one found; `told` says why."""
+    """A further evaluation in this process would not find the state that the first one found; `reason` says why."""
 
     def __init__(self, why: Said) -> None:
         super().__init__(UNREPEATABLE, why)

@@ -33,7 +33,7 @@ class FaultLogs:
         path, _, kind, _, _ = self._rows.keys()[saver[0]]
         operator = self._kinds.by_number[kind].first["name"]
         since = self.writes.since(refused.memory, saver[2])
-        return written.told(refused, since, (paths[path], operator), whole=whole)
+        return written.writes_data(refused, since, (paths[path], operator), whole=whole)
 
     def freed(
         self, error: BaseException, paths: Sequence[Path], backwards: int, *, whole: bool
@@ -52,4 +52,4 @@ class FaultLogs:
         def makers() -> Iterator[freed.NodeMaker]:
             return map(maker, self._numbers.every())
 
-        return freed.told(self.engine, written.graph_of(error), made, makers, error, backwards, whole=whole)
+        return freed.node_data(self.engine, written.graph_of(error), made, makers, error, backwards, whole=whole)

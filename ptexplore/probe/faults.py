@@ -58,7 +58,7 @@ class Faults:
         if self._throws is None:
             self._cuts.add(reason("throw-not-noted", because=self._no_throws))
             return None
-        return self._throws.told(text)
+        return self._throws.data_of(text)
 
     def modified(self, error: BaseException) -> SavedTensorWritesData | None:
         """Returns who wrote to the saved tensor of an error, as data of an observation; None if that is not known.
@@ -73,7 +73,7 @@ class Faults:
         refused = api.refused_tensor(written.graph_of(error), text, (saved, now))
         if refused is None:
             return None
-        return self._fold.faults.modified(refused, self._paths.by_number, whole=not self._cuts.told)
+        return self._fold.faults.modified(refused, self._paths.by_number, whole=not self._cuts.reasons)
 
     def freed(self, error: BaseException, backwards: int) -> FreedNodeData | None:
         """Returns which node an earlier backward freed, and what still leads to it, as data of an observation.
@@ -82,4 +82,4 @@ class Faults:
         """
         if freed.REASON not in text_of(error).encode(errors="replace"):
             return None
-        return self._fold.faults.freed(error, self._paths.by_number, backwards, whole=not self._cuts.told)
+        return self._fold.faults.freed(error, self._paths.by_number, backwards, whole=not self._cuts.reasons)

@@ -230,21 +230,21 @@ class Fold:
         launched = self._launched_alone(children) if children else ()
         if launched is None:
             return event, name, "op", fields, given, children
-        told: list[Any] = [path.index, sets, name]
+        parts: list[Any] = [path.index, sets, name]
         for value in given:
             kind = type(value)
             if kind is _TENSOR:
-                told += (tuple(value.sizes), value.dtype, value.device, value.layout)
+                parts += (tuple(value.sizes), value.dtype, value.device, value.layout)
             elif kind is list or kind is tuple:
                 sizes: list[Any] = []
-                told += (signature(value, sizes), tuple(sizes))
+                parts += (signature(value, sizes), tuple(sizes))
             else:
-                told.append(kind)
+                parts.append(kind)
         sequence: int = fields.sequence_number
         counted = 0 <= sequence < events.COUNTED
         overload = event.overload_name if self._overloads else None
-        told += (overload, counted, *(kernel for kernel, _, _ in launched))
-        key = tuple(told)
+        parts += (overload, counted, *(kernel for kernel, _, _ in launched))
+        key = tuple(parts)
         number = self._leaves.get(key)
         if number is None:
             number = self._unit((event, name, "op", fields, given, children), path, sets)
@@ -419,16 +419,16 @@ class Fold:
 
     # --- results ---
 
-    def told(self, paths: list[Path]) -> routes.Folded:
+    def result(self, paths: list[Path]) -> routes.Folded:
         """Returns the result; `paths` has all paths, by number."""
         self._drop_halves()
-        told = routes.told(self.rows, self.kinds, self._order, paths, self.steps.stepping)
-        self._route_of = told.route_of
-        return told
+        folded = routes.folded(self.rows, self.kinds, self._order, paths, self.steps.stepping)
+        self._route_of = folded.route_of
+        return folded
 
     def stepped(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
-        """Yields what was stepped, with its route, and the calls that libraries reported. Call `told` first."""
-        return self.steps.told(self._route_of)
+        """Yields what was stepped, with its route, and the calls that libraries reported. Call `result` first."""
+        return self.steps.data(self._route_of)
 
 
 def _put_back_limits(limit: int, *, collects: bool) -> None:

@@ -74,7 +74,7 @@ class FoldedSteps:
                 call.met += 1
                 call.event = event if call.met == call.number else None
 
-    def told(self, route_of: list[int]) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
+    def data(self, route_of: list[int]) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
         """Yields what was stepped, with the number of its route, and the calls that libraries reported in it."""
         for part, calls in self.stepping.parts() if self.stepping is not None else ():
             row = part["row"]

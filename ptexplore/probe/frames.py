@@ -242,12 +242,12 @@ class FrameRecorder:
         if others and not api.records_all_threads():
             yield reason("more-threads-called", count=len(others))
         if self._began_with:
-            told = reason("operators-of-nobody" if api.records_all_threads() else "nothing-of-thread")
+            missing = reason("operators-of-nobody" if api.records_all_threads() else "nothing-of-thread")
             is_one = self._began_with == 1
             yield (
-                reason("thread-before", told=told)
+                reason("thread-before", told=missing)
                 if is_one
-                else reason("threads-before", count=self._began_with, told=told)
+                else reason("threads-before", count=self._began_with, told=missing)
             )
 
     def left_by(self, error: BaseException) -> None:
@@ -257,10 +257,10 @@ class FrameRecorder:
         """
         for step in left_frames(error):
             frame, code = step.tb_frame, step.tb_frame.f_code
-            told = self.marked.get(self._frames.get(id(frame), ""))
-            place = (told.get("file"), told.get("line")) if told is not None else None
-            if told is not None and place == (code.co_filename, code.co_firstlineno):
-                told["left"] = True
+            function = self.marked.get(self._frames.get(id(frame), ""))
+            place = (function.get("file"), function.get("line")) if function is not None else None
+            if function is not None and place == (code.co_filename, code.co_firstlineno):
+                function["left"] = True
             builtin = self.marked.get(self._raising.get((id(frame), step.tb_lasti), ""))
             if builtin is not None:
                 builtin["left"] = True
@@ -296,7 +296,7 @@ class FrameRecorder:
     def _is_wanted(self, code: CodeType) -> bool:
         if code not in self._wanted:
             last_words.stay_ready()
-            self._wanted[code] = self._is_told(code)
+            self._wanted[code] = self._is_recorded(code)
             for file, name, variables in self._choosers:
                 if (code.co_filename, code.co_name) == (file, name) and variables[0] in code.co_varnames:
                     self._chooses[code] = variables
@@ -310,7 +310,7 @@ class FrameRecorder:
             wanted = [name for name in self._chooses[frame.f_code] if name in held]
             told["variables"] = {name: str(held[name])[:WORDS] for name in wanted if type(held[name]) in PLAIN}
 
-    def _is_told(self, code: CodeType) -> bool:
+    def _is_recorded(self, code: CodeType) -> bool:
         """Returns whether a function is torch's or the user's, or a module's forward in another package."""
         file = code.co_filename
         if file.startswith((self._prefix, GIVEN)) or file in self._user_files:
@@ -355,13 +355,13 @@ class FrameRecorder:
         if number >= LIMIT:
             if not self._cut:
                 self._cut = True
-                with self._told(number, {"type": "cut"})[1]:
+                with self._new_marker(number, {"type": "cut"})[1]:
                     pass
             return None
         self._threads.add(threading.get_ident())
-        return self._told(number, data)
+        return self._new_marker(number, data)
 
-    def _told(self, number: int, data: EventMark) -> tuple[str, Any]:
+    def _new_marker(self, number: int, data: EventMark) -> tuple[str, Any]:
         name = f"f:{number}"
         self.marked[name] = data
         return name, api.marker(name)
@@ -408,7 +408,7 @@ class FrameRecorder:
         module = self._module(frame) if code is api.MODULE_CALL else None
         while back is not None and not self._is_wanted(back.f_code):
             back = back.f_back  # for example a user's hook between two frames of torch
-        told: EventMark = {
+        data: EventMark = {
             "type": "frame",
             "file": code.co_filename,
             "line": code.co_firstlineno,
@@ -417,18 +417,18 @@ class FrameRecorder:
             "caller_line": back.f_lineno if back is not None else None,
         }
         if goes_on(frame):
-            told["resumed"] = True
+            data["resumed"] = True
         if api.may_guard(code):
-            told["guards"] = True
+            data["guards"] = True
         if back is not None and self._is_reading(back):
-            told["is_getter"] = True
+            data["is_getter"] = True
         if given:
-            told["tensors"] = _layers(None, frame)
+            data["tensors"] = _layers(None, frame)
         if module is not None:
-            told["module"] = module
+            data["module"] = module
         if code.co_name != FINALIZES and (at := self._at(frame.f_back)):
-            told["at"] = at
-        return told
+            data["at"] = at
+        return data
 
     def _at(self, caller: FrameType | None) -> list[tuple[int, int, int]]:
         """Returns the parts of the expression that run now, innermost first; [] inside a recorded frame or builtin.
@@ -470,7 +470,7 @@ class FrameRecorder:
             bound = {"impl": api.address(owner), "raw": raw, "keys": names}
         table, method = known
         transforms = api.transforms()
-        told: EventMark = {
+        data: EventMark = {
             "type": "builtin",
             "table": table,
             "method": method,
@@ -480,12 +480,12 @@ class FrameRecorder:
             "tls_exclude": exclude,
         }
         if transforms:
-            told["transforms"] = transforms
+            data["transforms"] = transforms
         if transforms or self._dispatched:
-            told["tensors"] = _layers(owner, caller)
+            data["tensors"] = _layers(owner, caller)
         if at := self._at(caller):
-            told["at"] = at
-        return told
+            data["at"] = at
+        return data
 
 
 def part_at_work(frame: FrameType) -> list[tuple[int, int, int]]:

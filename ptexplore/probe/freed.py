@@ -85,7 +85,7 @@ class EngineLog:
         return bisect_right(self.begins, time)
 
 
-def told(
+def node_data(
     log: EngineLog,
     starts: list[Any],
     made: Callable[[int], NodeMaker | None],

@@ -411,10 +411,10 @@ class Forks:
 
         If that process is gone, returns `otherwise`, or raises ChildProcessError if `otherwise` is None.
         """
-        told = self._control.recv(NUMBER.size, socket.MSG_WAITALL)
-        if not told and otherwise is None:
+        received = self._control.recv(NUMBER.size, socket.MSG_WAITALL)
+        if not received and otherwise is None:
             raise ChildProcessError("the process that forks was killed")
-        return int(NUMBER.unpack(told)[0]) if told else int(otherwise or 0)
+        return int(NUMBER.unpack(received)[0]) if received else int(otherwise or 0)
 
     def close(self) -> None:
         """End the forking process, whatever it is doing."""

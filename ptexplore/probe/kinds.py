@@ -44,9 +44,9 @@ class Row:
     read: list[tuple[int | None, ...]] | None = None
     copies: dict[CopyKey, int] = field(default_factory=dict)
 
-    def told(self, path: int, route: int, shape: int) -> OperatorCallsData:
+    def data(self, path: int, route: int, shape: int) -> OperatorCallsData:
         """Returns the row as plain data, with the numbers of its path, route and shape."""
-        told: OperatorCallsData = {
+        data: OperatorCallsData = {
             "path": path,
             "route": route,
             "shape": shape,
@@ -54,14 +54,14 @@ class Row:
             "time": self.time,
         }
         if self.python:
-            told["python"] = self.python
+            data["python"] = self.python
         if self.device:
-            told["device"] = self.device
+            data["device"] = self.device
         if self.saved:
-            told["saved"] = self.saved
+            data["saved"] = self.saved
         if self.copies:
-            told["copies"] = copied.told(self.copies)
-        return told
+            data["copies"] = copied.told(self.copies)
+        return data
 
 
 class RowTable:
@@ -139,7 +139,7 @@ class KindTable:
             number = self.add(key, Kind(first, (), is_node=False))
         return number
 
-    def told(self) -> list[OperatorKindData]:
+    def data(self) -> list[OperatorKindData]:
         """Returns all kinds as plain data."""
         return [
             {**kind.first, "inside": kind.inside, "sizes": [list(map(list, sizes)) for sizes in kind.shapes]}

@@ -57,14 +57,14 @@ def run(request: RunRequestData) -> RunToldData:
         with tempfile.TemporaryFile() as file:
             with _aside(file.fileno()), api.library_output():
                 value = function(*given)
-            calls.extend(told_in(file, phase))
+            calls.extend(calls_in(file, phase))
         return value
 
     _evaluate(request, listen, before)
     return {"observations": [seen(RECORDER, "libraries", {"calls": calls[:MOST], "cut": len(calls) > MOST})]}
 
 
-def told_in(file: IO[bytes], phase: Phase) -> list[LibraryCallData]:
+def calls_in(file: IO[bytes], phase: Phase) -> list[LibraryCallData]:
     """Returns the calls of one phase that a file of output reports, in order."""
     file.seek(0)
     text = file.read(BYTES).decode(errors="replace")

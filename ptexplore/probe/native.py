@@ -110,13 +110,13 @@ def run(request: RunRequestData) -> RunToldData:
         once, parts = _one_of_each_kind(runs, beyond) or _operator_call(runs, None, beyond)
     elif asked is not None and not is_first:
         once, parts = _operator_call(runs, asked)
-    told = []
+    observations = []
     for part in parts:
-        sent = part.told()
+        sent = part.data()
         sent["warm_ups"], sent["threads"] = runs.count, torch.get_num_threads()
-        told.append(seen(RECORDER, "steps", sent))
-    told.append(seen(RECORDER, "maps", {"text": maps()}))
-    told.append(seen(RECORDER, "result", runs.compared(once)))
+        observations.append(seen(RECORDER, "steps", sent))
+    observations.append(seen(RECORDER, "maps", {"text": maps()}))
+    observations.append(seen(RECORDER, "result", runs.compared(once)))
     if (asked is not None or beyond is not None) and request.get("script") is None:
         runs.take_times()
         while not runs.timed or (runs.timed < TIMED and runs.wall < SHORT):
@@ -127,10 +127,10 @@ def run(request: RunRequestData) -> RunToldData:
             "threads": torch.get_num_threads(),
             "runs": runs.timed,
         }
-        told.append(seen(RECORDER, "times", times))
+        observations.append(seen(RECORDER, "times", times))
     if request.get("unlocated"):
-        told.append(seen(RECORDER, "cut", {"told": UNLOCATED}))
-    return {"bound": once.evaluation.names.bound, "result": once.result, "observations": told}
+        observations.append(seen(RECORDER, "cut", {"told": UNLOCATED}))
+    return {"bound": once.evaluation.names.bound, "result": once.result, "observations": observations}
 
 
 def _surely_beyond(request: RunRequestData) -> Limit | None:
@@ -160,7 +160,7 @@ class _Part:
     steps: Steps
     call: _OperatorCall | None = None
 
-    def told(self) -> SentStepsData:
+    def data(self) -> SentStepsData:
         """Returns the part as plain data."""
         sent = stepped_part(self.what, self.steps)
         if self.call is not None:
@@ -258,13 +258,13 @@ class _Runs:
 
         recorded: list[EventData] = self.warm_up(how)
         self.tree = [_as_call(event) for event in recorded]
-        told = [event for event in recorded if event["type"] in ("op", "node")]
-        times = [(event["name"] or "", event["time"]) for event in told]
+        recorded = [event for event in recorded if event["type"] in ("op", "node")]
+        times = [(event["name"] or "", event["time"]) for event in recorded]
         if self.times is not None and [name for name, _ in times] == [name for name, _ in self.times]:
             # For each call, the fastest time. A call's is never below the sum of those of the calls inside it.
             times = [(name, min(time, other)) for (name, time), (_, other) in zip(times, self.times, strict=True)]
         self.times, self.timed = times, self.timed + 1
-        return [(event["name"] or "", event["overload"]) for event in told if event["type"] == "op"]
+        return [(event["name"] or "", event["overload"]) for event in recorded if event["type"] == "op"]
 
     def warm_up(self, how: Callable[[Callable[[], None]], Any] = lambda both: both()) -> Any:
         """Run again, and return what `how` returned."""
@@ -286,13 +286,13 @@ class _Runs:
         aside = SharedAnswer() if self.aside is None else None
         self.aside = self.aside or aside
 
-        def told() -> bytes:
+        def answer() -> bytes:
             given = work()
             if aside is not None and self.times is not None:
                 aside.put(json.dumps([self.wall, self.times, self.timed]).encode())
             return json.dumps(given).encode()
 
-        answered = apart(told)
+        answered = apart(answer)
         return work() if answered is None else json.loads(answered)
 
     def take_times(self) -> None:
@@ -329,7 +329,7 @@ def stepped_part(name: Literal["forward", "backward", "operator"], steps: Steps)
         "instructions": steps.instructions,
         "cut": steps.cut,
         "seconds": round(steps.seconds, 3),
-        "python": python.told() if python is not None else None,
+        "python": python.data() if python is not None else None,
         "unprofiled": steps.unprofiled,
     }
 
@@ -375,8 +375,8 @@ def _operator_call(
     steps: Steps = once.run(lambda both: stepper.step_call(addresses, number, both)[1])
     if steps.entry is None:
         times = {"called": sum(steps.counts), "wanted": number}
-        told = reason("called-fewer-times", op=name, **times) if asked else reason("nothing-called", **times)
-        raise Refused("native", told)
+        refusal = reason("called-fewer-times", op=name, **times) if asked else reason("nothing-called", **times)
+        raise Refused("native", refusal)
     op = next(op for op, address in entries.items() if address == addresses[steps.entry])
     recorded = times_called(op, called)
     base, of = op.partition(".")[0], sum(name == f"aten::{op.partition('.')[0]}" for name, _ in called)

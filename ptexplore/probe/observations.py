@@ -15,6 +15,6 @@ else:
         return {"recorder": recorder, "kind": kind, "data": data}
 
 
-def answered(recorder: str, told: RunToldData) -> RunAnsweredData:
+def answered(recorder: str, data: RunToldData) -> RunAnsweredData:
     """Returns the answer of a run that has ended."""
-    return {"type": "pass", "recorder": recorder, **told}
+    return {"type": "pass", "recorder": recorder, **data}

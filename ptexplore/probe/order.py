@@ -26,7 +26,7 @@ class Order:
             packer, [*self._packed, packed] if packed else self._packed, self.count + len(self.numbers), []
         )  # fmt: skip
 
-    def told(self) -> bytes:
+    def data(self) -> bytes:
         """Returns the whole order, packed. It may be called again."""
         return b"".join(self._packed) + self._packer.copy().flush()
 

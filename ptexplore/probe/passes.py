@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         UncountedSavedData,
     )
 
-    Told = Callable[[ResultInfoData, dict[RecorderName, list[EventData]]], RunToldData]
+    MakeMessage = Callable[[ResultInfoData, dict[RecorderName, list[EventData]]], RunToldData]
 
 # How the evaluation is repeated in one process. AGAIN: with the objects that --setup made, put back where they changed.
 # ANEW: --setup runs again, since it changes nothing else in the process. FIRST: not at all, since neither is possible.
@@ -110,9 +110,9 @@ class Pass:
         """
         return SPEAKS_FOR.get(self.recorder, ())
 
-    def cut(self, told: Said, *recorders: RecorderName) -> None:
+    def cut(self, why: Said, *recorders: RecorderName) -> None:
         """Note why something is missing: for all recorders of this pass, or only for the given ones."""
-        self.cuts += ((name, told) for name in self.recorders if not recorders or name in recorders)
+        self.cuts += ((name, why) for name in self.recorders if not recorders or name in recorders)
 
     def attempt(self, where: str, function: Callable[..., Any], *given: Any) -> Any:
         """Call a function of the user and return its result. Returns None if it raises; the error goes to `raised`.
@@ -157,30 +157,30 @@ def _message(
     """Return what a pass saw, in the form that `run` returns."""
     request = running.request
     # The calls come first: events refer to them.
-    told = [seen(DISPATCH, "call", call) for call in (running.calls.calls if running.calls is not None else ())]
+    observations = [seen(DISPATCH, "call", call) for call in (running.calls.calls if running.calls is not None else ())]
     if running.held is not None:
-        told.append(seen(DISPATCH, "held", {"tensors": running.held.told}))
-    told += [seen(name, "event", event) for name, tree in trees.items() for event in tree]
-    told += [seen(OPS, "graph", node) for node in running.graph]
-    told += [seen(OPS, "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.told.items()]
+        observations.append(seen(DISPATCH, "held", {"tensors": running.held.data}))
+    observations += [seen(name, "event", event) for name, tree in trees.items() for event in tree]
+    observations += [seen(OPS, "graph", node) for node in running.graph]
+    observations += [seen(OPS, "kept", {"sequence": n, "bytes": size}) for n, size in running.saved.by_sequence.items()]
     saved = running.saved
     if saved.packed or saved.unread or saved.silent:
         uncounted: UncountedSavedData = {"packed": saved.packed, "unread": saved.unread, "silent": saved.silent}
-        told.append(seen(OPS, "uncounted", uncounted))
+        observations.append(seen(OPS, "uncounted", uncounted))
     mine = running.recorders[0]
     if running.device is not None:
-        told.append(seen(mine, "launches", {"device": running.device}))
+        observations.append(seen(mine, "launches", {"device": running.device}))
     if OPS in running.recorders:
-        told.append(seen(OPS, "idle", {"devices": api.idle_devices()}))
+        observations.append(seen(OPS, "idle", {"devices": api.idle_devices()}))
     if running.began is not None:
         running.cut(events.NOT_LOOKED_AT, mine)
-    told += [seen(name, "cut", {"told": lost}) for name, lost in running.cuts]
+    observations += [seen(name, "cut", {"told": lost}) for name, lost in running.cuts]
     if running.raised is not None:
         left, part = (running.calls.left, running.calls.part) if running.calls is not None else ((), "")
-        told.append(seen(mine, "raised", running.raised.told(left, part)))
+        observations.append(seen(mine, "raised", running.raised.data(left, part)))
     sequence, called = _sequence(next(iter(trees.values())))
     if OPS in running.recorders and known:
-        told += [seen(OPS, "table", table) for table in changed_tables(called, known)]
+        observations += [seen(OPS, "table", table) for table in changed_tables(called, known)]
     return {
         "sequence": sequence,
         "imported": int(request.get("imported", 0)) or running.imported,
@@ -191,7 +191,7 @@ def _message(
         "anew": request.get("repeat") == ANEW,
         "bound": running.names.bound,
         "result": result,
-        "observations": told,
+        "observations": observations,
     }
 
 
@@ -321,7 +321,7 @@ def _script(script: str, code: CodeType) -> None:
         runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
 
 
-def _observe(running: Pass, message: Told) -> RunToldData:
+def _observe(running: Pass, message: MakeMessage) -> RunToldData:
     """Evaluate under the profiler (and the frame hook), and return the message about it.
 
     `message` gets the described result and the tree of events of each recorder. If the process dies during the
@@ -353,7 +353,7 @@ def _observe(running: Pass, message: Told) -> RunToldData:
                 if opened is not None:
                     opened.__exit__(None, None, None)
             return isolate.encoded(
-                answered(running.recorder, message(*_told(running, profile, watch, hooked, None, [])))
+                answered(running.recorder, message(*_collect(running, profile, watch, hooked, None, [])))
             )
 
         noting = running.throws.noting() if running.throws is not None else nullcontext()
@@ -366,7 +366,7 @@ def _observe(running: Pass, message: Told) -> RunToldData:
             with api.no_other_profiler(_refuse_profiler), spoken:
                 result, starts = _evaluated(running)
             unpatched.put_back()
-    return message(*_told(running, profile, watch, hooked, result, starts))
+    return message(*_collect(running, profile, watch, hooked, result, starts))
 
 
 def _goes_by(running: Pass) -> None:
@@ -389,7 +389,7 @@ def _goes_by(running: Pass) -> None:
         running.cut(reason("operators-cut", because=why))
 
 
-def _told(
+def _collect(
     running: Pass,
     profile: Any,
     watch: clock.ClockWatch,
@@ -404,7 +404,7 @@ def _told(
     running.device = api.launching_device()
     running.began = running.device if profile.use_device != running.device else None
     # This comes after the profile: asking a view for its grad_fn can call operators.
-    described = autograd.told(starts)
+    described = autograd.starts_data(starts)
     if running.raised is None:
         described["type"], described["description"] = type_name(result), describe(result)
     if running.request.get("sample") is not None:
@@ -501,8 +501,8 @@ def enter_contexts(stack: ExitStack, running: Pass) -> None:
         try:
             stack.enter_context(eval(code, running.names.values))
         except BaseException as error:
-            told = reason("no-context-manager", given=given, exception=type(error).__name__, message=text_of(error))
-            raise Refused("context", told) from error
+            refusal = reason("no-context-manager", given=given, exception=type(error).__name__, message=text_of(error))
+            raise Refused("context", refusal) from error
 
 
 @contextmanager

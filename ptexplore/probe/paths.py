@@ -43,10 +43,10 @@ class Path:
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator any time
         self.cold = False
 
-    def told(self, *, at_least: bool = False) -> CallPathData:
+    def data(self, *, at_least: bool = False) -> CallPathData:
         """Return the path as plain data. `at_least`: further calls of it had no room for a path."""
         label = self.label
-        told: CallPathData = {
+        data: CallPathData = {
             "kind": label.kind,
             "name": label.name,
             "parent": self.parent.index if self.parent is not None else None,
@@ -55,18 +55,18 @@ class Path:
             "line": self.line,
         }
         if label.file is not None:
-            told["file"], told["first"] = label.file, label.first
+            data["file"], data["first"] = label.file, label.first
         if label.type is not None:
-            told["type"] = label.type
+            data["type"] = label.type
         if label.method is not None:
-            told["table"], told["method"] = label.table, label.method
+            data["table"], data["method"] = label.table, label.method
         if self.recording:
-            told["recording"] = self.recording
+            data["recording"] = self.recording
         if self.inside:
-            told["inside"] = self.inside
+            data["inside"] = self.inside
         if at_least:
-            told["at_least"] = True
-        return told
+            data["at_least"] = True
+        return data
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +155,9 @@ class Paths:
         """Return the path for threads without a Python function: the threads that torch computes with."""
         return self.child(self.root, self._workers, self._workers)
 
-    def told(self) -> list[CallPathData]:
+    def data(self) -> list[CallPathData]:
         """Return all paths as plain data."""
-        return [path.told(at_least=path.label in self._uncounted) for path in self.by_number]
+        return [path.data(at_least=path.label in self._uncounted) for path in self.by_number]
 
     def _new(self, parent: Path | None, label: Label, line: int | None) -> Path:
         path = Path(len(self.by_number), parent, label, line)

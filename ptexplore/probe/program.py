@@ -63,7 +63,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
         running.raised = Raised("script", error)
         recorder.watcher.late = recorder.watcher.late or (isinstance(error, last_words.Ended) and error.by == LATE)
         recorder.stop(dying=True)
-        return isolate.encoded(answered(RECORDER, _told(recorder, running, known)))
+        return isolate.encoded(answered(RECORDER, _make_answer(recorder, running, known)))
 
     atexit._clear()  # functions registered before belong to the probe
     recorder.slices.keeps = partial(_keeps, recorder, running)
@@ -84,7 +84,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
     if not recorder.interrupted:
         with suppress(BaseException):
             atexit._run_exitfuncs()  # as Python does at its end
-    return _told(recorder, running, known)
+    return _make_answer(recorder, running, known)
 
 
 def _wait_for_threads(running: passes.Pass) -> None:
@@ -95,23 +95,23 @@ def _wait_for_threads(running: passes.Pass) -> None:
         running.raised = raised or running.raised
 
 
-def _told(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> RunToldData:
+def _make_answer(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> RunToldData:
     """Return the message of a script's pass, whose recorder has stopped."""
     ended_by = _seen_of(recorder, running.raised)
     left: EffectsData = twice.effects(running.raised) if running.request.get("twice") else {}
     if recorder.profiler.clock.saw_it_set:
         left["uncompared"] = clock.SET
-    told = recorder.told()
-    tables = passes.changed_tables(_called(told), known) if known else ()
-    message = _message(recorder, told, ended_by, tables)
+    data = recorder.data()
+    tables = passes.changed_tables(_called(data), known) if known else ()
+    message = _message(recorder, data, ended_by, tables)
     message["bound"], message["operators"], message["left"] = running.names.bound, recorder.operators, left
     return message
 
 
 def _keeps(recorder: Recorder, running: passes.Pass) -> None:
     """Keep the recording so far, for a process that ends without an answer, for example because it is killed."""
-    told = recorder.so_far()
-    message = _message(recorder, told, (), ())
+    data = recorder.so_far()
+    message = _message(recorder, data, (), ())
     message["bound"], message["operators"], message["left"] = running.names.bound, 0, {}
     isolate.put(isolate.encoded({"type": "so-far", "recorder": RECORDER, **message}))
 
@@ -140,8 +140,8 @@ def ended_expression(kept: RunAnsweredData, outcome: isolate.ChildOutcome) -> Ru
     by, name, words = _how(outcome)
     raised["data"] |= {"by": by, "exception": name, "message": was_in or words}
     if not raised["data"]["frames"]:
-        told = {"told": NOT_IN_TIME if outcome.late else CUT}
-        observations.append({"recorder": raised["recorder"], "kind": "cut", "data": told})
+        data = {"told": NOT_IN_TIME if outcome.late else CUT}
+        observations.append({"recorder": raised["recorder"], "kind": "cut", "data": data})
     return {**kept, "type": "pass", "raised": name, "observations": observations}
 
 
@@ -154,8 +154,8 @@ def _how(outcome: isolate.ChildOutcome) -> tuple[EndedBy, str, str]:
     return EXITING, EXIT_NAME, f"status {outcome.exit_code}"
 
 
-def _called(told: ProgramData) -> set[str]:
-    return {kind["name"] for kind in told["kinds"] if kind["type"] == "op"}
+def _called(data: ProgramData) -> set[str]:
+    return {kind["name"] for kind in data["kinds"] if kind["type"] == "op"}
 
 
 def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationData]:
@@ -163,22 +163,22 @@ def _seen_of(recorder: Recorder, raised: Raised | None) -> list[SentObservationD
     if raised is None:
         return []
     if recorder.watcher.late and isinstance(raised.error, KeyboardInterrupt):  # this interrupt is ours: the time limit
-        return [seen(RECORDER, "raised", {**raised.told(), "by": LATE, "exception": LATE_NAME, "message": ""})]
+        return [seen(RECORDER, "raised", {**raised.data(), "by": LATE, "exception": LATE_NAME, "message": ""})]
     thrown, modified = recorder.thrown(raised.error), recorder.modified(raised.error)
-    told = [seen(RECORDER, "raised", raised.told())]
+    observations = [seen(RECORDER, "raised", raised.data())]
     if thrown is not None:
-        told.append(seen(throws.RECORDER, "thrown", thrown))
+        observations.append(seen(throws.RECORDER, "thrown", thrown))
     if modified is not None:
-        told.append(seen(written.RECORDER, "saved", modified))
+        observations.append(seen(written.RECORDER, "saved", modified))
     again = recorder.freed(raised.error)
     if again is not None:
-        told.append(seen(freed.RECORDER, "freed", again))
-    return told
+        observations.append(seen(freed.RECORDER, "freed", again))
+    return observations
 
 
 def _message(
     recorder: Recorder,
-    told: ProgramData,
+    data: ProgramData,
     ended_by: Iterable[SentObservationData],
     tables: Iterable[ChangedTableData],
 ) -> RunToldData:
@@ -196,7 +196,7 @@ def _message(
         "bound": [],
         "result": {},
         "late": recorder.watcher.late,
-        "program": told,
+        "program": data,
         "observations": observations,
     }
 
@@ -312,8 +312,8 @@ def _encoded(recorder: Recorder, error: BaseException | None) -> bytes:
     ended_well = error is None or (isinstance(error, SystemExit) and error.code in (None, 0))
     raised = None if error is None or ended_well else Raised(BLOCK, error)
     ended_by = _seen_of(recorder, raised)
-    told = recorder.told()
-    message = _message(recorder, told, ended_by, passes.changed_tables(_called(told), {}))
+    data = recorder.data()
+    message = _message(recorder, data, ended_by, passes.changed_tables(_called(data), {}))
     return dumps(answered(RECORDER, message), default=str).encode()
 
 

@@ -57,10 +57,10 @@ class ProgramSteps:
         if some and not slot.builtin and self._slices.safety.is_safe():
             self._slices.slice(lambda: stepping.operators(some))
 
-    def told(self) -> StepBudgetData:
+    def data(self) -> StepBudgetData:
         """Return how much of the budget was used, and why stepping stopped."""
         stepping = self.stepping
-        told: StepBudgetData = {"most": self._most, "stepped": stepping.stepped, "forks": stepping.forks}
+        data: StepBudgetData = {"most": self._most, "stepped": stepping.stepped, "forks": stepping.forks}
         if stepping.reason is not None:
-            told["reason"] = stepping.reason
-        return told
+            data["reason"] = stepping.reason
+        return data

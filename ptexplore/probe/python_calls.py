@@ -51,7 +51,7 @@ class PythonCalls:
     builtins: dict[int, tuple[str, int]] = field(default_factory=dict)
     lost: bool = False
 
-    def told(self) -> PythonLogData:
+    def data(self) -> PythonLogData:
         """Return the data of this object as plain data."""
         codes: dict[int, PythonCodeData] = {
             address: {"file": code.file, "line": code.line, "name": code.name, "qualname": code.qualname}

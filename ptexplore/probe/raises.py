@@ -59,12 +59,12 @@ class Raise:
         text = args[0] if len(args) == 1 else None
         if type(text) is not str:
             return False
-        told, is_cut = text.encode("utf-8", "surrogateescape"), len(self.words) == code.NOTED_WORDS
+        encoded, is_cut = text.encode("utf-8", "surrogateescape"), len(self.words) == code.NOTED_WORDS
         if self.function == "PyErr_SetString":
-            return told.startswith(self.words) if is_cut else told == self.words
+            return encoded.startswith(self.words) if is_cut else encoded == self.words
         parts = _CONVERSION.split(self.words[: -len(b"%ld")] if is_cut else self.words)
         pattern = b".*".join(map(re.escape, parts)) + (b".*" if is_cut else b"")
-        return re.fullmatch(pattern, told, re.DOTALL) is not None
+        return re.fullmatch(pattern, encoded, re.DOTALL) is not None
 
 
 class RaiseLog(JumpTables):
@@ -85,7 +85,7 @@ class RaiseLog(JumpTables):
             for number, (name, has_words) in enumerate(WATCHED.items())
         }
 
-    def told(self, error: BaseException) -> RaiserNotedData | None:
+    def data_of(self, error: BaseException) -> RaiserNotedData | None:
         """Return as plain data who raised an error: the last call that set it, and the last throw before, if any.
 
         Each has the places on the C++ stack, innermost first: a library and an address in it.
@@ -98,10 +98,10 @@ class RaiseLog(JumpTables):
             (n for n in reversed(notes[: notes.index(setter)]) if (n.function, n.thread) == (THROW, setter.thread)),
             None,
         )
-        told: RaiserNotedData = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
+        data: RaiserNotedData = {"by": setter.function, "places": list(self._frames_of(setter.stack))}
         if thrown is not None:
-            told["type"], told["thrown"] = _type_name(thrown.second), list(self._frames_of(thrown.stack))
-        return told
+            data["type"], data["thrown"] = _type_name(thrown.second), list(self._frames_of(thrown.stack))
+        return data
 
     def _notes_made(self) -> Iterator[Raise]:
         """Yield the notes since the log is on, in order."""

@@ -37,14 +37,14 @@ class Raised(Exception):
     stage: str
     error: BaseException
 
-    def told(self, calls: Sequence[int] = (), part: str = "") -> SentErrorData:
+    def data(self, calls: Sequence[int] = (), part: str = "") -> SentErrorData:
         """Return it as plain data. `calls` are the numbers of the expression's calls that it left, outermost first.
 
         `part` is the text of the part of the expression that raised, if that part is not one of its calls.
         """
         frames = frames_of(self.error)
         steps = list(_traceback(self.error))
-        told: SentErrorData = {
+        data: SentErrorData = {
             "stage": self.stage,
             "exception": type(self.error).__name__,
             "message": text_of(self.error).partition(IN_TEXT)[0][:TEXT_LIMIT],
@@ -60,8 +60,8 @@ class Raised(Exception):
             "unused": unused_input(text_of(self.error), (step.tb_frame for step in steps)),
         }
         if isinstance(self.error, Ended):
-            told["by"], told["cpp"] = self.error.by, self.error.cpp
-        return told
+            data["by"], data["cpp"] = self.error.by, self.error.cpp
+        return data
 
 
 def errors_before(error: BaseException) -> Iterator[ErrorBeforeData]:
@@ -93,11 +93,11 @@ def frames_of(error: BaseException) -> list[LeftFrameData]:
 
     Each also says whether it was at a `raise`. Functions of the recorders are left out.
     """
-    told: list[LeftFrameData] = []
+    frames: list[LeftFrameData] = []
     for step in left_frames(error):
         code = step.tb_frame.f_code
         if not code.co_filename.startswith(OURS):
-            told.append(
+            frames.append(
                 {
                     "file": code.co_filename,
                     "first": code.co_firstlineno,
@@ -106,7 +106,7 @@ def frames_of(error: BaseException) -> list[LeftFrameData]:
                     "raises": _raises(step),
                 }
             )
-    return told
+    return frames
 
 
 def left_frames(error: BaseException) -> Iterator[TracebackType]:

@@ -75,7 +75,7 @@ TRIES = 3  # tries for work that must be done even if an error is raised meanwhi
 
 
 class Recorder:
-    """Records from `start` to `stop`. After that, `told` returns everything as plain data.
+    """Records from `start` to `stop`. After that, `data` returns everything as plain data.
 
     `is_block`: it records a part of a process that may have made tensors before. `interrupted`: an interrupt or a
     signal ended the program.
@@ -283,16 +283,16 @@ class Recorder:
         """Return the device whose launches were recorded."""
         return self.profiler.device
 
-    def told(self) -> ProgramData:
+    def data(self) -> ProgramData:
         """Return the whole recording. Its records are in model/program.py."""
         times = self.times
-        cuts = [*self.cuts.told, *self.fold.kinds.cuts]
+        cuts = [*self.cuts.reasons, *self.fold.kinds.cuts]
         if len(self.threads.by_number) > 1 and not api.records_all_threads():
             cuts.append(reason("more-threads", count=len(self.threads.by_number) - 1))
-        folded, kept = self.fold.told(self.paths.by_number), self.fold.saved.told
-        told: ProgramData = {
-            "paths": self.paths.told(),
-            "sets": self.threads.sets.told(),
+        folded, kept = self.fold.result(self.paths.by_number), self.fold.saved.counts
+        data: ProgramData = {
+            "paths": self.paths.data(),
+            "sets": self.threads.sets.data(),
             "kinds": folded.kinds,
             "routes": folded.routes,
             "calls": folded.calls,
@@ -313,21 +313,21 @@ class Recorder:
             "is_block": self.is_block,
             "named": self._has_names,
             "cuts": cuts,
-            "stepping": self._told_of_stepping(),
+            "stepping": self._stepping_data(),
             "last": self.fold.last,
         }
         if self._forward_level is not None:
-            told["forward_level"] = self._forward_level
+            data["forward_level"] = self._forward_level
         if self.calls.failed is not None:
-            told["failed"] = self.calls.failed.index
-        return told
+            data["failed"] = self.calls.failed.index
+        return data
 
     def so_far(self) -> ProgramData:
-        """Return the same as `told` for the run until now, while the run goes on and no marker is open."""
+        """Return the same as `data` for the run until now, while the run goes on and no marker is open."""
         root, before = self.paths.root, self.times.look()
         root.calls, root.time = 1, self.times.wall
         try:
-            return self.told()
+            return self.data()
         finally:
             root.calls = root.time = 0
             self.times.go_on(before)
@@ -345,19 +345,19 @@ class Recorder:
         return self.faults.freed(error, self.graphs.backwards)
 
     def steps(self) -> list[SentObservationData]:
-        """Return the stepped calls, as observations of the native pass. Call this after `told`."""
+        """Return the stepped calls, as observations of the native pass. Call this after `data`."""
         from . import native
 
-        told: list[SentObservationData] = []
+        observations: list[SentObservationData] = []
         for part, calls in self.fold.stepped():
             if calls:
                 part["libraries"] = calls
-            told.append(seen(native.RECORDER, "steps", part))
-        return [*told, seen(native.RECORDER, "maps", {"text": native.maps()})] if told else []
+            observations.append(seen(native.RECORDER, "steps", part))
+        return [*observations, seen(native.RECORDER, "maps", {"text": native.maps()})] if observations else []
 
-    def _told_of_stepping(self) -> StepBudgetData | None:
+    def _stepping_data(self) -> StepBudgetData | None:
         if self._steps is not None:
-            return self._steps.told()
+            return self._steps.data()
         return None if self._no_stepping is None else {"most": self._budget, "reason": self._no_stepping}
 
 

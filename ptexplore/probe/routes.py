@@ -30,7 +30,7 @@ class Folded:
     route_of: list[int]
 
 
-def told(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path], stepping: Stepping | None) -> Folded:
+def folded(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path], stepping: Stepping | None) -> Folded:
     """Return all rows as calls, with their routes. `paths` are all paths, by number."""
     routes: dict[Any, int] = {}
     represents: dict[int, Key] = {}  # by route: the key of the stepped call that represents it
@@ -48,28 +48,28 @@ def told(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path], 
         type_ = kinds.by_number[kind].first["type"]
         if type_ != events.LAUNCH:
             represents.setdefault(route, represented(paths[path], key, type_ in NODES))
-        call = row.told(path, route, shape)
+        call = row.data(path, route, shape)
         if recorded is not None:
             call["recorded"] = recorded[0] - 1  # row 0 is END
         calls.append(call)
-    told = [_route(*key) for key in routes]
-    _tell_read(told, rows.by_number, route_of)
+    data = [_route(*key) for key in routes]
+    _tell_read(data, rows.by_number, route_of)
     if stepping is not None:
-        _tell_stepped(told, stepping, represents, route_of)
-    return Folded(kinds.told(), told, calls, order.told(), order.count, route_of)
+        _tell_stepped(data, stepping, represents, route_of)
+    return Folded(kinds.data(), data, calls, order.data(), order.count, route_of)
 
 
 def _route(
     builtin: tuple[str, str] | None, sets: int, kind: int, maker: tuple[int, int] | None, guards: bool
 ) -> OperatorRouteData:
-    told: OperatorRouteData = {"sets": sets, "kind": kind}
+    route: OperatorRouteData = {"sets": sets, "kind": kind}
     if builtin is not None:
-        told["table"], told["method"] = builtin
+        route["table"], route["method"] = builtin
     if maker is not None:
-        told["recorded"], told["offset"] = maker
+        route["recorded"], route["offset"] = maker
     if guards:
-        told["guards"] = True
-    return told
+        route["guards"] = True
+    return route
 
 
 def _tell_read(routes: list[OperatorRouteData], rows: Sequence[Row], route_of: Sequence[int]) -> None:
@@ -82,9 +82,9 @@ def _tell_read(routes: list[OperatorRouteData], rows: Sequence[Row], route_of: S
         routes[number]["read"] = read
 
 
-def _add_read(told: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
+def _add_read(key_sets: list[list[list[int]]], read: list[tuple[int | None, ...]]) -> None:
     """Add the key sets read before one more call to the key sets of its route, without duplicates."""
-    for sets, given in zip(told, read, strict=True):
+    for sets, given in zip(key_sets, read, strict=True):
         for known, raw in zip(sets, given, strict=True):
             if raw is not None and raw not in known:
                 known.append(raw)

@@ -71,7 +71,7 @@ class Safety:
                 continue
             thread = next((known for known in reversed(threads.by_number) if known.ident == ident), None)
             waits = thread.waits if thread is not None else None
-            if at_work.in_other_thread(frame, waits, is_told=thread is not None):
+            if at_work.in_other_thread(frame, waits, is_seen=thread is not None):
                 return True
         return False
 

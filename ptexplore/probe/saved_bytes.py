@@ -13,12 +13,12 @@ from .kinds import RowTable
 class SavedBytes:
     """Adds the bytes that graphs saved to the rows of the calls that recorded their nodes, each storage once.
 
-    `told` has the other counts about saved tensors, under the names of the program's fields.
+    `counts` has the other numbers about saved tensors, under the names of the program's fields.
     """
 
     def __init__(self, rows: RowTable, numbers: CallNumbers) -> None:
         self._rows, self._numbers = rows, numbers
-        self.told: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
         self._met: set[tuple[int, int]] = set()  # the calls and storages of saved tensors so far
         self._unplaced: list[tuple[int, int]] = []  # number and bytes for calls that are not folded yet
 
@@ -29,12 +29,12 @@ class SavedBytes:
         is not `folded`, as in a backward inside another one, some calls are known only after it is folded.
         """
         kept = api.saved_storages(nodes)
-        told = self.told
-        told.update({f"saved_{name}": count for name, count in kept.uncounted().items()})
-        told["saved_backwards"] += api.tells_saved_unread()
-        counted = {address for sequence, address, _ in kept.told if (sequence, address) in self._met}
-        self._met.update((sequence, address) for sequence, address, _ in kept.told)
-        for sequence, address, size in sorted(kept.told, key=lambda saved: saved[0]):
+        counts = self.counts
+        counts.update({f"saved_{name}": count for name, count in kept.uncounted().items()})
+        counts["saved_backwards"] += api.tells_saved_unread()
+        counted = {address for sequence, address, _ in kept.storages if (sequence, address) in self._met}
+        self._met.update((sequence, address) for sequence, address, _ in kept.storages)
+        for sequence, address, size in sorted(kept.storages, key=lambda saved: saved[0]):
             if address in counted:
                 continue
             counted.add(address)
@@ -42,7 +42,7 @@ class SavedBytes:
             if known is not None:
                 self._rows.by_number[known[0]].saved += size
                 continue
-            told["saved_elsewhere"] += size
+            counts["saved_elsewhere"] += size
             if not folded:
                 self._unplaced.append((sequence, size))
 
@@ -53,4 +53,4 @@ class SavedBytes:
             known = self._numbers.numbered(sequence)
             if known is not None:
                 self._rows.by_number[known[0]].saved += size
-                self.told["saved_elsewhere"] -= size
+                self.counts["saved_elsewhere"] -= size

@@ -348,7 +348,7 @@ class Stepping:
         """Return what oneDNN and MKL print in a fork. `prepare` runs in the fork; it gets the file for the output."""
         with suppress(OSError), open(os.memfd_create("ptexplore"), "rb") as file:
             if self._fork(lambda: prepare(file.fileno()), seconds) == (0, False):
-                return libraries.told_in(file, "forward")
+                return libraries.calls_in(file, "forward")
         return []
 
     def _listen(self, call: Stepped, addresses: tuple[int, ...]) -> list[LibraryCallData]:
@@ -373,10 +373,10 @@ class Stepping:
         """Return the library calls until a call ends, or has run `most` instructions; None if it ends otherwise."""
         self._stepper.clear()
         self._stepper.most = most
-        told = self._heard_in(partial(self._hear_stepped, addresses, call.number), SECONDS + GRACE)
+        calls = self._heard_in(partial(self._hear_stepped, addresses, call.number), SECONDS + GRACE)
         self._stepper.most = MOST_INSTRUCTIONS
         steps = self._stepper.taken(0.0)
-        return told if steps is not None and (steps.cut is None) == (most > 1) else None
+        return calls if steps is not None and (steps.cut is None) == (most > 1) else None
 
     def _failed(self, candidate: Representative, status: int, late: bool) -> None:
         candidate.tries += 1

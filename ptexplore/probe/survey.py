@@ -52,7 +52,7 @@ WHOLE = 3_000_000, 250_000  # instructions stepped in a whole expression, and ho
 TRIES = 5  # samples to try, the smallest first, before an operator counts as one without samples
 TEXT = 200  # characters kept of an error's own message
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
-TOLD = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # values that can be spelt
+SPELLABLE = (bool, int, str, type(None), torch.dtype, torch.layout, torch.memory_format)  # values that can be spelt
 SPELT = 16  # items of a list that are spelled out
 CALLS = 6  # operator calls to step in a sample that is put inside something, if stepping all of it is too much
 BATCH = 2  # how often a tensor of a sample is stacked for vmap
@@ -150,7 +150,7 @@ class _Written:
 
     def text(self, value: Any, depth: int = 3) -> str:
         kind = type(value)
-        if kind in TOLD or (kind is float and math.isfinite(value)):
+        if kind in SPELLABLE or (kind is float and math.isfinite(value)):
             return repr(value)
         if kind in (list, tuple) and depth and len(value) <= SPELT:
             inner = ", ".join(self.text(item, depth - 1) for item in value)
@@ -279,8 +279,8 @@ def _plain_inside(op: Any, asked: SampleInsideData, request: RunRequestData) -> 
     }
 
 
-def _no_sample(told: Said) -> NoSampleData:
-    return {"type": "no-sample", "told": told}
+def _no_sample(why: Said) -> NoSampleData:
+    return {"type": "no-sample", "told": why}
 
 
 def refusal(text: str, kind: str) -> Said:

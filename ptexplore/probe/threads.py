@@ -40,7 +40,7 @@ class KnownSets:
             self.by_words[thread.words.tobytes()] = number
         return number
 
-    def told(self) -> list[LocalSetsData]:
+    def data(self) -> list[LocalSetsData]:
         """Return all combinations as plain data, by number."""
         return [
             {"include": include, "exclude": exclude, "transforms": [{"level": n, "kind": kind} for n, kind in layers]}

@@ -43,7 +43,7 @@ def run(request: RunRequestData) -> RunToldData:
     if running.raised is None:
         return {"observations": []}
     data: SentThrowData = {"text": text_of(running.raised.error)[:STACK_LIMIT]}
-    raised = log.told(running.raised.error) if log is not None else None
+    raised = log.data_of(running.raised.error) if log is not None else None
     if raised is not None:
         data["raised"] = raised
     return {"observations": [seen(RECORDER, "thrown", data)]}

@@ -209,8 +209,8 @@ class JumpTables:
         """Yield for each return address its library, and the address in the library of the byte before."""
         for address in stack:
             place, library = _Address(), ctypes.POINTER(_Library)()
-            told = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
-            if told and bool(library) and library.contents.name:
+            found = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
+            if found and bool(library) and library.contents.name:
                 yield os.fsdecode(library.contents.name), address - 1 - library.contents.bias
 
     # --- the jump tables ---
@@ -325,7 +325,7 @@ class ThrowLog(JumpTables):
         last = next((note for note in reversed(notes) if encoded is not None and note.says(encoded)), None)
         return [note for note in notes if note is not last]
 
-    def told(self, text: str) -> SentThrowData | None:
+    def data_of(self, text: str) -> SentThrowData | None:
         """Return where an error with this text was thrown, as data of an observation.
 
         The place is the place of the last error that C++ made with this text. Another process of the program may have

@@ -225,8 +225,8 @@ def _are_local_sets() -> bool:
     with torch._C._AutoDispatchBelowAutograd():
         inside, sets_inside = tuple(words), local_bits()
     changed = tuple(a ^ b for a, b in zip(before, inside, strict=True))
-    told = tuple(a ^ b for a, b in zip(sets_before, sets_inside, strict=True))
-    return changed == told and any(told) and tuple(words) == before
+    expected = tuple(a ^ b for a, b in zip(sets_before, sets_inside, strict=True))
+    return changed == expected and any(expected) and tuple(words) == before
 
 
 @functools.cache
@@ -283,12 +283,12 @@ def layers(tensor: Any) -> list[TensorLayerData]:
     none.
     """
     functorch = torch._C._functorch
-    told: list[TensorLayerData] = []
+    data: list[TensorLayerData] = []
     with without_overrides():
         while True:
             wrapper = functorch.is_functorch_wrapped_tensor(tensor)
             dim = functorch.maybe_get_bdim(tensor) if wrapper else -1
-            told.append(
+            data.append(
                 {
                     "impl": int(tensor._cdata),
                     "raw": raw_key_set(tensor),
@@ -297,7 +297,7 @@ def layers(tensor: Any) -> list[TensorLayerData]:
                 }
             )
             if not wrapper:
-                return told
+                return data
             tensor = functorch.get_unwrapped(tensor)
 
 
@@ -412,8 +412,8 @@ def begin_device(text: str, wanted: str | None = None) -> None:
 
 def launching_device() -> str | None:
     """Return the device in use, if this torch's profiler records its launches; None otherwise."""
-    name, told = device_in_use(), {activity.name for activity in torch.autograd._supported_activities()}
-    return name if name is not None and name.upper() in told else None
+    name, supported = device_in_use(), {activity.name for activity in torch.autograd._supported_activities()}
+    return name if name is not None and name.upper() in supported else None
 
 
 class ForwardThreads:
@@ -428,8 +428,8 @@ class ForwardThreads:
     @functools.cached_property
     def _nodes(self) -> dict[tuple[int, str], tuple[int, int]]:
         """Return by begin and name: the thread that ran the node, and the thread that recorded it."""
-        told = self._profile.kineto_results.events() if self._profile is not None else ()
-        ran = ((event, event.fwd_thread_id()) for event in told)
+        recorded = self._profile.kineto_results.events() if self._profile is not None else ()
+        ran = ((event, event.fwd_thread_id()) for event in recorded)
         return {(event.start_ns(), event.name()): (event.start_thread_id(), thread) for event, thread in ran if thread}
 
     def of(self, node: Any) -> int:
@@ -1083,13 +1083,13 @@ def placement(tensor: Any) -> tuple[Any, ...]:
     """Return where a tensor's elements are: memory, offset, sizes, strides, dtype and device, as far as it has them."""
     if not _is_plain(tensor):
         return ()
-    told: list[Any] = [TENSOR_BASE.dtype.__get__(tensor), TENSOR_BASE.device.__get__(tensor), memory(tensor)]
+    parts: list[Any] = [TENSOR_BASE.dtype.__get__(tensor), TENSOR_BASE.device.__get__(tensor), memory(tensor)]
     for ask in (TENSOR_BASE.size, TENSOR_BASE.stride, TENSOR_BASE.storage_offset):
         try:
-            told.append(ask(tensor))
+            parts.append(ask(tensor))
         except (RuntimeError, NotImplementedError):  # a nested or a sparse one
-            told.append(None)
-    return tuple(told)
+            parts.append(None)
+    return tuple(parts)
 
 
 def generator_state(generator: torch.Generator) -> tuple[Callable[[], bytes], Callable[[Any], Any]]:
@@ -1342,7 +1342,7 @@ def tells_saved_unread() -> bool:
 
 @dataclass
 class SavedStorages:
-    """What the nodes of a graph saved (`told`): sequence number of the call, address of a storage, its bytes.
+    """What the nodes of a graph saved (`storages`): sequence number of the call, address of a storage, its bytes.
 
     `packed`: tensors that a hook packed (for example a checkpoint); nothing is known about them. `unread`: tensors
     whose memory has no readable address (MKLDNN tensors, wrappers). `slices`: how many CopySlices nodes there are; each
@@ -1350,7 +1350,7 @@ class SavedStorages:
     (torch._foreach_*), whose saved tensors cannot be read either.
     """
 
-    told: list[tuple[int, int, int]] = field(default_factory=list)
+    storages: list[tuple[int, int, int]] = field(default_factory=list)
     packed: int = 0
     unread: int = 0
     slices: int = 0
@@ -1386,8 +1386,8 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
                     continue
                 storages = _storages(value)
                 saved.unread += storages is None
-                saved.told += [(number, address, size) for address, size in storages or ()]
-    saved.told = [told for told in saved.told if told[1] not in of_leaves]
+                saved.storages += [(number, address, size) for address, size in storages or ()]
+    saved.storages = [storage for storage in saved.storages if storage[1] not in of_leaves]
     return saved
 
 

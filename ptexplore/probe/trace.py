@@ -103,7 +103,7 @@ class _Runs:
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
         return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
 
-    def told(self, recorder: str, outcome: ChildOutcome) -> str | None:
+    def report(self, recorder: str, outcome: ChildOutcome) -> str | None:
         """Pass a run's answer on; return the digest of the operators it saw, or None if the run failed."""
         self.channel.send(_printed(recorder, outcome))
         passed = PASSED.match(outcome.answer) if pass_on(recorder, outcome, self.channel) else None
@@ -118,7 +118,7 @@ class _Runs:
                 self.channel.send(_unavailable(following.recorder, asked.reason))
             elif asked is not None:
                 seen[following.recorder] = self.forked(following.recorder, asked)
-                self.told(following.recorder, seen[following.recorder])
+                self.report(following.recorder, seen[following.recorder])
 
 
 def _run_expression(request: RunRequestData, runs: _Runs) -> None:
@@ -126,7 +126,7 @@ def _run_expression(request: RunRequestData, runs: _Runs) -> None:
     recorder, first = next(iter(outcomes.items()))
     # If the waiting process was stopped, the child may still have come to its end: then the next pass is late.
     if first.late and (not first.answer or LATE in first.answer):
-        runs.told(recorder, first)
+        runs.report(recorder, first)
         return
     passed = PASSED.match(first.answer)
     request = {**request, "raises": passed is not None and bool(passed[3])}
@@ -136,18 +136,18 @@ def _run_expression(request: RunRequestData, runs: _Runs) -> None:
         if not outcome.answer and not outcome.late:
             _ended(recorder, outcome, request, runs)
             return
-        digest = runs.told(recorder, outcome)
+        digest = runs.report(recorder, outcome)
         if digest is None:
             return
         digests.add(digest)
     if len(digests) > 1:
-        runs.told(OPS_AGAIN, runs.forked(OPS_AGAIN, request))
+        runs.report(OPS_AGAIN, runs.forked(OPS_AGAIN, request))
     runs.further("expression", request, outcomes)
 
 
 def _run_script(request: RunRequestData, runs: _Runs) -> None:
     outcome = runs.forked(program.RECORDER, request, _limit(request, patience=TELLING))
-    runs.told(program.RECORDER, outcome)
+    runs.report(program.RECORDER, outcome)
     if LATE not in outcome.answer:
         runs.further("script", request, {program.RECORDER: outcome})
 
@@ -161,13 +161,13 @@ def _ended(recorder: str, outcome: ChildOutcome, request: RunRequestData, runs: 
     """
     again = runs.forked(TOGETHER, {**request, "keeps": True}, _limit(request, telling=True))
     if again.answer:
-        runs.told(TOGETHER, again)
+        runs.report(TOGETHER, again)
         return
     alone = runs.forked(ALONE, request)
-    told = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
+    how = "answered" if alone.answer else alone.signal or f"status {alone.exit_code}"
     runs.channel.send(_printed(recorder, outcome))
     died = _died(recorder, outcome)
-    died["alone"] = told
+    died["alone"] = how
     runs.channel.send(died)
 
 
@@ -340,12 +340,12 @@ def _died(recorder: str, outcome: ChildOutcome) -> RunDiedData:
     return {"type": "died", "recorder": recorder, "signal": outcome.signal, "exit": outcome.exit_code}
 
 
-def _unavailable(recorder: str, told: Said) -> RunUnavailableData:
-    return {"type": "unavailable", "recorder": recorder, "told": told}
+def _unavailable(recorder: str, why: Said) -> RunUnavailableData:
+    return {"type": "unavailable", "recorder": recorder, "told": why}
 
 
 def _raised(recorder: str, raised: raising.Raised) -> RunRaisedData:
-    return {"type": "raised", "recorder": recorder, **raised.told()}
+    return {"type": "raised", "recorder": recorder, **raised.data()}
 
 
 def _refused(recorder: str, error: Refused) -> RunRefusedData:
@@ -353,7 +353,7 @@ def _refused(recorder: str, error: Refused) -> RunRefusedData:
         "type": "refused",
         "recorder": recorder,
         "kind": error.kind,
-        "told": error.told,
+        "told": error.reason,
         "close": error.close,
         "where": error.where,
         "source": error.source,
@@ -402,5 +402,5 @@ def _own_failure(recorder: str, error: Exception) -> ProbeBrokenData | RunUnavai
     if recorder != native.RECORDER:
         return _broken(recorder, text[-TEXT_LIMIT:])
     sys.stderr.write(text)
-    told = reason("own-code-failed", exception=type(error).__name__, message=str(error))
-    return _unavailable(recorder, told)
+    why = reason("own-code-failed", exception=type(error).__name__, message=str(error))
+    return _unavailable(recorder, why)

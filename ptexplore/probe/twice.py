@@ -56,7 +56,7 @@ def run(request: RunRequestData) -> RunToldData:
     elif watch.stop():
         second["uncompared"] = clock.SET
     else:
-        second.update(_told(profile))
+        second.update(_pack_operators(profile))
     return {"sequence": "0", "second": second, "observations": []}
 
 
@@ -81,7 +81,7 @@ def effects(raised: Raised | None) -> EffectsData:
     return {"random": random_states(), "raised": ended}
 
 
-def _told(profile: Any) -> EffectsData:
+def _pack_operators(profile: Any) -> EffectsData:
     """Return the names of operators and nodes in order, packed. Those of the main thread come first.
 
     If a device is in use, nodes run in threads of their own, at the same time as the main thread. Then `apart` is true,

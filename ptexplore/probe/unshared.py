@@ -66,6 +66,6 @@ def _own_pages() -> Iterator[tuple[int, int]]:
             if allowed == "rw-p":
                 start, end = (int(address, 16) for address in place.split("-"))
                 count = min((end - start) // mmap.PAGESIZE, MOST)
-                told = os.pread(pages.fileno(), count * ENTRY, start // mmap.PAGESIZE * ENTRY)
-                for run in OWN.finditer(told[ENTRY - 1 :: ENTRY]):
+                entries = os.pread(pages.fileno(), count * ENTRY, start // mmap.PAGESIZE * ENTRY)
+                for run in OWN.finditer(entries[ENTRY - 1 :: ENTRY]):
                     yield start + run.start() * mmap.PAGESIZE, (run.end() - run.start()) * mmap.PAGESIZE

@@ -41,7 +41,7 @@ def unused_input(message: str, frames: Iterable[FrameType]) -> UnusedInputData |
         leaves = _leaves(reached)
         index = int(reason[1]) if reason[1] is not None else _first_unused(inputs, reached, leaves)
         if index is not None:
-            return _told(index, inputs, leaves)
+            return _describe_input(index, inputs, leaves)
     return None
 
 
@@ -68,7 +68,7 @@ def _first_unused(inputs: Sequence[Any], reached: Collection[Any], leaves: Seque
     return None
 
 
-def _told(index: int, inputs: Sequence[Any], leaves: Sequence[Any]) -> UnusedInputData:
+def _describe_input(index: int, inputs: Sequence[Any], leaves: Sequence[Any]) -> UnusedInputData:
     tensor = inputs[index]
     node = _node(tensor)
     own = _leaves(api.nodes_of([node], NODES)) if node is not None else []

@@ -48,8 +48,8 @@ def _describe(value: Any, depth: int) -> str:
     if isinstance(value, (list, tuple, dict)) and depth:
         items = list(value.values()) if isinstance(value, dict) else list(value[:ITEMS])
         if items and any(issubclass(type(item), (torch.Tensor, list, tuple, dict)) for item in items):
-            told = ", ".join(_describe(item, depth - 1) for item in items[:ITEMS])
-            return f"{api.qualname_of(type(value))} of {told}{', …' if len(value) > ITEMS else ''}"
+            inside = ", ".join(_describe(item, depth - 1) for item in items[:ITEMS])
+            return f"{api.qualname_of(type(value))} of {inside}{', …' if len(value) > ITEMS else ''}"
         if type(value) in (list, tuple, dict, torch.Size) and all(type(item) in _PLAIN for item in items):
             return _SHORT.repr(value) if type(value) is not torch.Size else f"torch.Size({_SHORT.repr(list(value))})"
     return type_name(value)
@@ -132,14 +132,14 @@ def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
 
 def tensors_among(values: Iterable[Any], limit: int) -> list[torch.Tensor]:
     """Return the tensors among some values, and in plain lists, tuples and dictionaries among them, each once."""
-    told: dict[int, torch.Tensor] = {}
+    found: dict[int, torch.Tensor] = {}
     for value in values:
         kind = type(value)
         items: Any = value if kind in (list, tuple) else tuple(value.values()) if kind is dict else (value,)
         for item in items:
-            if issubclass(type(item), api.TENSOR_BASE) and len(told) < limit:
-                told.setdefault(id(item), item)
-    return list(told.values())
+            if issubclass(type(item), api.TENSOR_BASE) and len(found) < limit:
+                found.setdefault(id(item), item)
+    return list(found.values())
 
 
 def attributes(value: Any) -> Mapping[str, Any]:

@@ -238,12 +238,12 @@ class WriteRecorder:
 
     # --- the results ---
 
-    def told(self, profile: Any) -> list[SavedTensorWritesData]:
+    def data(self, profile: Any) -> list[SavedTensorWritesData]:
         """Return the data of the observations: each saved tensor that a node requested too late."""
         events = list(_flattened(profile)) if self.late else []
-        return [self._told(asked, events) for asked in self.late]
+        return [self._describe_writes(asked, events) for asked in self.late]
 
-    def _told(self, asked: LateRequest, events: list[tuple[Any, int]]) -> SavedTensorWritesData:
+    def _describe_writes(self, asked: LateRequest, events: list[tuple[Any, int]]) -> SavedTensorWritesData:
         saved = asked.saved
         writes: list[TensorWriteData] = []
         boundary = f"saved:{saved.number}"
@@ -359,4 +359,4 @@ def run(request: RunRequestData) -> RunToldData:
             passes.phases(running, autograd.run_backward, lambda _, function, *given: function(*given))
     if recorder.cut:
         raise Unavailable(reason("many-saved-tensors", most=MOST_SAVED))
-    return {"observations": [seen(RECORDER, "saved", data) for data in recorder.told(profile)]}
+    return {"observations": [seen(RECORDER, "saved", data) for data in recorder.data(profile)]}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RECORDER: Final = "writes"
 REASON = "has been modified by an inplace operation"
 KEPT = 20_000  # the last writes that are kept
-TOLD = 64  # writes that are sent for one tensor
+SENT_WRITES = 64  # writes that are sent for one tensor
 SETS = ("fill_", "copy_", "index_put_", "_index_put_impl_", "masked_fill_")  # the operators that `y[...] = x` calls
 # The operators that `y += x` and similar statements call (torch/_C/_VariableFunctions and Tensor's own methods of those
 # names).
@@ -75,12 +75,12 @@ class WriteLog:
         """Return the outermost calls that wrote to a memory after a time, in order; None if older ones may be lost."""
         if len(self._writes) == KEPT and min(write.begin for write in self._writes) > time:
             return None
-        told: list[OperatorWrite] = []
+        outermost: list[OperatorWrite] = []
         for write in sorted(self._writes, key=lambda write: (write.begin, -write.end)):
-            inside = bool(told) and write.end <= told[-1].end
+            inside = bool(outermost) and write.end <= outermost[-1].end
             if memory in write.memories and write.begin >= time and not inside:
-                told.append(write)
-        return told
+                outermost.append(write)
+        return outermost
 
 
 def graph_of(error: BaseException) -> list[Any]:
@@ -96,7 +96,7 @@ def graph_of(error: BaseException) -> list[Any]:
     return nodes
 
 
-def told(
+def writes_data(
     refused: api.RefusedTensor, writes: Sequence[OperatorWrite] | None, saver: tuple[Path, str] | None, *, whole: bool
 ) -> SavedTensorWritesData:
     """Return the data of an observation "saved". `saver` is the path and operator of the call that saved the tensor.
@@ -112,7 +112,7 @@ def told(
             "after": refused.expected + number + 1 if certain else refused.version,
             "operators": [write.operator],
         }
-        for number, write in enumerate((writes or ())[:TOLD])
+        for number, write in enumerate((writes or ())[:SENT_WRITES])
     ]
     return {
         "tensor": refused.tensor,

@@ -63,9 +63,9 @@ def speedscope(stacks: Stacks) -> str:
 
 
 def _speedscope_frame(frame: StackFrame) -> dict[str, str | int]:
-    told: dict[str, str | int] = {"name": frame.name}
-    told |= {"file": frame.file} if frame.file is not None else {}
-    return told | ({"line": frame.line} if frame.file is not None and frame.line is not None else {})
+    record: dict[str, str | int] = {"name": frame.name}
+    record |= {"file": frame.file} if frame.file is not None else {}
+    return record | ({"line": frame.line} if frame.file is not None and frame.line is not None else {})
 
 
 def chrome(stacks: Stacks) -> str:

@@ -44,8 +44,8 @@ def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     forward = _recording_calls(claims)
     # The graph does not name a thread. If two threads used the same number, the number identifies no call.
     unclear = {number % THREADS_APART for number in forward if number >= THREADS_APART}
-    told = records(context.session.observations, "kept", KeptForBackward)
-    kept = {k.sequence: k.bytes for k in told if k.sequence not in unclear}
+    kept_records = records(context.session.observations, "kept", KeptForBackward)
+    kept = {k.sequence: k.bytes for k in kept_records if k.sequence not in unclear}
     # A call that records nothing does not use up its number. So of several calls with one number, the last recorded.
     saved = {calls[-1].identity: kept[number] for number, calls in forward.items() if number in kept}
     nodes = records(context.session.observations, "graph", GraphNode)

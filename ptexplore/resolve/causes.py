@@ -36,9 +36,9 @@ def cause_of(message: str, exception: str = "", around: str = "") -> Cause | Non
     """
     text = f"{exception}: {message}"
     for rule in MESSAGES:
-        told = rule.pattern.search(text) or (rule.pattern.search(around) if rule.anywhere and around else None)
-        if told is not None:
-            given = {name: value for name, value in told.groupdict().items() if value is not None}
+        match = rule.pattern.search(text) or (rule.pattern.search(around) if rule.anywhere and around else None)
+        if match is not None:
+            given = {name: value for name, value in match.groupdict().items() if value is not None}
             return (
                 _of_memory(text) or Cause(code=rule.cause)
                 if rule.cause == MEMORY
@@ -49,10 +49,10 @@ def cause_of(message: str, exception: str = "", around: str = "") -> Cause | Non
 
 def _of_memory(text: str) -> Cause | None:
     """Returns what the numbers in CUDA's message about memory mean; None if the text does not have all of them."""
-    told = next(filter(None, (pattern.search(text) for pattern in MEMORY_NUMBERS)), None)
-    if told is None:
+    match = next(filter(None, (pattern.search(text) for pattern in MEMORY_NUMBERS)), None)
+    if match is None:
         return None
-    given = told.groupdict()
+    given = match.groupdict()
     if "reserved" in given:  # with the memory of tensors; a later release leaves that out
         unallocated = _bytes(given["reserved"]) - _bytes(given["allocated"])
         given["unallocated"] = f"{unallocated / 2**30:.2f} GiB"

@@ -97,9 +97,9 @@ class Context:
     findings: list[tuple[Finding, int | None]] = field(default_factory=list)  # each with the identity of its claim
     changed: Mapping[str, list[TableEntry]] = field(default_factory=dict)  # dispatch tables changed by the traced code
 
-    def tell(self, kind: str, told: Reason, about: Claim | None = None) -> None:
+    def tell(self, kind: str, reason: Reason, about: Claim | None = None) -> None:
         """Add a finding, optionally about a claim. The claim's hop gets its number after all passes."""
-        self.findings.append((Finding(kind, told), about.identity if about is not None else None))
+        self.findings.append((Finding(kind, reason), about.identity if about is not None else None))
 
     def as_in_table(self, entry: TableEntry) -> str:
         """Returns the text of a dispatch table entry without the folder of this machine that contains torch."""
@@ -228,8 +228,8 @@ class Context:
     @cached_property
     def devices(self) -> frozenset[str]:
         """The device types of all recorded tensors, of the bound names, and of the result."""
-        told = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
-        named = {device for device in BACKENDS if re.search(rf"\b{device}\b", told)}
+        descriptions = " ".join([self.session.result.description, *(name.description for name in self.session.bound)])
+        named = {device for device in BACKENDS if re.search(rf"\b{device}\b", descriptions)}
         return frozenset(tensor.device.split(":")[0] for tensor in self._tensors) | named
 
     @cached_property

@@ -36,7 +36,7 @@ def conclude(_context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         if _name(chain[-1]) == layouts.COPY:
             copies |= _copied(chain, yours)
 
-    def told(claim: Claim) -> Claim:
+    def with_copy(claim: Claim) -> Claim:
         if claim.hop.kind != "op":
             return claim
         copied = copies.get(claim.identity)
@@ -45,7 +45,7 @@ def conclude(_context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
             return replace(claim, hop=made)
         return claim.but(replace(made, copy=copied.copy), *((copied.why,) if copied.why is not None else ()))
 
-    return rewrite(claims, told)
+    return rewrite(claims, with_copy)
 
 
 def tensors_in(operator: Claim) -> Iterator[tuple[str, RecordedTensor]]:

@@ -386,14 +386,14 @@ def _lead(writes: Sequence[Write], modified: ModifiedTensor) -> bool:
 
 def modified_tensor(lookup: Lookup, text: str) -> ModifiedTensor | None:
     """Returns the tensor that a message says was modified after a node had saved it; None for other messages."""
-    told = _MODIFIED.search(text)
-    if told is None:
+    match = _MODIFIED.search(text)
+    if match is None:
         return None
     # The message may have a node's name without its suffix: Exp, ExpBackward0.
-    named = [told[3], f"{told[3]}Backward0"] if told[3] else []
+    named = [match[3], f"{match[3]}Backward0"] if match[3] else []
     makers = tuple(dict.fromkeys(d.source_op for node in named for d in lookup.store.derivative_of_node(node)))
-    output = int(told[2]) if told[2] else None
-    return ModifiedTensor(told[1], told[3], output, int(told[4]), int(told[5]), makers)
+    output = int(match[2]) if match[2] else None
+    return ModifiedTensor(match[1], match[3], output, int(match[4]), int(match[5]), makers)
 
 
 # --- what another process or thread raised ---
@@ -498,8 +498,8 @@ def condition(lines: Sequence[str], line: int) -> str:
         return ""
     given = [text.raw[start:stop] for start, stop in text.brackets.arguments(check.end(), closing)]
     asked = given[1:2] if check[1].endswith("CHECK_WITH") else given[:1]
-    told = " ".join(asked[0].split()) if asked else ""
-    return "" if told in ("false", "0", "true") or told.startswith('"') else told
+    written = " ".join(asked[0].split()) if asked else ""
+    return "" if written in ("false", "0", "true") or written.startswith('"') else written
 
 
 def throws(lines: Sequence[str], line: int) -> bool:

@@ -226,10 +226,10 @@ def _in_installed(lookup: Lookup, runtime: Runtime, message: str) -> list[_Candi
             break
         text = data[path].decode("utf-8", "replace").replace("\r\n", "\n")
         read = _in_python if path.endswith(".py") else _in_cpp
-        for told in read(text, message):
-            line = lookup.tree.own_line(path, told.line)
-            place = WordsPlace(in_runtime(lookup.tree, path, line), told.function)
-            candidates.append(_Candidate(told.size, place, told.words))
+        for statement in read(text, message):
+            line = lookup.tree.own_line(path, statement.line)
+            place = WordsPlace(in_runtime(lookup.tree, path, line), statement.function)
+            candidates.append(_Candidate(statement.size, place, statement.words))
     return candidates
 
 
@@ -239,7 +239,11 @@ def _in_python(text: str, message: str) -> list[_Statement]:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return []
-    return [told for told in _of_body(module.body, message, ()) if _identifies(told.size, told.words, message)]
+    return [
+        statement
+        for statement in _of_body(module.body, message, ())
+        if _identifies(statement.size, statement.words, message)
+    ]
 
 
 def _of_body(body: Iterable[ast.stmt], message: str, around: tuple[str, ...]) -> Iterator[_Statement]:
@@ -295,9 +299,9 @@ def _in_cpp(text: str, message: str) -> list[_Statement]:
         if held is not None:
             helds.append((bisect_right(ends, match.start()), held, match.start()))
     statements = []
-    for _, group in groupby(helds, key=lambda told: told[0]):
+    for _, group in groupby(helds, key=lambda each: each[0]):
         inside = list(group)
-        _, longest, at = max(inside, key=lambda told: told[1].size)
+        _, longest, at = max(inside, key=lambda each: each[1].size)
         size = sum(held.size for _, held, _ in inside)
         if _identifies(size, longest.words, message):
             statements.append(_Statement(size, file.line(at), longest.words, ""))
@@ -324,10 +328,10 @@ def _in_checkouts(lookup: Lookup, message: str, words: str) -> list[_Candidate]:
             file = source.tree.glance(path) if not path.endswith((".py", ".pyi")) else None
             if file is None or not any(probe in file.text for probe in probes):
                 continue
-            for told in _in_cpp(file.text, message):
-                function = _function_at(source, path, told.line)
-                place = WordsPlace(source.ref(path, told.line), function)
-                candidates.append(_Candidate(told.size, place, told.words))
+            for statement in _in_cpp(file.text, message):
+                function = _function_at(source, path, statement.line)
+                place = WordsPlace(source.ref(path, statement.line), function)
+                candidates.append(_Candidate(statement.size, place, statement.words))
         if candidates:
             return candidates
     return []

@@ -91,12 +91,12 @@ def compared(
     a list of tensors that index self.
     """
     for rule in COMPARED:
-        told = rule.pattern.search(message)
-        if told is not None and rule.reader == "values":
-            groups = sorted(told.groupdict().items(), key=lambda group: told.start(group[0]))
+        match = rule.pattern.search(message)
+        if match is not None and rule.reader == "values":
+            groups = sorted(match.groupdict().items(), key=lambda group: match.start(group[0]))
             return tuple(_value(name, str(text), given, written) for name, text in groups)
-        if told is not None and (rule.reader != "indexed" or indexed):
-            values = tuple(_READERS[rule.reader](told, given))
+        if match is not None and (rule.reader != "indexed" or indexed):
+            values = tuple(_READERS[rule.reader](match, given))
             if values:
                 return values
     return ()
@@ -106,7 +106,7 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
     """Returns the value of a rule's group, with its argument if exactly one argument has it."""
     kind, _, whose = name.partition("_")
     if kind in ("asked", "result"):
-        return _told(text, ValueAsked(whose) if kind == "asked" else ValueResult(whose))
+        return _make_value(text, ValueAsked(whose) if kind == "asked" else ValueResult(whose))
     of, holds = KINDS[kind]
     among = (
         [argument for argument in given if argument[0].partition("[")[0] in written] if whose == "written" else given
@@ -115,19 +115,19 @@ def _value(name: str, text: str, given: Given, written: Sequence[str]) -> Compar
     if whose == "mat1" and not named:  # the first argument of mm
         named = [argument for argument in given if argument[0] == "self"]
     fitting = [argument for argument, tensor in named or among if holds(tensor, text)]
-    return _told(text, of, fitting[0] if len(fitting) == 1 else None)
+    return _make_value(text, of, fitting[0] if len(fitting) == 1 else None)
 
 
-def _told(text: str, of: Reason, argument: str | None = None) -> ComparedValue:
+def _make_value(text: str, of: Reason, argument: str | None = None) -> ComparedValue:
     return ComparedValue(text, argument=argument, of=of)
 
 
-def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
+def _broadcast(match: re.Match[str], given: Given) -> Iterator[ComparedValue]:
     """Operands are broadcast one after the other. The message names the first that does not fit the result so far.
 
     Some operators, such as masked_fill, pass two operands on in reverse order.
     """
-    first, second, dimension = told[1], told[2], int(told[3])
+    first, second, dimension = match[1], match[2], int(match[3])
     turned = [given[::-1]] if len(given) == 2 else []
     for operands in (given, [operand for operand in given if operand[0] != "out"], *turned):
         shape: list[int] = []
@@ -143,15 +143,15 @@ def _broadcast(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
                     if (place := at - (len(broadcast) - len(other.sizes))) >= 0 and other.sizes[place] == int(first)
                 ]
                 whose = before[0] if len(before) == 1 else (None, at)
-                yield _told(first, ValueSize(whose[1]), whose[0])
+                yield _make_value(first, ValueSize(whose[1]), whose[0])
                 own = at - (len(broadcast) - len(sizes))
-                yield _told(second, ValueSize(own), name)
+                yield _make_value(second, ValueSize(own), name)
                 return
             if at is not None:
                 break
             shape = broadcast
-    yield _told(first, ValueBroadcast(dimension))
-    yield _told(second, ValueBroadcast(dimension))
+    yield _make_value(first, ValueBroadcast(dimension))
+    yield _make_value(second, ValueBroadcast(dimension))
 
 
 def _fitted(shape: list[int], sizes: list[int]) -> tuple[list[int], int | None]:
@@ -170,43 +170,43 @@ def _from_right(sizes: list[int], length: int, at: int) -> int:
     return sizes[place] if place >= 0 else 1
 
 
-def _expand(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    yield _told(told[1], ValueAsked("size"))
-    asked = re.search(rf"Target sizes: ({ASKED})\.\s+Tensor sizes: ({LIST})", told.string)
+def _expand(match: re.Match[str], given: Given) -> Iterator[ComparedValue]:
+    yield _make_value(match[1], ValueAsked("size"))
+    asked = re.search(rf"Target sizes: ({ASKED})\.\s+Tensor sizes: ({LIST})", match.string)
     whose = [name for name, tensor in given if asked is not None and _shape(tensor, asked[2])]
-    own = int(told[3]) - (len(_sizes(asked[1])) - len(_sizes(asked[2]))) if asked is not None else int(told[3])
-    yield _told(told[2], ValueSize(own), whose[0] if len(whose) == 1 else None)
+    own = int(match[3]) - (len(_sizes(asked[1])) - len(_sizes(asked[2]))) if asked is not None else int(match[3])
+    yield _make_value(match[2], ValueSize(own), whose[0] if len(whose) == 1 else None)
 
 
-def _wrapped(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
+def _wrapped(match: re.Match[str], given: Given) -> Iterator[ComparedValue]:
     """The range depends on a number of dimensions: of a tensor, or of a result with more dimensions (unsqueeze).
 
     A tensor without dimensions counts as one with one dimension, as in the check.
     """
-    yield _told(told[2], ValueAsked("dimension"))
-    whose = [name for name, tensor in given if _dimensions(tensor, told[1])]
-    yield _told(told[1], ValueToChoose(), whose[0] if len(whose) == 1 == len(given) else None)
+    yield _make_value(match[2], ValueAsked("dimension"))
+    whose = [name for name, tensor in given if _dimensions(tensor, match[1])]
+    yield _make_value(match[1], ValueToChoose(), whose[0] if len(whose) == 1 == len(given) else None)
 
 
-def _bounds(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
-    yield _told(told[1], ValueAsked("index"))
-    at, size = int(told[2]), int(told[3])
+def _bounds(match: re.Match[str], given: Given) -> Iterator[ComparedValue]:
+    yield _make_value(match[1], ValueAsked("index"))
+    at, size = int(match[2]), int(match[3])
     whose = [name for name, tensor in given if len(tensor.sizes) > at and tensor.sizes[at] == size]
-    yield _told(told[3], ValueSize(at), whose[0] if len(whose) == 1 else None)
+    yield _make_value(match[3], ValueSize(at), whose[0] if len(whose) == 1 else None)
 
 
-def _indexed(told: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
+def _indexed(match: re.Match[str], _given: Given) -> Iterator[ComparedValue]:
     """Indexing counts the index tensors, and the message calls this number a dimension: x[:, i] has one, number 0.
 
     A mask becomes one tensor for each of its dimensions before the tensors are counted. Source: Indexer::get of
     aten/src/ATen/native/cpu/IndexKernelUtils.h, expandTensors of .../native/IndexingUtils.h.
     """
-    yield _told(told[1], ValueAsked("index"))
-    number = int(told[2])
-    yield _told(told[3], ValueIndexed(number, masks=number != 0))
+    yield _make_value(match[1], ValueAsked("index"))
+    number = int(match[2])
+    yield _make_value(match[3], ValueIndexed(number, masks=number != 0))
 
 
-def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
+def _cat(match: re.Match[str], given: Given) -> Iterator[ComparedValue]:
     """The first tensor of the list that is not an empty vector is compared with a later tensor.
 
     All dimensions except the concatenated one must be equal.
@@ -214,16 +214,16 @@ def _cat(told: re.Match[str], given: Given) -> Iterator[ComparedValue]:
     lists = [(name, tensor) for name, tensor in given if "[" in name and list(tensor.sizes) != [0]]
     if not lists:
         return
-    first, second = lists[0], next((item for item in lists if item[0].endswith(f"[{told[4]}]")), None)
-    values = int(told[2]), int(told[3])
+    first, second = lists[0], next((item for item in lists if item[0].endswith(f"[{match[4]}]")), None)
+    values = int(match[2]), int(match[3])
     places = [
         at
         for at, pair in enumerate(zip(first[1].sizes, second[1].sizes, strict=False) if second is not None else ())
-        if pair == values and at != int(told[1])
+        if pair == values and at != int(match[1])
     ]
     of = ValueSize(places[0]) if len(places) == 1 else ValueSomeSize()
-    yield _told(told[2], of, first[0] if places else None)
-    yield _told(told[3], of, second[0] if second is not None and places else None)
+    yield _make_value(match[2], of, first[0] if places else None)
+    yield _make_value(match[3], of, second[0] if second is not None and places else None)
 
 
 _READERS: Mapping[str, Callable[[re.Match[str], Given], Iterator[ComparedValue]]] = {

@@ -40,9 +40,9 @@ def _ordered(claim: Claim) -> Claim:
     children: list[Claim] = []
     for child in claim.children:
         before = before or _is_unseen(child) or _is_next_key(child)
-        told = before and _is_seen(child)
+        is_unordered = before and _is_seen(child)
         if child not in last:
-            children.append(child.but(replace(child.hop, unknown_order=True)) if told else child)
+            children.append(child.but(replace(child.hop, unknown_order=True)) if is_unordered else child)
     children += last
     return replace(claim, children=tuple(children))
 
@@ -92,8 +92,8 @@ def _is_next_key(claim: Claim) -> bool:
 
 def _is_on_stack(claim: Claim) -> bool:
     """Whether the claim is only known from the C++ stack of an error."""
-    is_told = claim.hop.kind == "native" and claim.event is UNSEEN and claim.hop.status == "observed"
-    return is_told and claim.hop.instructions is None
+    is_from_stack = claim.hop.kind == "native" and claim.event is UNSEEN and claim.hop.status == "observed"
+    return is_from_stack and claim.hop.instructions is None
 
 
 def _is_seen(claim: Claim) -> bool:

@@ -50,8 +50,8 @@ def frames(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         qualname = event.qualname if event.qualname != event.function else None
         line = (event.caller_line or None) if source.path is not None else None
         name = qualname if source.path is not None else None
-        is_told = line or name or event.resumed or event.variables
-        called = PythonCall(line, name, event.resumed, variables=event.variables) if is_told else None
+        has_facts = line or name or event.resumed or event.variables
+        called = PythonCall(line, name, event.resumed, variables=event.variables) if has_facts else None
         return claim.but(replace(claim.hop, source=source, python=called))
 
     return rewrite(claims, change)
@@ -185,8 +185,8 @@ def _assigned(context: Context, claim: Claim, binding: BindingRef) -> BindingRef
         return binding
     lines = context.tree.lines(FUNCTIONAL)
     assignments = [n for n, line in enumerate(lines, 1) if re.match(rf"{called}\s*=[^=]", line)]
-    told = "".join(lines[assignments[0] - 1 : assignments[0] + 1]) if len(assignments) == 1 else ""
-    if not re.search(rf"\.{re.escape(claim.event.method or '')}\b", told):
+    text = "".join(lines[assignments[0] - 1 : assignments[0] + 1]) if len(assignments) == 1 else ""
+    if not re.search(rf"\.{re.escape(claim.event.method or '')}\b", text):
         return binding
     assigned = in_runtime(context.tree, FUNCTIONAL, assignments[0])
     return replace(binding, python=f"torch.nn.functional.{called}", assigned=assigned)

@@ -128,7 +128,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         step = next((claim for claim in walk(claims) if claim.call is call and claim.hop.kind == "python"), step)
     modified = modified_tensor(context.lookup, raised.message)
     operator = next(reversed(_operators_left(claims, step)), None)
-    python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_told(context, frame))
+    python = tuple(_left(context, frame) for frame in reversed(raised.frames) if _is_shown(context, frame))
     source = _raised_at(context, thrown) if thrown is not None else _raised_in_python(context, raised, python)
     tensors = list(tensors_in(operator)) if operator is not None else []
     missing = _missing(context, raised.message, claims, operator, call)
@@ -146,7 +146,7 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
         hop=numbered.get(step.identity) if step is not None else None,
         call=raised.part or (call.source if call is not None else None),
         given=_given(tensors, _levels(context, operator) if operator is not None else {}),
-        untold=_untold(operator, tensors) if operator is not None else (),
+        untold=_list_unrecorded(operator, tensors) if operator is not None else (),
         python=python,
         further=raised.further,
         by=raised.by,
@@ -168,8 +168,8 @@ def conclude(context: Context, claims: tuple[Claim, ...], numbered: dict[int, in
 
 
 def _before(context: Context, error: ErrorBefore) -> EarlierError:
-    told = error.frame if error.frame is not None and _is_told(context, error.frame) else None
-    left = _left(context, told) if told is not None else None
+    frame = error.frame if error.frame is not None and _is_shown(context, error.frame) else None
+    left = _left(context, frame) if frame is not None else None
     return EarlierError(error.exception, error.message, error.is_cause, left)
 
 
@@ -185,10 +185,10 @@ def _cause(raised: RaisedError) -> Cause | None:
 
 def _handed(context: Context, message: str) -> HandedError | None:
     """Returns an error that another process or thread raised first, with the Python functions that it left there."""
-    told = handed_on(message)
-    if told is None:
+    parsed = handed_on(message)
+    if parsed is None:
         return None
-    handed, frames = told
+    handed, frames = parsed
     python = tuple(_left(context, frame) for frame in reversed(frames))
     return replace(handed, python=python)
 
@@ -426,10 +426,10 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
     left = [claim for claim in failing if claim.identity not in last]
     if not left:
         return claims
-    plan = {number: told for claim in left for number, told in _certain((claim,)).items()}
+    plan = {number: kept for claim in left for number, kept in _certain((claim,)).items()}
     failed = {claim.identity for claim in left}
 
-    def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
+    def kept(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         made = replace(claim, children=children)
         if claim.identity not in failed:
             return made
@@ -438,7 +438,7 @@ def _without_caught(context: Context, claims: tuple[Claim, ...], step: Claim | N
         why = () if is_stepped else (LeftByException() if claim.event.raised else MadeError(),)
         return made.but(replace(made.hop, caught=caught), *why)
 
-    claims = folded(claims, told)
+    claims = folded(claims, kept)
     return claims if is_stepped else unrolled(each(_cut(claim, plan) for claim in claims))
 
 
@@ -458,14 +458,14 @@ def handed_over(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...
         return claims
     last = _around(claims, step)
 
-    def told(claim: Claim, children: tuple[Claim, ...]) -> Claim:
+    def marked(claim: Claim, children: tuple[Claim, ...]) -> Claim:
         symbols = (child.hop.native.symbol for child in children if child.hop.native is not None)
         is_binding = claim.hop.kind == "binding" or claim.hop.binding is not None
         if is_binding and claim.identity not in last and any(s.startswith(HANDS_OVER.begins) for s in symbols):
             return replace(claim, hop=replace(claim.hop, caught=claim.hop.caught or HopError()), children=children)
         return replace(claim, children=children)
 
-    return folded(claims, told)
+    return folded(claims, marked)
 
 
 def _segments(left: Sequence[Claim], thrown: ThrownError) -> Iterator[tuple[Claim, str, Sequence[CppFunction]]]:
@@ -667,11 +667,11 @@ def _open_ended(call: Claim, children: tuple[Claim, ...]) -> tuple[Claim, ...]:
     key = next(claim.hop.key for claim in reversed(kept) if claim.hop.kind == "key")
     why = KeyNotKnown(AfterError(), key or "")
 
-    def told(claim: Claim, inside: tuple[Claim, ...]) -> Claim:
+    def marked(claim: Claim, inside: tuple[Claim, ...]) -> Claim:
         made = replace(claim, children=inside)
         return made.but(made.hop, why) if claim is kept[-1] else made
 
-    return folded(children, told)
+    return folded(children, marked)
 
 
 def _entered(held: Sequence[Claim], steps: int, names: frozenset[str] | None) -> Unrolling[tuple[Claim, ...]]:
@@ -711,10 +711,10 @@ def _given(
 
     `levels` has the levels of the transforms that wrapped a tensor, by the address of its TensorImpl.
     """
-    told: dict[str, list[str]] = {}
+    descriptions: dict[str, list[str]] = {}
     for name, tensor in tensors:
-        told.setdefault(name.partition("[")[0], []).append(_described(tensor, levels))
-    return tuple((name, "; ".join(words)) for name, words in told.items())
+        descriptions.setdefault(name.partition("[")[0], []).append(_described(tensor, levels))
+    return tuple((name, "; ".join(words)) for name, words in descriptions.items())
 
 
 def _levels(context: Context, operator: Claim) -> Mapping[int, tuple[str, ...]]:
@@ -797,7 +797,7 @@ def _made_at(context: Context, file: str, line: int) -> SourceRef:
 
 def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[LeftFunction]) -> SourceRef:
     """Returns the Python line that was running in the innermost function that the error left."""
-    if raised.frames and raised.frames[-1].file != EXPRESSION and _is_told(context, raised.frames[-1]):
+    if raised.frames and raised.frames[-1].file != EXPRESSION and _is_shown(context, raised.frames[-1]):
         return python[0].source
     if raised.frames and not raised.frames[-1].file.startswith("<"):
         return outside(raised.frames[-1].file, raised.frames[-1].line)
@@ -808,7 +808,7 @@ def _raised_in_python(context: Context, raised: RaisedError, python: Sequence[Le
     return unknown(ThrowUnseen())
 
 
-def _is_told(context: Context, frame: LeftFrame) -> bool:
+def _is_shown(context: Context, frame: LeftFrame) -> bool:
     program = context.session.program
     yours = {path.file for path in program.paths if path.kind == "user"} if program is not None else set()
     if frame.file == EXPRESSION:
@@ -832,8 +832,8 @@ def _thrown(context: Context, raised: RaisedError) -> ThrownError | None:
     """
     if _is_pythons(raised):
         return None
-    told = records(context.session.observations, "thrown", ThrownError)
-    return next((thrown for thrown in told if _is_same(thrown.message, raised.message)), None)
+    errors = records(context.session.observations, "thrown", ThrownError)
+    return next((thrown for thrown in errors if _is_same(thrown.message, raised.message)), None)
 
 
 def _is_pythons(raised: RaisedError) -> bool:
@@ -858,8 +858,8 @@ def _why(context: Context, raised: RaisedError, thrown: ThrownError | None) -> R
         function = thrown.function
         return WatchedThrowing(function, thrown.type) if thrown.type else WatchedRaising(function, thrown.by)
     if thrown is not None:
-        told = NotedWhenMade() if context.session.program is not None else ToldByRun()
-        return KeptByTorch(told, InAnotherProcess() if thrown.elsewhere else None)
+        how = NotedWhenMade() if context.session.program is not None else ToldByRun()
+        return KeptByTorch(how, InAnotherProcess() if thrown.elsewhere else None)
     if _is_pythons(raised):
         return RaisedByPython()
     if records(context.session.observations, "thrown", ThrownError):
@@ -902,8 +902,8 @@ def _modified(context: Context, modified: ModifiedTensor) -> ModifiedTensor:
     makers = dict.fromkeys(d.source_op for d in context.store.derivative_of_node(node)) if node is not None else ()
     where = (at.text, at.function, _placed(context, at), at.exact) if at is not None else ()
     texts = tuple(dict.fromkeys(writer.text for writer in writers if writer.text))
-    told = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
-    return replace(told, saver=TensorSaver(node, tuple(makers), *where))
+    known = replace(modified, writes=texts, certain=saved.certain, writers=writers, watched=saved.watched)
+    return replace(known, saver=TensorSaver(node, tuple(makers), *where))
 
 
 def _sizes(tensor: str) -> str:
@@ -962,15 +962,15 @@ def _options(operator: Claim, read: Mapping[str, str], key: str) -> Iterator[str
         yield from ("layout", "device") if key.startswith(OF_LAYOUTS) else ("device",)
 
 
-def _untold(operator: Claim, tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[UntoldArgument, ...]:
+def _list_unrecorded(operator: Claim, tensors: Sequence[tuple[str, RecordedTensor]]) -> tuple[UntoldArgument, ...]:
     """Returns the tensors, and lists of tensors, of an operator call that the profiler does not record, with reasons.
 
     `tensors` are those that it records.
     """
     because: dict[str, Reason] = dict.fromkeys(_skipped(operator), TensorUntold())
     because |= dict.fromkeys(_optional_lists(operator), ListUntold())
-    told = {name.partition("[")[0] for name, _ in tensors}
-    return tuple(UntoldArgument(name, why) for name, why in because.items() if name not in told)
+    recorded = {name.partition("[")[0] for name, _ in tensors}
+    return tuple(UntoldArgument(name, why) for name, why in because.items() if name not in recorded)
 
 
 def _optional_lists(operator: Claim) -> tuple[str, ...]:

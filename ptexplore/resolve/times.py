@@ -64,7 +64,7 @@ def with_times(program: Program, trace: TimedTrace) -> Program:
     if not matched:
         why = f"none of its {missed.total():,} operator calls is one of this program"
         raise PtexploreError(f"{trace.name} is of another program", why, "a trace of the same script", USAGE)
-    told = TimesElsewhere(
+    elsewhere = TimesElsewhere(
         file=trace.name,
         matched=matched,
         unmatched=missed.total(),
@@ -72,7 +72,7 @@ def with_times(program: Program, trace: TimedTrace) -> Program:
         unlike=laid.unlike,
         device_events=trace.device_events,
     )
-    return _timed(program, laid, told)
+    return _timed(program, laid, elsewhere)
 
 
 def _unit(calls: Sequence[tuple[int | None, OperatorKind]]) -> _Unit:
@@ -166,7 +166,7 @@ def _ran_python(program: Program, laid: _Laid, outer: int, row: int, time: int) 
         laid.inside[path] += time
 
 
-def _timed(program: Program, laid: _Laid, told: TimesElsewhere) -> Program:
+def _timed(program: Program, laid: _Laid, elsewhere: TimesElsewhere) -> Program:
     """Returns the program with these times. The time of a path is that of its operators and of the paths after it."""
     calls = tuple(
         structs.replace(row, time=laid.time[number], python=laid.python[number])
@@ -182,4 +182,4 @@ def _timed(program: Program, laid: _Laid, told: TimesElsewhere) -> Program:
         structs.replace(path, time=spans[number], inside=laid.inside[number])
         for number, path in enumerate(program.paths)
     )
-    return structs.replace(program, paths=paths, calls=calls, wall=spans[0], overhead=0, folding=0, elsewhere=told)
+    return structs.replace(program, paths=paths, calls=calls, wall=spans[0], overhead=0, folding=0, elsewhere=elsewhere)

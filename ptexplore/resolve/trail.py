@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from ptexplore.capture.left_running import told_of
+from ptexplore.capture.left_running import remarks_about
 from ptexplore.catalogue.dump import parse_table
 from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import (
@@ -54,15 +54,15 @@ def report(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     """Add a finding for each remark of a recorder (cuts, differences, new registrations). Claims stay the same."""
     for observation in context.session.observations:
         match observation.data:
-            case Remark(told=told):
-                context.tell(observation.kind, told)
+            case Remark(told=reason):
+                context.tell(observation.kind, reason)
             case SteppedResult(equal=False):
                 context.tell("nondeterministic", OtherResult())
-            case SecondRun(equal=equal, told=told):
-                context.tell("twice" if equal else "differs", told)
+            case SecondRun(equal=equal, told=reason):
+                context.tell("twice" if equal else "differs", reason)
             case LeftRunning(processes=processes):
-                for told in told_of(processes, is_script=context.session.program is not None):
-                    context.tell(observation.kind, told)
+                for reason in remarks_about(processes, is_script=context.session.program is not None):
+                    context.tell(observation.kind, reason)
             case ChangedTable(op=op) if context.store.operator(op) is not None:
                 context.tell("registrations-changed", RegistrationsChanged(op))
     return claims
@@ -96,8 +96,8 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
     done = {route.kind for route in program.routes if route.represented is not None}
     calls = (route for route in program.routes if program.kinds[route.kind].type != "launch")
     left = {route.kind: route.unstepped for route in calls if route.kind not in done}
-    told = {number for number, route in enumerate(program.routes) if route.represented == number}
-    of_each: Reason = CallsInAll(len(told)) if len(told) > len(done) else OneOfEach()
+    stepped_routes = {number for number, route in enumerate(program.routes) if route.represented == number}
+    of_each: Reason = CallsInAll(len(stepped_routes)) if len(stepped_routes) > len(done) else OneOfEach()
     reasons = Counter(why for why in left.values() if why is not None)
     others = tuple(KindsLeft(count, why) for why, count in reasons.most_common())
     made = KindsStepped(len(done), len(done) + len(left), of_each, stepping.stepped or 0, others)
@@ -211,8 +211,8 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
 
 def _findings(context: Context, numbered: Mapping[int, int]) -> tuple[Finding, ...]:
     """Returns the findings of the passes, each once, with the number of its hop; None if this hop is gone."""
-    told = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.findings)
-    return tuple(dict.fromkeys(told))
+    findings = (replace(finding, hop=numbered.get(about or 0)) for finding, about in context.findings)
+    return tuple(dict.fromkeys(findings))
 
 
 def _left_by_error(context: Context, program: Program, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:

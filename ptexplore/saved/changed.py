@@ -91,7 +91,7 @@ def ending_with(ending: Ending, change: Callable[[Reason], Reason]) -> Ending:
         why=tuple(map(change, ending.why)),
         over=change(ending.over) if ending.over is not None else None,
         raising=change(ending.raising) if ending.raising is not None else None,
-        untold=tuple(replace(untold, because=change(untold.because)) for untold in ending.untold),
+        untold=tuple(replace(argument, because=change(argument.because)) for argument in ending.untold),
         in_memory=change(ending.in_memory) if ending.in_memory is not None else None,
         compared=tuple(
             replace(value, of=change(value.of)) if value.of is not None else value for value in ending.compared

@@ -51,7 +51,7 @@ def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[
     """
     document = _upgraded(document, name) if written == 1 else document
     document = _with_codes(document, name) if written < 3 else document
-    document = _with_told(document, name) if written < 4 else document
+    document = _with_recorded_reasons(document, name) if written < 4 else document
     return _with_place_codes(document, name)
 
 
@@ -98,7 +98,7 @@ def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
         return {
             **document,
             "hops": [_row_of_format_2(hop) for hop in document["hops"]],
-            "findings": [{**finding, "told": _told_of(finding["text"])} for finding in document["findings"]],
+            "findings": [{**finding, "told": _reason_of_finding(finding["text"])} for finding in document["findings"]],
             "ending": {**ending, "why": list(map(_reason_of, ending.get("why", ())))} if ending is not None else None,
         }
     except _WRONG as error:
@@ -113,7 +113,7 @@ def _row_of_format_2(hop: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _told_of(text: str) -> dict[str, Any]:
+def _reason_of_finding(text: str) -> dict[str, Any]:
     """Converts the text of a finding of format 2 to a reason of format 3."""
     ends, stepped = _TREE_ENDS_IN_FORMAT_2.fullmatch(text), _STEPPED_IN_FORMAT_2.fullmatch(text)
     if ends is not None:
@@ -148,7 +148,7 @@ _BEGAN = {
 }
 
 
-def _with_told(document: dict[str, Any], name: str) -> dict[str, Any]:
+def _with_recorded_reasons(document: dict[str, Any], name: str) -> dict[str, Any]:
     """Converts a Trail of format 3, whose recorders use sentences, to format 4."""
     try:
         session, program = document.get("session"), document.get("program")
@@ -223,9 +223,9 @@ def _as_reason(text: str | None) -> dict[str, Any] | None:
     return _ASKED_FOR.get(text) or {"code": "said", "sentence": text} if text is not None else None
 
 
-def _without_sentences(told: Mapping[str, Any]) -> dict[str, Any]:
+def _without_sentences(reason: Mapping[str, Any]) -> dict[str, Any]:
     """Converts the reason of a finding of format 3: sentences in its arguments become reasons."""
-    made = dict(told)
+    made = dict(reason)
     if made.get("code") in _HAD_SENTENCES:
         made["because"] = _as_reason(made.pop("why"))
     if made.get("left"):

@@ -268,7 +268,7 @@ class Atlas:
 
     def symbols_named(self, name: str) -> list[Symbol]:
         """Returns every definition whose last part is `name`."""
-        with self._damage_told():
+        with self._explain_damage():
             return self._symbols(list(self._file.section("symbols").starting(f"{name}\t")))
 
     def symbols_ending(self, suffix: str) -> list[Symbol]:
@@ -278,13 +278,13 @@ class Atlas:
 
     def names(self, prefix: str, limit: int) -> list[str]:
         """Returns at most `limit` last parts of names that begin with `prefix`, in order."""
-        with self._damage_told():
+        with self._explain_damage():
             lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(prefix))
             return list(islice((last for last, _ in groupby(lasts)), limit))
 
     def every_name(self) -> list[str]:
         """Returns the last part of each name, once, sorted."""
-        with self._damage_told():
+        with self._explain_damage():
             lasts = (key.partition("\t")[0] for key in self._file.section("symbols").starting(""))
             return sorted({last for last, _ in groupby(lasts)})
 
@@ -315,28 +315,28 @@ class Atlas:
 
     def _symbols(self, keys: Iterable[str]) -> list[Symbol]:
         places = (place for key in keys for place in self._places("symbols", key))
-        with self._damage_told():
+        with self._explain_damage():
             return [_symbol_of_row(path, self._get("outline", path)[row]) for path, row in places]
 
     def _pointed(self, section: str, name: str) -> list[Dialect]:
         places = self._places(section, name)
-        with self._damage_told():
+        with self._explain_damage():
             return [_dialect_of_row(path, self._get("dialect", path)[row]) for path, row in places]
 
     def _places(self, section: str, name: str) -> list[tuple[str, int]]:
         """Returns (path, number of the row in that file) of everything with this key."""
         flat = self._get(section, name) or []
-        with self._damage_told():
+        with self._explain_damage():
             return [(self._paths[path], row) for path, row in zip(flat[::2], flat[1::2], strict=True)]
 
     def _get(self, section: str, key: str) -> Any:
-        with self._damage_told():
+        with self._explain_damage():
             return self._file.section(section).get(key)
 
     @cached_property
     def _files(self) -> dict[str, int]:
         """Every path and its number of lines, in order."""
-        with self._damage_told():
+        with self._explain_damage():
             return dict(self._file.tables()["files"])
 
     @cached_property
@@ -344,7 +344,7 @@ class Atlas:
         return list(self._files)
 
     @contextmanager
-    def _damage_told(self) -> Iterator[None]:
+    def _explain_damage(self) -> Iterator[None]:
         """Converts damage that is found while reading to the error for users."""
         try:
             yield

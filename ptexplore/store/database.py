@@ -173,7 +173,7 @@ class Database(ABC):
         """Writes a copy of the whole database to `path`. Raises OSError, and the error that `damaged` returns."""
         aside = empty_beside(path)
         try:
-            with disk_told(path), contextlib.closing(sqlite3.connect(aside)) as copy, self._in_turn:
+            with convert_disk_errors(path), contextlib.closing(sqlite3.connect(aside)) as copy, self._in_turn:
                 self._db.backup(copy)
             _take_away_beside(path)
             put_in_place(aside, path)
@@ -253,7 +253,7 @@ class DatabaseWriter(ABC):
     ) -> None:
         try:
             if kind is None:
-                with self._told():
+                with self._convert_errors():
                     self._finish()
                     self._db.execute("COMMIT")
                 if self._aside is not None:
@@ -269,13 +269,13 @@ class DatabaseWriter(ABC):
     def _finish(self) -> None:
         """Writes data that depends on all rows. Called before the commit."""
 
-    def _told(self) -> AbstractContextManager[None]:
+    def _convert_errors(self) -> AbstractContextManager[None]:
         """Converts errors of SQLite to the error that the caller expects."""
-        return disk_told(self.path)
+        return convert_disk_errors(self.path)
 
 
 @contextlib.contextmanager
-def disk_told(path: Path) -> Iterator[None]:
+def convert_disk_errors(path: Path) -> Iterator[None]:
     """Converts an error of SQLite about the disk to an OSError."""
     try:
         yield

@@ -49,7 +49,7 @@ class KeyRow:
         return not _COMMON.isdisjoint(self.keys)
 
     @property
-    def told(self) -> str:
+    def full_reason(self) -> str:
         """The table's reason. The default kernel's reason is explained: these keys have no kernel in this torch."""
         return (
             f"{self.reason}: this build of torch has no kernel of its own for these keys"
@@ -346,7 +346,7 @@ def _key_lines(row: KeyRow, *, full: bool) -> Iterator[Line]:
     keys = row.keys if full else row.shown_keys
     more = len(row.keys) - len(keys)
     names = ", ".join([*keys, f"+{more} more"] if more else keys)
-    yield Line("strong", names, indent=2, after=row.told)
+    yield Line("strong", names, indent=2, after=row.full_reason)
     yield Line("text", row.kernel, indent=4)
     if row.body.line:
         yield _place_line(row.body, indent=4)

@@ -15,7 +15,7 @@ _COMMON_SPACES = ("torch::autograd::generated::", "torch::autograd::", "at::nati
 class CardRow:
     """One row: `label` (a key, an input, a name), `what` runs or is computed, and its place. `level`: nested rows.
 
-    `told` says why the key has this kernel; it is "" for a kernel of the key itself. `registered` is the kernel's
+    `reason` says why the key has this kernel; it is "" for a kernel of the key itself. `registered` is the kernel's
     registration. `entry` is the operator's own registration, if somebody wrote it by hand.
     """
 
@@ -23,7 +23,7 @@ class CardRow:
     what: str
     ref: SourceRef | None = None
     level: int = 0
-    told: str = ""
+    reason: str = ""
     registered: SourceRef | None = None
     entry: SourceRef | None = None
 
@@ -49,12 +49,12 @@ def card_tables(card: Card) -> tuple[CardTable, ...]:
 
 def left_out(card: Card) -> tuple[str, ...]:
     """Returns what the table of keys does not show: other keys, and keys that fall through."""
-    told = []
+    parts = []
     if card.others:
-        told.append(f"kernels of {len(card.others)} more groups of keys")
+        parts.append(f"kernels of {len(card.others)} more groups of keys")
     if card.fallthrough:
-        told.append(f"{len(card.fallthrough)} keys that fall through")
-    return tuple(told)
+        parts.append(f"{len(card.fallthrough)} keys that fall through")
+    return tuple(parts)
 
 
 def only_in_yaml(card: Card) -> str:
@@ -76,7 +76,7 @@ def _keys(card: Card) -> Iterator[CardRow]:
             label,
             f"{short(row.kernel)}{' (the default)' if row.is_default else ''}",
             row.body if row.body.line else row.registration,
-            told="" if row.is_plain else row.told,
+            reason="" if row.is_plain else row.full_reason,
             registered=row.registration if row.body.line else None,
             entry=row.entry,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptexplore.model import ending_remarks as told
+from ptexplore.model import ending_remarks as remarks
 from ptexplore.model.trace import LeftFunction
 from ptexplore.resolve.error_message import ErrorMessage, PastedFrame, error_in, error_line
 from ptexplore.resolve.message_words import MessageWords
@@ -35,13 +35,13 @@ def _of_ranks(message: ErrorMessage) -> Iterator[Line]:
     """Yields the ranks that end with each error, if several ranks wrote the text."""
     if sum(len(some.ranks) for some in message.ranks) > 1:
         for some in message.ranks:
-            yield line_of(told.OfRanks(some.ranks, error_line(some.text) if len(message.ranks) > 1 else ""))
+            yield line_of(remarks.OfRanks(some.ranks, error_line(some.text) if len(message.ranks) > 1 else ""))
 
 
 def _lines(message: ErrorMessage) -> Iterator[Line]:
     yield from _frames(message)
     if message.missing is not None and not message.is_known:
-        yield line_of(told.NoSuchOperatorAtEnd(op=message.missing.op), indent=0)
+        yield line_of(remarks.NoSuchOperatorAtEnd(op=message.missing.op), indent=0)
     elif message.missing is not None:
         yield from missing_lines(message.missing)
     if message.modified is not None:
@@ -49,9 +49,9 @@ def _lines(message: ErrorMessage) -> Iterator[Line]:
     yield from _places(message)
     yield from cause_lines(message.cause)
     if message.is_cut:
-        yield line_of(told.CutOff())
+        yield line_of(remarks.CutOff())
     elif not (message.cause or message.missing or message.modified):
-        yield line_of(told.NoExplanation())
+        yield line_of(remarks.NoExplanation())
 
 
 def _frames(message: ErrorMessage) -> Iterator[Line]:
@@ -65,13 +65,13 @@ def _frames(message: ErrorMessage) -> Iterator[Line]:
 def _places(message: ErrorMessage) -> Iterator[Line]:
     """Yields the places and operators that the message names, and the places of its words."""
     if message.source is not None:
-        yield line_of(told.ThrownBy(function=message.function), message.source)
+        yield line_of(remarks.ThrownBy(function=message.function), message.source)
     for named_line in message.lines:
-        yield line_of(told.ItNames(), named_line.source)
+        yield line_of(remarks.ItNames(), named_line.source)
         if named_line.text:
-            yield line_of(told.ItsText(text=named_line.text))
+            yield line_of(remarks.ItsText(text=named_line.text))
     if message.operators:
-        yield line_of(told.OperatorsNamed(names=tuple(message.operators)))
+        yield line_of(remarks.OperatorsNamed(names=tuple(message.operators)))
     if message.source is None and message.words is not None:
         yield from _of_words(message.words)
 
@@ -80,17 +80,17 @@ def _of_words(words: MessageWords) -> Iterator[Line]:
     """Yields where the constant words of the message are."""
     several = len(words.places) + words.further if len(words.places) > 1 else 0
     for number, place in enumerate(words.places[:MOST_PLACES]):
-        made = told.FurtherOut if number else told.WordsAt
+        made = remarks.FurtherOut if number else remarks.WordsAt
         where = f"{place.function}()" if place.function else ""
         yield line_of(made(function=where), place.source)
     if several > MOST_PLACES:
-        yield line_of(told.MoreAround(few=several - MOST_PLACES))
+        yield line_of(remarks.MoreAround(few=several - MOST_PLACES))
     if several:
-        yield line_of(told.OneOfThese(words=cut_in_the_middle(words.words, *WORDS)))
+        yield line_of(remarks.OneOfThese(words=cut_in_the_middle(words.words, *WORDS)))
     if not words.places and words.libraries:
-        yield line_of(told.WordsInLibrary(libraries=words.libraries, words=cut_in_the_middle(words.words, *WORDS)))
+        yield line_of(remarks.WordsInLibrary(libraries=words.libraries, words=cut_in_the_middle(words.words, *WORDS)))
     elif not words.places:
-        yield line_of(told.WordsNowhere())
+        yield line_of(remarks.WordsNowhere())
 
 
 def _innermost(frame: PastedFrame) -> Line:
@@ -98,8 +98,8 @@ def _innermost(frame: PastedFrame) -> Line:
     source = frame.source
     path = source.path or _PACKAGE.sub("", source.outside.replace("\\", "/"))
     function = named(LeftFunction(frame.name, source))
-    place = told.PythonLeftAt(function=function, path=path, line=source.line)
-    return line_of(told.WrittenAt(of=place, text=frame.text, function="") if frame.text else place)
+    place = remarks.PythonLeftAt(function=function, path=path, line=source.line)
+    return line_of(remarks.WrittenAt(of=place, text=frame.text, function="") if frame.text else place)
 
 
 def heading(message: ErrorMessage) -> str:

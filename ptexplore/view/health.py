@@ -100,8 +100,8 @@ def _reasons(store: Store, compared: CheckoutHealth | None) -> list[tuple[str, i
     if compared is not None:
         records = _unconfirmed(store, compared, 1 << 30)
         counts = Counter(record.why_not for record in records if record.why_not is not None)
-    told = [(place_sentence(reason), count) for reason, count in counts.items()]
-    return sorted(told, key=lambda item: (-item[1], item[0]))
+    sentences = [(place_sentence(reason), count) for reason, count in counts.items()]
+    return sorted(sentences, key=lambda item: (-item[1], item[0]))
 
 
 def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LISTED) -> list[Registration]:

@@ -292,9 +292,9 @@ def _telling(link: Connection[Any, Any], root: Path) -> Iterator[None]:
     except (EOFError, ConnectionError):
         pass  # the parent is gone
     except (PtexploreError, OSError, MemoryError) as error:
-        told = error if isinstance(error, PtexploreError) else _stopped(error, root)
+        failure = error if isinstance(error, PtexploreError) else _stopped(error, root)
         with suppress(BrokenPipeError):
-            link.send({name: getattr(told, name) for name in ("message", "why", "hint", "exit_code")})
+            link.send({name: getattr(failure, name) for name in ("message", "why", "hint", "exit_code")})
 
 
 def _stopped(error: OSError | MemoryError, root: Path) -> PtexploreError:

@@ -507,9 +507,9 @@ class Workspace:
     def _placed(self, trees: Iterable[tuple[SourceTree, IndexStore]]) -> MarksByTree:
         from ptexplore.annotations.marks import kept_marks
 
-        folders, told = self._note_folders(), self._notes_kept_back
+        folders, kept_back = self._note_folders(), self._notes_kept_back
         return {
-            tree.info.name: kept_marks(folders, lambda: self.library, tree, index, told) for tree, index in trees
+            tree.info.name: kept_marks(folders, lambda: self.library, tree, index, kept_back) for tree, index in trees
         }  # fmt: skip
 
     def _notes_kept_back(self, problem: UnreadNotes) -> None:

@@ -75,8 +75,8 @@ def in_fork(check: Callable[[], str]) -> str:
     if ended[0] == 0:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    with os.fdopen(reads, "rb") as told:
-        text = told.read().decode()
+    with os.fdopen(reads, "rb") as pipe:
+        text = pipe.read().decode()
     return "stuck" if ended[0] == 0 else text or (f"killed by {ended[1]}" if ended[1] else "")
 
 
@@ -108,8 +108,8 @@ class Watched:
                 str(new) for old, new in zip(self.before, after, strict=True) if old != new
             )
         block = self.recording._block
-        is_told = bool(self.recording._failed) or (block is not None and bool(block.message or block.failed))
-        if self.begun and not is_told:
+        is_kept = bool(self.recording._failed) or (block is not None and bool(block.message or block.failed))
+        if self.begun and not is_kept:
             return "lost: nothing of it is kept"
         if self.ran and isinstance(self.raised, KeyboardInterrupt | Alarm) and not (block and block.message):
             return f"lost: {block.failed if block else 'no block'}"

@@ -271,11 +271,11 @@ def _text(name: str) -> tuple[str, int]:
 
 def differs(alone: Ended, recorded: Ended) -> str:
     """How a program's recorded run differs; "" if it does not."""
-    told = [f"{what}: {a!r} alone, {b!r} recorded" for what, a, b in (
+    differences = [f"{what}: {a!r} alone, {b!r} recorded" for what, a, b in (
         ("status", alone.status, recorded.status), ("output", alone.output, recorded.output),
         ("errors", alone.errors[-900:], recorded.errors[-900:]), ("files", alone.files, recorded.files),
     ) if a != b]  # fmt: skip
-    return "; ".join(told)
+    return "; ".join(differences)
 
 
 def recorded(name: str) -> str:
@@ -360,8 +360,8 @@ def main(what: str, wanted: list[str]) -> None:
 
     `what`: "programs" or "scripts".
     """
-    told = scripts(wanted) if what == "scripts" else ((name, recorded(name)) for name in wanted)
-    for name, how in told:
+    results = scripts(wanted) if what == "scripts" else ((name, recorded(name)) for name in wanted)
+    for name, how in results:
         print(json.dumps([name, how, known(what, name)]), flush=True)
 
 

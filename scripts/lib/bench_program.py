@@ -112,11 +112,11 @@ def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str]
 
 def memory(bench: Bench, script: Path) -> list[Row]:
     """What ptexplore's own process holds at most, and what the probe holds beyond the script's own."""
-    told = _told(bench.run_python("-c", RECORDED, str(script)))
-    plain = _told(bench.run_python("-c", MEMORY, str(script)))
-    more = told["probe"] - plain["peak"]
+    measured = _read_values(bench.run_python("-c", RECORDED, str(script)))
+    plain = _read_values(bench.run_python("-c", MEMORY, str(script)))
+    more = measured["probe"] - plain["peak"]
     return [
-        Row("GPT step: memory of ptexplore's own process", told["own"], "MB", 300),
+        Row("GPT step: memory of ptexplore's own process", measured["own"], "MB", 300),
         Row("GPT step: memory that the probe adds to the script", more, "MB", 200, f"script: {plain['peak']:.0f} MB"),
     ]
 
@@ -134,10 +134,10 @@ def hundred(bench: Bench, folder: Path, runs: int, progress: Callable[[str], Non
         for steps in STEPS:
             progress(f"{steps} steps, {number + 1} of {runs}")
             script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trail"
-            alone[steps].append(_told(bench.run_python("-c", MEMORY, str(script)))["processor"])
-            told = _told(bench.run_python("-c", RECORDED, str(script), str(saved)))
-            probe[steps].append(told["processor_probe"])
-            own[steps].append(told["processor_own"])
+            alone[steps].append(_read_values(bench.run_python("-c", MEMORY, str(script)))["processor"])
+            measured = _read_values(bench.run_python("-c", RECORDED, str(script), str(saved)))
+            probe[steps].append(measured["processor_probe"])
+            own[steps].append(measured["processor_own"])
             sizes[steps] = saved.stat().st_size
     plain, recorded = ({steps: median_of(by[steps]) for steps in STEPS} for by in (alone, probe))
     one, fifty, many = STEPS
@@ -174,20 +174,20 @@ def median_of(values: list[float]) -> float:
     return statistics.median(values)
 
 
-def _told(sample: Sample) -> dict[str, float]:
+def _read_values(sample: Sample) -> dict[str, float]:
     """What a script of the bench printed last."""
-    told: dict[str, float] = json.loads(sample.output.splitlines()[-1])
-    return told
+    values: dict[str, float] = json.loads(sample.output.splitlines()[-1])
+    return values
 
 
 def loop(bench: Bench, runs: int, progress: Callable[[str], None]) -> list[Row]:
     """`record()` around a loop of the smallest operator, in one process."""
     progress("a loop under record()")
-    told = {
+    printed = {
         how: [json.loads(bench.run_python("-c", LOOP, "20000", how).output.splitlines()[-1]) for _ in range(runs)]
         for how in ("plain", "recorded")
     }
-    plain, recorded = (sorted(one["seconds"] for one in told[how])[runs // 2] for how in ("plain", "recorded"))
+    plain, recorded = (sorted(one["seconds"] for one in printed[how])[runs // 2] for how in ("plain", "recorded"))
     grown = json.loads(bench.run_python("-c", LOOP, "1000000", "recorded").output.splitlines()[-1])["grown"]
     note = f"a call: {recorded * 1e6:.1f} us of processor time with recording, {plain * 1e6:.2f} us without"
     return [

@@ -48,8 +48,8 @@ def checked(tree: Path) -> Report:
         report = Report(version.read_text(encoding="utf-8").strip().partition("a")[0])
         find = _in_checkout
     else:
-        told = _VERSION.search((tree / "version.py").read_text(encoding="utf-8"))
-        report = Report(told[1] if told is not None else "0.0")
+        match = _VERSION.search((tree / "version.py").read_text(encoding="utf-8"))
+        report = Report(match[1] if match is not None else "0.0")
         find = _in_installed
     for name, source in every_fact():
         has = find(tree, source) if source.holds_for(report.release) else None

@@ -50,7 +50,7 @@ class Tally:
     swept: int = 0  # of these, those whose turn came
     tried: int = 0  # runs in which one failed: of a full disk the calls that take room
     well: int = 0  # of these, ended well
-    told: int = 0  # ended in an error of three parts
+    explained: int = 0  # ended in an error of three parts
     faults: list[str] = field(default_factory=list)
 
 
@@ -170,7 +170,7 @@ def _listening(library: ctypes.CDLL, file: Path | None) -> Iterator[None]:
     if file is None:
         yield
         return
-    told: list[str] = []
+    heard: list[str] = []
 
     def hear(number: int, name: bytes, takes_room: int) -> None:
         del number
@@ -178,7 +178,7 @@ def _listening(library: ctypes.CDLL, file: Path | None) -> Iterator[None]:
         while frame is not None:
             lines.append((frame.f_code.co_filename, frame.f_lineno))
             frame = frame.f_back  # type: ignore[assignment]
-        told.append(f"{name.decode()} {takes_room} {hash(tuple(lines))}")
+        heard.append(f"{name.decode()} {takes_room} {hash(tuple(lines))}")
 
     listener = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_char_p, ctypes.c_int)(hear)
     library.failing_tell(listener)
@@ -186,7 +186,7 @@ def _listening(library: ctypes.CDLL, file: Path | None) -> Iterator[None]:
         yield
     finally:
         library.failing_tell(None)
-        file.write_text("\n".join(told))
+        file.write_text("\n".join(heard))
 
 
 class Failing:
@@ -348,7 +348,7 @@ class Failing:
                 continue  # of a full disk the calls that take no room
             tally.tried += 1
             tally.well += ended.code == 0
-            tally.told += ended.code > 0
+            tally.explained += ended.code > 0
             when = f"{error} in {ended.call or 'some call'}"
             flaw = self._flaw(ended, error)
             if flaw is not None:

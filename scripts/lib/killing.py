@@ -400,15 +400,15 @@ def _rows_ahead(file: Path) -> list[Any]:
     ahead = kept(file)
     if ahead is None:
         return []
-    told: list[Any] = [ahead.macros, ahead.next_file]
+    contents: list[Any] = [ahead.macros, ahead.next_file]
     for packed in sorted(ahead.files, key=lambda packed: packed.path):
         rows = unpacked(packed, 0)
         first = span(rows.file[0])[0]
         tables = [[(row[0] - first, *row[1:]) for row in table] for table in (rows.symbols, rows.refs, rows.dialect)]
-        told.append(
+        contents.append(
             (packed.path, packed.sha, rows.file[1:], tables, sorted(rows.texts.items()), sorted(rows.words.split()))
         )
-    return told
+    return contents
 
 
 @contextlib.contextmanager

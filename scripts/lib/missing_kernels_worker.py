@@ -140,7 +140,7 @@ def device_trials(call: Any, plain: Callable[[], Any]) -> Iterator[Trial]:
         yield Trial(key, {**values, "device": torch.device(device)}, sum(not a.kwarg_only for a in needed))
 
 
-def told_of(trial: Trial, call: Callable[..., Any]) -> str:
+def error_of(trial: Trial, call: Callable[..., Any]) -> str:
     """What a call raises, in words; empty where it raises nothing."""
     try:
         trial.call(call)
@@ -179,7 +179,7 @@ def try_operator(op: str, made: dict[str, Callable[[], Any]], wanted: list[str],
             continue
         keys[key] = "no tensor among its needed arguments" if not tried else ""
         for trial in tried:
-            words = told_of(trial, call)
+            words = error_of(trial, call)
             read = MESSAGE.search(trial.error)
             if read is not None and read[2] in (key, NESTED):
                 trial.key = read[2]
@@ -188,7 +188,7 @@ def try_operator(op: str, made: dict[str, Callable[[], Any]], wanted: list[str],
             keys[key] = words.partition("\n")[0][:160] or "runs"
     try:
         for trial in device_trials(call, made["CPU"]) if DEVICE in wanted else ():
-            told_of(trial, call)
+            error_of(trial, call)
             read = MESSAGE.search(trial.error)
             if read is not None and read[2] == trial.key:
                 chosen[trial.key], keys[trial.key] = trial, "no kernel"

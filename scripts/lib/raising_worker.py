@@ -84,8 +84,8 @@ def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
             exec(compile(code, "<plain>", "exec"), scope)
             scope["f"]()
         except Exception as error:  # noqa: BLE001 -- whatever a sample raises
-            told = MODIFIED.search(str(error))
-            if told is None:
+            match = MODIFIED.search(str(error))
+            if match is None:
                 continue
         else:
             continue
@@ -98,7 +98,7 @@ def mutations(op: Any, seed: int) -> Iterator[dict[str, Any]]:
             seen, why = [], repr(error)
         else:
             why = ""
-        sizes, *counts = told[1].partition(" [")[2], int(told[2]), int(told[3])
+        sizes, *counts = match[1].partition(" [")[2], int(match[2]), int(match[3])
         fitting = [
             s for s in seen if [s["version"], s["expected"]] == counts and s["tensor"].partition(" [")[2] == sizes
         ]

@@ -75,9 +75,9 @@ def recorded(recorder: str, request: dict[str, Any]) -> str | None:
     from _ptexplore_probe import native, passes
 
     if recorder == STEPPED:
-        told = native.run({**request, "native": True, "sample": request["fresh"]})
-        assert any(seen["kind"] == "steps" and seen["data"]["instructions"] for seen in told["observations"])
-        return told["result"]["fingerprint"]  # type: ignore[no-any-return]
+        run = native.run({**request, "native": True, "sample": request["fresh"]})
+        assert any(seen["kind"] == "steps" and seen["data"]["instructions"] for seen in run["observations"])
+        return run["result"]["fingerprint"]  # type: ignore[no-any-return]
     running = passes.prepared(recorder, {**request, "once": recorder == "once"})
     described, _ = passes._observe(running)
     if running.raised is not None:
@@ -116,11 +116,11 @@ def answer(recorder: str, asked: list[dict[str, Any]], fill: int | None = None) 
     recording.start()
     try:
         torch.ones(1)  # what is recorded however few of the samples run
-        told = list(digests(recorder, asked))
+        results = list(digests(recorder, asked))
     finally:
         recording.stop()
     assert recording.operators, "something was recorded"
-    return json.dumps(told).encode()
+    return json.dumps(results).encode()
 
 
 def compared(op: Any, backward: bool, most: int, recorders: tuple[str, ...]) -> Iterator[dict[str, Any]]:
@@ -142,7 +142,7 @@ def compared(op: Any, backward: bool, most: int, recorders: tuple[str, ...]) -> 
     gc.freeze()
     table = {recorder: run(recorder, asked) for recorder in ("plain", *recorders)} if asked else {}
     again = {}
-    for number in [n for n in range(len(asked)) if len({told[n] for told in table.values()}) > 1]:
+    for number in [n for n in range(len(asked)) if len({given[n] for given in table.values()}) > 1]:
         other = [recorder for recorder in recorders if table[recorder][number] != table["plain"][number]]
         some = asked[: number + 1]
         again[number] = {

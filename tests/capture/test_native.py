@@ -229,12 +229,12 @@ def rows(*made: tuple[int, int, int, int, int]) -> bytes:
 
 
 def shape(data: bytes, total: int) -> str:
-    def told(call: object) -> str:
-        inner = ",".join(told(one) for one in call.calls)  # type: ignore[attr-defined]
+    def text_of(call: object) -> str:
+        inner = ",".join(text_of(one) for one in call.calls)  # type: ignore[attr-defined]
         tail = "~" if call.tail else ""  # type: ignore[attr-defined]
         return f"{tail}{call.place.mangled}:{call.inclusive}/{call.own}" + (f"({inner})" if inner else "")  # type: ignore[attr-defined]
 
-    return ",".join(told(one) for one in build(data, total, Made()).calls)
+    return ",".join(text_of(one) for one in build(data, total, Made()).calls)
 
 
 def test_calls_and_returns_nest() -> None:
@@ -242,7 +242,7 @@ def test_calls_and_returns_nest() -> None:
     assert shape(data, 20) == "f1:11/7(f2:4/4)"
 
 
-def test_what_a_call_returned_is_told_where_a_return_was_seen() -> None:
+def test_what_a_call_returned_is_known_where_a_return_was_seen() -> None:
     """Of a return rax stands in the row (7 here); an exception and the end of the rows leave nothing."""
     data = rows((16, 92, 4, 100, 1), (32, 84, 20, 92, 5), (22, 92, 40, 84, 9), (6, 108, 30, 92, 12))
     (outer,) = build(data, 20, Made()).calls

@@ -289,21 +289,21 @@ def test_a_long_run_is_cut_alike_in_every_pass(warm: Runtime) -> None:
     assert not seen(session, "compare", "nondeterministic")
 
 
-def test_a_thread_that_was_there_before_the_expression_is_said_to_be_untold(warm: Runtime) -> None:
+def test_a_thread_that_was_there_before_the_expression_is_said_to_be_unrecorded(warm: Runtime) -> None:
     """As a pool's of --setup: a profile function is set in threads that start while it is on."""
     waits = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
-    for setup, told in (((waits,), True), ((), False)):
+    for setup, is_said in (((waits,), True), ((), False)):
         cuts = " ".join(str(cut) for cut in seen(trace(warm, "a + 1", setup=setup), "frames", "cut"))
-        assert ("'thread-before'" in cuts) == told
+        assert ("'thread-before'" in cuts) == is_said
 
 
-def test_what_ends_at_the_recursion_limit_is_told_as_that(warm: Runtime) -> None:
+def test_what_ends_at_the_recursion_limit_is_reported_as_that(warm: Runtime) -> None:
     """The recorders' own frames count for the limit: how deep each pass comes is nothing of the expression's."""
     request = TraceRequest(expression="f(a)", cwd="/", setup=("def f(t):\n return f(t.view(3, 3))",))
-    told = capture(typed(request), warm, raising=True)
-    (raised, *_) = seen(told, "ops", "raised")
+    session = capture(typed(request), warm, raising=True)
+    (raised, *_) = seen(session, "ops", "raised")
     assert len(raised["frames"]) + raised["further"] > 900, "torch's own traceback has a thousand"
-    said = [o.data.told for o in told.observations if o.kind in ("perturbed", "nondeterministic", "cut")]
+    said = [o.data.told for o in session.observations if o.kind in ("perturbed", "nondeterministic", "cut")]
     assert all({AtRecursionLimit(), FramesLost()} & set(within(one)) for one in said), said
 
 

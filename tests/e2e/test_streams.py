@@ -320,7 +320,7 @@ def test_slow_connections_keep_nobody_waiting_for_ever(site: Any, monkeypatch: p
 def test_a_limit_that_is_met_while_the_cache_is_written_is_not_told_as_a_full_disk(tmp_path: Path, number: int) -> None:
     with pytest.raises(OSError, match=os.strerror(number)) as raised, cache_errors("it cannot be kept", tmp_path):
         raise OSError(number, os.strerror(number), str(tmp_path))
-    told = app._told(raised.value)
+    told = app._explain_error(raised.value)
     assert "ulimit" in told.hint
     assert "room" not in told.hint
     with pytest.raises(PtexploreError, match="it cannot be kept"), cache_errors("it cannot be kept", tmp_path):
@@ -329,7 +329,7 @@ def test_a_limit_that_is_met_while_the_cache_is_written_is_not_told_as_a_full_di
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.EINTR, errno.ESTALE])
 def test_a_bad_disk_is_not_told_as_a_full_one(tmp_path: Path, number: int) -> None:
-    told = app._told(OSError(number, os.strerror(number), str(tmp_path)))
+    told = app._explain_error(OSError(number, os.strerror(number), str(tmp_path)))
     assert told.why == f"{os.strerror(number)} ({tmp_path})"
     assert told.hint.startswith("run this again")
 
@@ -346,10 +346,10 @@ def test_a_thread_that_the_system_does_not_start_is_no_fault_of_ours(monkeypatch
     with pytest.raises(RuntimeError) as raised:
         pool.submit(print)
     monkeypatch.undo()
-    assert "ulimit -u" in app._told(raised.value).hint
+    assert "ulimit -u" in app._explain_error(raised.value).hint
     joined = RuntimeError("cannot join thread before it is started")
     joined.__context__ = raised.value
-    assert "ulimit -u" in app._told(joined).hint
-    assert app._told(RuntimeError("another")).message == app.FAULT
+    assert "ulimit -u" in app._explain_error(joined).hint
+    assert app._explain_error(RuntimeError("another")).message == app.FAULT
     for lock in ("can't allocate read lock", "can't allocate lock"):  # as CPython says it of no memory
-        assert app._told(RuntimeError(lock)).message == app.NO_MEMORY
+        assert app._explain_error(RuntimeError(lock)).message == app.NO_MEMORY

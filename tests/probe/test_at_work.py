@@ -88,7 +88,7 @@ def test_where_a_thread_is_tells_whether_an_operator_may_be_at_work(name: str) -
     time.sleep(WAIT / 3)
     assert thread.ident is not None
     assert thread.is_alive()
-    seen = at_work.in_other_thread(sys._current_frames()[thread.ident], waits[0], is_told=True)
+    seen = at_work.in_other_thread(sys._current_frames()[thread.ident], waits[0], is_seen=True)
     thread.join()
     assert seen is expected
 

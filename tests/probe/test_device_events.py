@@ -59,9 +59,9 @@ class FlatEvent:
 
     def __init__(self, name: str, on_device: bool, _took: int, start: int, thread: int, recorder: int) -> None:
         kinds = torch._C._autograd.DeviceType
-        told = {"name": name, "device_type": kinds.CUDA if on_device else kinds.CPU, "start_ns": start}
-        told |= {"start_thread_id": thread, "fwd_thread_id": recorder}
-        for asked, value in told.items():
+        answers = {"name": name, "device_type": kinds.CUDA if on_device else kinds.CPU, "start_ns": start}
+        answers |= {"start_thread_id": thread, "fwd_thread_id": recorder}
+        for asked, value in answers.items():
             setattr(self, asked, partial(lambda given: given, value))
 
 
@@ -71,11 +71,11 @@ class Profile:
     use_device = "cuda"
 
     def __init__(self, recorded: dict[str, Any]) -> None:
-        self._flat = [FlatEvent(*told) for told in recorded["flat"]]
+        self._flat = [FlatEvent(*fields) for fields in recorded["flat"]]
         self._roots: list[Event] = []
         around: list[Event] = []
-        for depth, *told in recorded["tree"]:
-            event = Event(*told)
+        for depth, *fields in recorded["tree"]:
+            event = Event(*fields)
             del around[depth:]
             event.parent = around[-1] if around else None
             (around[-1].children if around else self._roots).append(event)
@@ -126,12 +126,12 @@ def test_every_launch_is_folded_as_often_as_it_was_made(name: str) -> None:
     root = CallPath(0, None, Label("program", "program"), None)
     for _ in range(3):  # what is met for the first time takes another way than what was met before
         folded.take(Profile(RECORDED[name]), {}, root, lambda: root)
-    told = folded.told([root])
+    result = folded.result([root])
     seen = [
         (launch, calls["calls"] * times, took)
-        for calls in told.calls
+        for calls in result.calls
         for (launch, times), took in zip(
-            launches_in(told.kinds, told.routes[calls["route"]]["kind"]), calls.get("device", ()), strict=True
+            launches_in(result.kinds, result.routes[calls["route"]]["kind"]), calls.get("device", ()), strict=True
         )
     ]
     each = [launch for launch, count, _ in seen for _ in range(count)]
@@ -169,11 +169,11 @@ def test_nodes_that_ran_in_the_device_s_thread_belong_to_the_calls_that_recorded
     folded = fold.Fold()
     root = CallPath(0, None, Label("program", "program"), None)
     folded.take(Profile(RECORDED["backward"]), {}, root, lambda: root)
-    told = folded.told([root])
-    names = [told.kinds[told.routes[calls["route"]]["kind"]]["name"] for calls in told.calls]
+    result = folded.result([root])
+    names = [result.kinds[result.routes[calls["route"]]["kind"]]["name"] for calls in result.calls]
     recorded = {
         name.rpartition(" ")[2]: names[calls["recorded"]]
-        for name, calls in zip(names, told.calls, strict=True)
+        for name, calls in zip(names, result.calls, strict=True)
         if "recorded" in calls
     }
     expected = {"SumBackward0": "aten::sum", "ReluBackward0": "aten::relu", "MmBackward0": "aten::matmul"}
@@ -184,13 +184,13 @@ def test_a_second_run_tells_what_a_device_s_thread_did_apart() -> None:
     """Nothing says where among the main thread's calls nodes ran: while a program is recorded, a marker holds them."""
     profile = Profile(RECORDED["backward"])
     profile.mark_main()
-    told = twice._told(profile)
-    order = struct.unpack_from(f"<{told['main']}I", zlib.decompress(base64.b64decode(told["order"])))
-    names = [told["names"][number] for number in order]
-    assert told["apart"]
+    effects = twice._pack_operators(profile)
+    order = struct.unpack_from(f"<{effects['main']}I", zlib.decompress(base64.b64decode(effects["order"])))
+    names = [effects["names"][number] for number in order]
+    assert effects["apart"]
     assert names[0] == "aten::matmul"
     assert not [name for name in names if name.startswith(events.ENGINE)]
-    assert "SumBackward0" in told["names"]
+    assert "SumBackward0" in effects["names"]
 
 
 @pytest.mark.parametrize(("once", "runs"), [(False, 3), (True, 1)])

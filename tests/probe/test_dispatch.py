@@ -242,7 +242,7 @@ def test_tensors_from_before_what_is_there_was_settled_are_held_too(monkeypatch:
     early = torch.ones(3)
     dispatch.settle()
     late = torch.ones(2)
-    assert {int(early._cdata), int(late._cdata)} <= {told["impl"] for told in dispatch.Held().told}
+    assert {int(early._cdata), int(late._cdata)} <= {tensor["impl"] for tensor in dispatch.Held().data}
 
 
 def test_a_function_of_pybinds_is_named_by_the_class_that_has_it() -> None:

@@ -84,8 +84,8 @@ def test_a_profiler_that_never_began_is_ended_without_a_word(capfd: pytest.Captu
         pass  # what the very first one says
     capfd.readouterr()
     torch.autograd._disable_profiler()
-    told = capfd.readouterr().err
-    if "disableProfiler" not in told:
+    warning = capfd.readouterr().err
+    if "disableProfiler" not in warning:
         pytest.skip("this torch does not warn")
     with api.quiet_profiler():
         torch.autograd._disable_profiler()

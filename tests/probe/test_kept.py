@@ -152,11 +152,11 @@ def gone_on() -> Any:
     ],
     ids=["generator", "iterator", "zip", "resized", "other node"],
 )
-def test_what_cannot_be_put_back_is_told(value: Any, change: Any, why: str) -> None:
+def test_what_cannot_be_put_back_is_reported(value: Any, change: Any, why: str) -> None:
     state = kept.Kept({"it": value})
     assert state.put_back() == []
     change(value)
-    assert why in [told["because"] for told in state.put_back()]
+    assert why in [lost["because"] for lost in state.put_back()]
 
 
 def request(**given: Any) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def test_a_mode_that_was_left_is_entered_again() -> None:
     assert (dispatch_modes(), function_modes(), python_dispatch._is_in_torch_dispatch_mode) == ([], [], False)
 
 
-def test_what_torch_cannot_take_back_is_told() -> None:
+def test_what_torch_cannot_take_back_is_reported() -> None:
     state = process_state.TorchSettings()
     with forward_ad.dual_level():
         assert state.put_back() == ["a transform or a level of forward-mode differentiation"]

@@ -24,7 +24,7 @@ COPIED = "MKL_VERBOSE MKL_SOMATCOPY(R, N, 3, 3, 1.000000, 0x55ee, 4, 0x55ff, 3) 
 
 
 @pytest.mark.parametrize(
-    ("line", "told", "took"),
+    ("line", "expected", "took"),
     [
         (MATMUL, ("oneDNN", "matmul", "brg_matmul:avx512_core_bf16", "64x64:64x64"), 8_057),
         (REORDER, ("oneDNN", "reorder", "jit:uni", "64x8x3x3"), 10_010),
@@ -33,10 +33,10 @@ COPIED = "MKL_VERBOSE MKL_SOMATCOPY(R, N, 3, 3, 1.000000, 0x55ee, 4, 0x55ff, 3) 
         (COPIED, ("MKL", "MKL_SOMATCOPY", None, "R,N,3,3,1.000000"), 400),
     ],
 )
-def test_a_line_of_their_output(line: str, told: tuple[str, str, str | None, str], took: int) -> None:
+def test_a_line_of_their_output(line: str, expected: tuple[str, str, str | None, str], took: int) -> None:
     call = read(line)
     assert call is not None
-    assert (call["library"], call["what"], call["implementation"], call["problem"]) == told
+    assert (call["library"], call["what"], call["implementation"], call["problem"]) == expected
     assert call["took"] == took
 
 

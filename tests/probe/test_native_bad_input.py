@@ -99,7 +99,7 @@ def test_what_does_not_disturb_it(child: Forks, setup: str, expression: str) -> 
     assert 2 <= part["warm_ups"] <= 6
 
 
-def test_threads_of_the_users_own_choice_are_told(child: Forks) -> None:
+def test_threads_of_the_users_own_choice_are_counted(child: Forks) -> None:
     """The pool is there when it is stepped: the warm-ups have made it."""
     (part,) = parts(native(child, "torch.sum(c)", NAMES, "torch.set_num_threads(2)", "c = torch.ones(70_000)"))
     assert (part["cut"], part["threads"]) == (None, 2)
@@ -179,12 +179,12 @@ def test_calls_that_do_not_come_through_the_entry_point_leave_the_number_open(ch
 def test_what_is_never_stepped_whole(child: Forks, tmp_path: Any) -> None:
     script = tmp_path / "script.py"
     script.write_text("import torch\nfor _ in range(3): torch.add(torch.ones(2), 1)\n", encoding="utf-8")
-    told = native(child, "", script=str(script))
-    assert (told["type"], told["told"]) == ("unavailable", {"code": "script-not-stepped"})
+    answer = native(child, "", script=str(script))
+    assert (answer["type"], answer["told"]) == ("unavailable", {"code": "script-not-stepped"})
     (part,) = parts(native(child, "", script=str(script), native_op="add.Tensor#2"))
     assert (part["what"], part["op"], part["number"], part["cut"]) == ("operator", "add.Tensor", 2, None)
-    told = native(child, "torch.add(a, b)", NAMES, once=True)
-    assert (told["type"], told["told"]) == ("unavailable", {"code": "runs-once"})
+    answer = native(child, "torch.add(a, b)", NAMES, once=True)
+    assert (answer["type"], answer["told"]) == ("unavailable", {"code": "runs-once"})
 
 
 def test_backward_is_a_part_of_its_own(child: Forks, tmp_path: Any) -> None:

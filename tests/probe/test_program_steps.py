@@ -35,7 +35,7 @@ def recorded(run, budget=90_000_000, limit=None):
         run()
     finally:
         recorder.stop()
-    told = recorder.told()
+    told = recorder.data()
     names = [told["kinds"][route["kind"]]["name"].split(" ")[-1] for route in told["routes"]]
     parts = {names[seen["data"]["route"]]: seen["data"] for seen in recorder.steps() if seen["kind"] == "steps"}
     why = {name: route.get("unstepped") for name, route in zip(names, told["routes"])}
@@ -230,7 +230,7 @@ say(all(path["time"] + 1e6 * len(parts) + spent <= waits[0] for path in told["pa
 
 def test_where_memory_is_shared_nothing_is_stepped(child: Forks) -> None:
     """A fork would write to it: 60 additions are 60, in memory of torch's and in a file that is mapped."""
-    told = answers(
+    lines = answers(
         child,
         """
 import tempfile
@@ -246,7 +246,7 @@ with tempfile.NamedTemporaryFile() as file:
         say(sorted(set(x.tolist())), bool(parts), "memory-shared" in str(list(why.values())))
 """,
     )
-    assert told == ["[120.0] True False", "[120.0] False True", "[120.0] False True"]
+    assert lines == ["[120.0] True False", "[120.0] False True", "[120.0] False True"]
 
 
 def test_after_a_fork_no_operator_pays_for_the_pages_that_it_shared(child: Forks) -> None:
@@ -322,13 +322,13 @@ say(told)
 
 def test_no_clock_decides_what_is_stepped(child: Forks) -> None:
     """A loop without calls is folded whenever a clock says so: at which moments changes nothing of what is told."""
-    counts, told = zip(
+    counts, texts = zip(
         *(answers(child, CLOCK.replace("TICKS", ticks)) for ticks in ("()", "range(25)", "(3, 8, 19)")), strict=True
     )
     assert int(counts[0]) < 5
     assert int(counts[1]) >= 20
     assert int(counts[2]) >= 3
-    whole = [json.loads(text) for text in told]
+    whole = [json.loads(text) for text in texts]
     assert whole[1][1:] == whole[0][1:], "paths, calls and their order"
     assert whole[2] == whole[0], "and what was stepped"
     assert "aten::softmax" in whole[0][0][1], "it is stepped"

@@ -91,14 +91,14 @@ for expression in EXPRESSIONS:
         eval(expression)
     except Exception as error:
         log.off()
-        told[expression] = {"text": str(error), "raised": log.told(error), "as_before": words() == was}
+        told[expression] = {"text": str(error), "raised": log.data_of(error), "as_before": words() == was}
     log.off()
 print(json.dumps({"entries": len(entries), "told": told}))
 """
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
+def answers() -> dict[str, Any]:
     root = str(Path(__file__).parents[2])
     code = f"ROOT, EXPRESSIONS = {root!r}, {tuple(CASES)!r}\n{CODE}"
     ran = subprocess.run(
@@ -112,11 +112,11 @@ def told() -> dict[str, Any]:
 @pytest.mark.skipif(sys.platform != "linux", reason="jump tables of Linux")
 @pytest.mark.parametrize("expression", CASES)
 def test_the_function_that_raised_is_the_one_that_gdb_stopped_in(
-    told: dict[str, Any], expression: str, tmp_path_factory: pytest.TempPathFactory
+    answers: dict[str, Any], expression: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if not torch_version().startswith("2.13"):
         pytest.skip("gdb was asked about 2.13.0")
-    case, expected = told["told"][expression], CASES[expression]
+    case, expected = answers["told"][expression], CASES[expression]
     assert case["as_before"]
     if expected is None:
         assert case["raised"] is None

@@ -66,7 +66,7 @@ def recorded(run: Callable[[], object]) -> Program:
     torch.manual_seed(0)
     with recorder().recording() as seen:
         run()
-    program = convert(seen.told(), Program)
+    program = convert(seen.data(), Program)
     assert flaw_of(program) is None
     return program
 
@@ -384,7 +384,7 @@ def test_standard_error_is_left_alone(capfd: pytest.CaptureFixture[str], monkeyp
     assert capfd.readouterr() == ("", "")
 
 
-def test_every_call_of_a_builtin_is_told_by_its_name() -> None:
+def test_every_call_of_a_builtin_is_recorded_by_its_name() -> None:
     """Where no builtin is told, the operator is said to come by operator syntax."""
 
     def run() -> None:
@@ -465,12 +465,12 @@ def test_key_sets_of_arguments_are_those_of_the_very_tensors() -> None:
         for route, kind in zip(program.routes, kinds, strict=True)
         if route.method in noted.sets and any(map(any, route.read[:1]))
     }
-    told = {name: [sets for sets in given if sets] for name, given in read.items()}
+    by_name = {name: [sets for sets in given if sets] for name, given in read.items()}
     expected = ("mul", "mm", "neg", "sigmoid", "sin", "cos", "linear", "to_sparse", "conj")
     for name in expected:
-        assert told[name] == [(raw,) for raw in noted.sets[name][0]], name
-    assert not {"cat", "exp"} & set(told), "no name of Python's held all of their tensors"
-    assert told["abs"] == [noted.sets["abs"][0]], "the first call from a place stands for those from it"
+        assert by_name[name] == [(raw,) for raw in noted.sets[name][0]], name
+    assert not {"cat", "exp"} & set(by_name), "no name of Python's held all of their tensors"
+    assert by_name["abs"] == [noted.sets["abs"][0]], "the first call from a place stands for those from it"
 
 
 def test_an_interrupt_inside_of_the_profile_function_is_the_programs_and_recording_goes_on(monkeypatch: Any) -> None:
@@ -540,7 +540,7 @@ def test_no_profile_ends_inside_of_a_range_of_cpp(monkeypatch: Any) -> None:
     assert not program.cuts
 
 
-def test_a_clock_that_is_set_meanwhile_is_told(monkeypatch: Any) -> None:
+def test_a_clock_that_is_set_meanwhile_is_reported(monkeypatch: Any) -> None:
     """Set back by more than a profile lasts, it turns the order of torch's events round. No test sets the real one."""
     assert not recorded(lambda: torch.neg(torch.ones(2))).cuts
     real, back = time.clock_gettime_ns, [0]
@@ -556,8 +556,8 @@ def test_a_clock_that_is_set_meanwhile_is_told(monkeypatch: Any) -> None:
     monkeypatch.setattr(torch, "set_back", set_back, raising=False)
     request = {"expression": "torch.set_back()", "script": None, "variables": [], "setup": [], "contexts": [],
                "grad": False, "backward": False, "once": True, "seed": 0}  # fmt: skip
-    told = importlib.import_module("ptexplore.probe.passes").run("once", request, {})["observations"]
-    assert cut in [reason_of(seen["data"]["told"]) for seen in told if seen["kind"] == "cut"]
+    observations = importlib.import_module("ptexplore.probe.passes").run("once", request, {})["observations"]
+    assert cut in [reason_of(seen["data"]["told"]) for seen in observations if seen["kind"] == "cut"]
 
 
 def test_overhead_is_part_of_the_run() -> None:
@@ -778,7 +778,7 @@ def test_a_thread_that_calls_by_syntax_alone_keeps_its_operators_and_takes_no_ot
         assert path.time > 0.9 * 400 * 1e6, "it ran for as long as the main thread slept"
 
 
-def test_a_thread_that_is_in_an_operator_as_the_recording_ends_is_told_of() -> None:
+def test_a_thread_that_is_in_an_operator_as_the_recording_ends_is_reported() -> None:
     big, threads = torch.ones(2500, 2500), []
 
     def run() -> None:
@@ -825,11 +825,11 @@ def test_nodes_of_backward_belong_to_the_modules_that_recorded_them(name: str) -
     make, inputs = MODELS[name]
     torch.manual_seed(0)
     model, given = make(), inputs()
-    told = nodes_by_module(model, given)
-    assert told
+    expected = nodes_by_module(model, given)
+    assert expected
     assert +Counter(
         {k: n for k, n in nodes_of(recorded(lambda: backward_of(model, given))).items() if k[0] != "-"}
-    ) == (+Counter({k: n for k, n in told.items() if k[0] != "-"}))
+    ) == (+Counter({k: n for k, n in expected.items() if k[0] != "-"}))
 
 
 def test_the_node_of_a_write_through_a_view_belongs_to_the_call_that_wrote() -> None:
@@ -1003,10 +1003,10 @@ def test_a_module_s_names_are_not_asked_for_as_locals_in_python_3_12(monkeypatch
     seen: dict[str, object] = {}
     code = "own = 1\nnames = ask(frame())"
     apart: dict[str, object] = {"ask": values.names_of, "frame": lambda: sys._getframe(1)}
-    for version, told in (((3, 12, 3), apart), ((3, 11, 7), seen)):
+    for version, namespace in (((3, 12, 3), apart), ((3, 11, 7), seen)):
         monkeypatch.setattr(values.sys, "version_info", version)
         exec(compile(code, "module", "exec"), apart, seen)
-        assert seen["names"] is told
+        assert seen["names"] is namespace
     monkeypatch.setattr(values.sys, "version_info", (3, 12, 3))
     own = 1
     assert values.names_of(sys._getframe())["own"] == own
@@ -1186,7 +1186,7 @@ def interrupted_at(wanted: str, fault: type[BaseException]) -> tuple[Interrupted
         seen.stop()
     assert sys.getrecursionlimit() == limit, wanted
     assert gc.isenabled() == collects, wanted
-    return lines, convert(seen.told(), Program)
+    return lines, convert(seen.data(), Program)
 
 
 @pytest.mark.parametrize("fault", [MemoryError, KeyboardInterrupt])
@@ -1228,28 +1228,28 @@ def test_a_profiler_of_the_program_s_that_outlives_the_recording_stays_on() -> N
 @pytest.mark.parametrize("is_over", [False, True], ids=["ends first", "outlives the recording"])
 def test_a_profiler_that_another_thread_starts_between_two_slices_has_its_own_operators(is_over: bool) -> None:
     """The recorder's goes on when the program's has ended, and neither has what is the other's."""
-    ends, told = threading.Event(), threading.Event()
+    ends, reached = threading.Event(), threading.Event()
     profile = torch.autograd.profiler.profile()
 
     def beside() -> None:
-        told.set()
+        reached.set()
         profile.__enter__()  # as late as what is folded meanwhile needs
-        told.set()
+        reached.set()
         ends.wait()
         torch.exp(torch.ones(2))
         profile.__exit__(None, None, None)
 
     def meanwhile() -> None:
         other.start()
-        told.wait()
-        told.clear()
+        reached.wait()
+        reached.clear()
 
     other, seen = threading.Thread(target=beside), recorder().Recorder()
     seen.start()
     try:
         torch.neg(torch.ones(2))
         folded(seen, meanwhile)
-        told.wait()
+        reached.wait()
         torch.sin(torch.ones(2))
         if not is_over:
             ends.set()
@@ -1259,7 +1259,7 @@ def test_a_profiler_that_another_thread_starts_between_two_slices_has_its_own_op
         seen.stop()
     ends.set()
     other.join()
-    program = convert(seen.told(), Program)
+    program = convert(seen.data(), Program)
     assert flaw_of(program) is None
     ours = [unit[0][1].name for unit in units(program) if unit]
     called = {"aten::neg", "aten::sin", "aten::cos", "aten::exp"}

@@ -100,9 +100,9 @@ def test_an_instruction_is_as_long_as_a_disassembler_says() -> None:
                 buffer = ctypes.create_string_buffer(text, len(text) + 64)
                 begin = ctypes.addressof(buffer)
                 for number, (at, long, name_, operands) in enumerate(reader.disasm_lite(text, begin)):
-                    told = measure(at, ctypes.addressof(tables))
-                    if number > 50 and told:  # it may have begun inside of one
-                        assert told == long, (name, hex(at - begin), name_, operands)
+                    measured = measure(at, ctypes.addressof(tables))
+                    if number > 50 and measured:  # it may have begun inside of one
+                        assert measured == long, (name, hex(at - begin), name_, operands)
                         equal += 1
                     elif number > 50:
                         ends.add(name_)

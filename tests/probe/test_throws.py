@@ -75,13 +75,13 @@ except RuntimeError as error:
 was = words()
 log.on()
 is_off = [word not in log._hooks.values() for word in words()]
-told = {"entries": len(entries), "late": log.told(before), "on": is_off, "cases": []}
+told = {"entries": len(entries), "late": log.data_of(before), "on": is_off, "cases": []}
 for expression in EXPRESSIONS:
     try:
         eval(expression)
     except Exception as error:
         text = str(error)
-        data = log.told(text.partition(IN_TEXT)[0])
+        data = log.data_of(text.partition(IN_TEXT)[0])
         told["cases"].append([expression, text, data and data["text"]])
 child = os.fork()
 if child == 0:
@@ -91,13 +91,13 @@ if child == 0:
         os._exit(0)
 os.waitpid(child, 0)
 words_of_child = "RuntimeError: shape '[3]' is invalid for input of size 5"
-told["elsewhere"] = log.told(f"Caught RuntimeError in DataLoader worker process 0.\\n{words_of_child}\\n")
+told["elsewhere"] = log.data_of(f"Caught RuntimeError in DataLoader worker process 0.\\n{words_of_child}\\n")
 log.off()
 told["as_before"] = words() == was
 try:
     torch.ones(6).view(5)
 except RuntimeError as error:
-    told["off"] = log.told(str(error).partition(IN_TEXT)[0])
+    told["off"] = log.data_of(str(error).partition(IN_TEXT)[0])
 print(json.dumps(told))
 """
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,8 +117,8 @@ def noted() -> dict[str, Any]:
         [TARGET or sys.executable, "-c", code], env=asks, capture_output=True, text=True, timeout=300, check=False
     )
     assert run.returncode == 0, run.stderr
-    told: dict[str, Any] = json.loads(run.stdout)
-    return told
+    answer: dict[str, Any] = json.loads(run.stdout)
+    return answer
 
 
 @pytest.mark.parametrize("number", range(len(EXPRESSIONS)), ids=EXPRESSIONS)
@@ -148,7 +148,7 @@ def test_every_entry_leads_to_the_notes_and_back(noted: dict[str, Any]) -> None:
     assert noted["as_before"]
 
 
-def test_what_was_thrown_before_or_after_is_not_told(noted: dict[str, Any]) -> None:
+def test_what_was_thrown_before_or_after_is_not_reported(noted: dict[str, Any]) -> None:
     assert noted["late"] is None
     assert noted["off"] is None
 

@@ -79,7 +79,7 @@ def program() -> Program:
     scope["run"](1)
     with importlib.import_module("ptexplore.probe.recording").recording() as seen:
         scope["run"](3)
-    return convert(seen.told(), Program)
+    return convert(seen.data(), Program)
 
 
 def outermost(file: str) -> tuple[int, Counter[str]]:
@@ -100,9 +100,9 @@ def outermost(file: str) -> tuple[int, Counter[str]]:
 def test_every_call_is_matched_and_its_time_counted_once(which: int, files: tuple[str, str], program: Program) -> None:
     timed = with_times(program, read_chrome_trace(files[which]))
     count, times = outermost(files[which])
-    told = timed.elsewhere
-    assert told is not None
-    assert (told.matched, told.unmatched, told.unlike) == (count, 0, 0), told
+    elsewhere = timed.elsewhere
+    assert elsewhere is not None
+    assert (elsewhere.matched, elsewhere.unmatched, elsewhere.unlike) == (count, 0, 0), elsewhere
     heads: Counter[str] = Counter()
     first = {unit[0][0] for unit in units(program)}
     for number in first:
@@ -115,11 +115,11 @@ def test_every_call_is_matched_and_its_time_counted_once(which: int, files: tupl
     assert flaw_of(timed) is None
     part = run_of(timed, "train.py").whole
     assert part.cost == timed.wall
-    (matched,) = (told for told in times_elsewhere(timed) if isinstance(told, TimesElsewhereBeside))
+    (matched,) = (remark for remark in times_elsewhere(timed) if isinstance(remark, TimesElsewhereBeside))
     assert (matched.matched, matched.calls) == (count, count)
 
 
-def test_layers_that_are_alike_are_told_apart(files: tuple[str, str], program: Program) -> None:
+def test_layers_that_are_alike_are_distinguished(files: tuple[str, str], program: Program) -> None:
     """By what stands before and behind them: of one step each layer's time is that of its own calls, in order."""
     trace = read_chrome_trace(files[1])
     timed = with_times(program, trace)
@@ -157,7 +157,7 @@ def test_what_may_be_of_two_places_is_of_none() -> None:
 
     with importlib.import_module("ptexplore.probe.recording").recording() as seen:
         twice()
-    program = convert(seen.told(), Program)
+    program = convert(seen.data(), Program)
     cut = operators("aten::cos", "aten::sin", "aten::tan", "aten::exp")
     with pytest.raises(PtexploreError, match="another program"):
         with_times(program, cut)

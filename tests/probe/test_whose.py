@@ -36,5 +36,5 @@ def test_replaced_builtins_and_odd_names_have_an_answer(monkeypatch: pytest.Monk
     assert whose.real("a\0b") == "a\0b"
     with monkeypatch.context() as replaced:
         replaced.setattr("builtins.isinstance", None)
-        told = whose.real("/some/mine.py")
-    assert told == "/some/mine.py"
+        file = whose.real("/some/mine.py")
+    assert file == "/some/mine.py"

@@ -153,7 +153,7 @@ BLOCKS: tuple[Callable[[], None], ...] = (
 )  # fmt: skip
 
 
-def told_of(block: Callable[[], None]) -> dict[str, Any] | None:
+def saved_data_of(block: Callable[[], None]) -> dict[str, Any] | None:
     recorder = BlockRecorder()
     recorder.begin(function=block)
     error: BaseException | None = None
@@ -175,10 +175,10 @@ def marked(block: Callable[[], None], comment: str) -> list[int]:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.__name__)
 def test_every_line_that_is_named_is_one_that_writes_or_saves(block: Callable[[], None]) -> None:
-    told = told_of(block)
-    assert told is not None
-    assert told["version"] > told["expected"]
-    places = [write["at"] for write in told["writes"]]
+    data = saved_data_of(block)
+    assert data is not None
+    assert data["version"] > data["expected"]
+    places = [write["at"] for write in data["writes"]]
     expected = set(marked(block, "writes"))
     if block is in_a_function_of_its_own:
         expected = {inspect.getsourcelines(helper)[1] + 1}
@@ -187,12 +187,12 @@ def test_every_line_that_is_named_is_one_that_writes_or_saves(block: Callable[[]
         expected = {inspect.getsourcelines(block)[1]}
     named = {place["line"] for place in places}
     if block is through_data_as_well:
-        assert not told["certain"]
+        assert not data["certain"]
         assert expected < named
     else:
-        assert told["certain"], told
+        assert data["certain"], data
         assert named == expected
-    saved = told["saved"]
+    saved = data["saved"]
     if block is by_an_optimizer:  # by syntax: the function alone is known
         assert (saved["function"], saved["exact"]) == (block.__name__, False)
     else:

@@ -50,14 +50,14 @@ def _events(root: SteppedCall) -> dict[int, SteppedCall | None]:
 
     The value is None if a call contains several reports, or if it is a function of torch.
     """
-    told: dict[int, SteppedCall | None] = {}
+    events: dict[int, SteppedCall | None] = {}
     for call in reversed([call for _, call in root.walk()]):
-        inside = [told[id(inner)] for inner in call.calls if id(inner) in told]
+        inside = [events[id(inner)] for inner in call.calls if id(inner) in events]
         if call.place.kind == PROFILE:
-            told[id(call)] = call
+            events[id(call)] = call
         elif inside or call.place.library.startswith("libtorch"):
-            told[id(call)] = inside[0] if len(inside) == 1 and not call.place.library.startswith("libtorch") else None
-    return told
+            events[id(call)] = inside[0] if len(inside) == 1 and not call.place.library.startswith("libtorch") else None
+    return events
 
 
 @dataclass
@@ -93,9 +93,9 @@ class _Placing:
                 _finish(around, 0, around.call.end)
                 pending.pop()
                 continue
-            told = self.events.get(id(call))
-            if told is not None:
-                self._happened(around, told.event, call.begin - self.taken)
+            reporting = self.events.get(id(call))
+            if reporting is not None:
+                self._happened(around, reporting.event, call.begin - self.taken)
                 self.taken += call.inclusive
                 continue
             call.begin -= self.taken

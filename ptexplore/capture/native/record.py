@@ -57,7 +57,7 @@ def build(data: bytes, instructions: int, symbols: Symbols, python: PythonNames 
             builder.leave(rsp + 1, count)  # frames at or below a new frame have ended, even if no return was seen
             builder.enter(SteppedCall(builder.at(rip), given, rsp, count))
             if rip == python.mark:
-                builder.told((arguments[1], arguments[0]))
+                builder.store_event((arguments[1], arguments[0]))
         elif rsp > rsp_before:
             builder.leave(rsp, count, given[0] if rsp == rsp_before + _WORD else None)
         else:
@@ -80,7 +80,7 @@ class _Builder:
         """Returns the function at an address. The profile function is recognised by its own address."""
         return self.profile if address == self.profile.start else self.symbols.at(address)
 
-    def told(self, event: tuple[int, int]) -> None:
+    def store_event(self, event: tuple[int, int]) -> None:
         """Stores an event that Python reported to the profile function."""
         telling = next((call for call in reversed(self.stack) if call.place.kind == PROFILE), None)
         if telling is not None:

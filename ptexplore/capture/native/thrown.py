@@ -43,23 +43,23 @@ def thrown(text: str, cache: Path) -> ThrownError | None:
     return ThrownError(without_stack(text), raised[1], raised[2], int(raised[3]), stack)
 
 
-def raised(told: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
+def raised(notes: RaiserNoted, message: str, cache: Path) -> ThrownError | None:
     """Returns where an error was thrown, if torch keeps no line for it. None if the place is unknown.
 
-    `told` has the probe's notes (probe/raises.py). A function that converts an error of C++ for Python takes it as an
+    `notes` has the probe's notes (probe/raises.py). A function that converts an error of C++ for Python takes it as an
     exception_ptr. Then the last error thrown before is that error.
     """
-    by, places = told.by, told.places
+    by, places = notes.by, notes.places
     innermost = list(islice(_named(places, cache), 2))
     raiser = innermost[0] if innermost else None
     setter = innermost[-1] if raiser is not None and raiser.name.startswith(HELPER) else raiser
     if setter is not None and HANDS_ON in setter.name:
-        by, places = THROW, told.thrown
+        by, places = THROW, notes.thrown
         raiser = _raiser(places, cache)
     if raiser is None or not raiser.name:
         return None
     stack = tuple(stack_at(places, cache))
-    type_ = demangle(f"_Z{told.type}") if by == THROW else ""
+    type_ = demangle(f"_Z{notes.type}") if by == THROW else ""
     return ThrownError(message, parse(raiser.name).plain, stack=stack, by=by, type=type_, raiser=raiser)
 
 
@@ -77,7 +77,7 @@ def _named(places: Sequence[tuple[str, int]], cache: Path) -> Iterator[CppFuncti
             function = Elf(file, cache).at(address)
         except (OSError, NotElf):
             return
-        yield _told(function)
+        yield _demangle_function(function)
 
 
 def _functions(text: str, cache: Path) -> Iterator[CppFunction]:
@@ -93,29 +93,29 @@ def stack_at(places: Sequence[tuple[str, int] | None], cache: Path) -> Iterator[
     """
     libraries: dict[str, Elf | None] = {}
 
-    def is_told(path: str) -> bool:
+    def is_shown(path: str) -> bool:
         if path not in libraries:
-            libraries[path] = _told_library(path, cache)
+            libraries[path] = _shown_library(path, cache)
         return _is_ours(path) or libraries[path] is not None
 
     for place, caller in zip_longest(places, places[1:]):
-        if place is None or not is_told(place[0]):
+        if place is None or not is_shown(place[0]):
             continue
         elf = libraries[place[0]]
         # It is a return address, which may be behind the end of the function.
         if elf is not None:
             function = elf.at(place[1] - 1)
             # An unreadable library may belong to torch.
-            entered = caller is not None and not is_told(caller[0]) and not _calls_back(caller[0])
-            yield _told(function, entered=entered)
+            entered = caller is not None and not is_shown(caller[0]) and not _calls_back(caller[0])
+            yield _demangle_function(function, entered=entered)
 
 
-def _told(function: FunctionAddress, *, entered: bool = False) -> CppFunction:
+def _demangle_function(function: FunctionAddress, *, entered: bool = False) -> CppFunction:
     shared, jumpers = (tuple(map(demangle, names)) for names in (function.others, function.jumpers))
     return CppFunction(function.library, demangle(function.mangled), function.unit, entered, shared, jumpers)
 
 
-def _told_library(path: str, cache: Path) -> Elf | None:
+def _shown_library(path: str, cache: Path) -> Elf | None:
     """Returns the library if it belongs to torch or an extension. None for all others, and if it cannot be read."""
     if not _is_ours(path) and os.path.basename(path).startswith((*SYSTEMS, *CALL_BACK)):
         return None

@@ -116,7 +116,7 @@ class Output:
         own: list[Any] = [] if data is None else [data]
         known = [key, len(content), *own, hashlib.sha256(content).hexdigest()]  # later builds compare the last
         file = self.root / url
-        with _told(self.root):
+        with _explaining(self.root):
             try:
                 self._folder(url)
                 if _content(file, len(content)) != content:
@@ -167,7 +167,7 @@ class Output:
 
     def begin(self) -> None:
         """Mark the folder as a site before anything is written. Half pages of a killed build are deleted."""
-        with _told(self.root):
+        with _explaining(self.root):
             for url, sha in self._aside.open():
                 if self._is_as_written(url, sha):
                     self.before[url] = [_UNKNOWN, -1, sha]
@@ -189,7 +189,7 @@ class Output:
             if any(parent.is_symlink() for parent in list(file.parents)[: url.count("/")]):
                 continue
             parts = PurePosixPath(url).parent.parts
-            with _told(self.root), contextlib.suppress(FileNotFoundError), folder_below(self.root, parts) as at:
+            with _explaining(self.root), contextlib.suppress(FileNotFoundError), folder_below(self.root, parts) as at:
                 os.unlink(file.name, dir_fd=at)
             gone += 1
         folders = {folder for url in stale for folder in PurePosixPath(url).parents if folder.name}
@@ -213,7 +213,7 @@ class Output:
         self.size = len(text)
         with contextlib.suppress(OSError):  # then the next build trusts no list, and asks for --force
             self.remembered.also(hashlib.sha256(text.encode()).hexdigest())  # before writing the list: we may be killed
-        with _told(self.root):
+        with _explaining(self.root):
             write_whole(self.root / MANIFEST, text, self._aside.folder)
 
 
@@ -269,7 +269,7 @@ def _manifest(root: Path, remembered: _Remembered) -> dict[str, list[Any]] | Non
     Raises PtexploreError if the list exists but cannot be read: to ignore it would keep deleted pages forever.
     """
     try:
-        with _told(root):
+        with _explaining(root):
             kept = _regular(root / MANIFEST)
     except PtexploreError as error:
         if isinstance(error.__cause__, (FileNotFoundError, IsADirectoryError)):
@@ -304,7 +304,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
         if real == source or real.startswith(source.rstrip("/") + os.sep):
             why = f"the source is read from {source}, so nothing is written there"
             raise PtexploreError(f"the site cannot be written to {root}", why, "ptexplore html SOMEWHERE-ELSE", USAGE)
-    with _told(root):
+    with _explaining(root):
         if root.is_symlink() and not root.exists():
             why = f"{os.readlink(root)} does not exist"
             raise PtexploreError(
@@ -318,7 +318,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
         raise PtexploreError(
             f"{root} is not empty", why, "choose an empty folder, or --force to write beside these files", USAGE
         )
-    with _told(root):
+    with _explaining(root):
         os.makedirs(real, exist_ok=True)
         folder = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -337,7 +337,7 @@ def open_output(root: Path, sources: Iterable[str], *, force: bool) -> Iterator[
 
 
 @contextlib.contextmanager
-def _told(root: Path) -> Iterator[None]:
+def _explaining(root: Path) -> Iterator[None]:
     """Turn an OSError in this block into a PtexploreError with our own words."""
     try:
         yield
@@ -455,7 +455,7 @@ class SiteWork(Generic[_Task, _Made]):
 
 def in_processes(
     works: Sequence[SiteWork[Any, Any]],
-    told: str,
+    label: str,
     progress: Progress,
     jobs: int,
     meanwhile: Callable[[], None] = lambda: None,
@@ -463,7 +463,7 @@ def in_processes(
     """Do every task of all works. The result of each batch is taken as soon as it is done, in no certain order.
 
     One set of processes does all works, so that no work waits for the last batch of another. `meanwhile` is
-    called in this process while they work. `told` is the text for the progress.
+    called in this process while they work. `label` is the text for the progress.
 
     Raises PtexploreError if a process died, and the errors of the works.
     """
@@ -476,7 +476,7 @@ def in_processes(
     done = 0
     for number, tasks, made in _made(works, batches, jobs if count >= _ALONE else 1, meanwhile):
         done += tasks
-        progress.step(told, done / count)
+        progress.step(label, done / count)
         works[number].take(made)
 
 

@@ -71,8 +71,8 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
     if other is not None:  # its lines are different, so the link is to the file
         version = site.trees[site.owner[path]].tree.info.label
         link = f"<a href={other}>the file of {escaped(version)}</a>"
-        told = "" if short else f" <span class=w>(this site has {link})</span>"
-        return f"<span class=p{whole}>{text}</span>{told}"
+        note = "" if short else f" <span class=w>(this site has {link})</span>"
+        return f"<span class=p{whole}>{text}</span>{note}"
     return f"<span class=p{whole}>{text}</span>{'' if short else ' <span class=w>(not on this site)</span>'}"
 
 

@@ -17,9 +17,9 @@ def storage_figure(picture: StorageDrawing) -> str:
     facts = "".join(
         f"<li><code>{escaped(layout.name)}</code> {escaped(layout.facts)}</li>" for layout, _labels in picture.tensors
     )
-    told = escaped(picture.in_words)
+    words = escaped(picture.in_words)
     return (
-        f'<figure class="storage"><div class="drawn" tabindex="0" role="region" aria-label="{told}">'
+        f'<figure class="storage"><div class="drawn" tabindex="0" role="region" aria-label="{words}">'
         f"<table><thead><tr><th scope=row>element</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f"<ul class=facts>{facts}</ul></figure>\n"
     )

@@ -135,8 +135,8 @@ def _share(row: ScreenRow) -> str:
     if row.share is None:
         return ""
     itself = f", {percent(row.own)} itself" if row.own is not None else ""
-    told = f"{percent(row.share)} with all that it calls{itself}"
-    return f'<span class=cost title="{told}">{bar(row.share, row.own)}<span>{percent(row.share)}</span></span>'
+    title = f"{percent(row.share)} with all that it calls{itself}"
+    return f'<span class=cost title="{title}">{bar(row.share, row.own)}<span>{percent(row.share)}</span></span>'
 
 
 def _rows(out: list[str], rows: Sequence[TraceRow], parts: RowParts, further: _Further, depth: int) -> Unrolling[None]:

@@ -16,7 +16,7 @@ from ptexplore.render.html.packed import pack
 from ptexplore.safe_text import safe_json
 from ptexplore.view.site.uses import SHARD, ShardOfUses, shard_of
 from ptexplore.view.words.remarks import NAME_MATCHED, NOT_INDEXED, NOT_READ, SEVERAL
-from ptexplore.view.words.uses import OTHERWISE, OVERRIDDEN, TOLD_APART
+from ptexplore.view.words.uses import CERTAINTY, OTHERWISE, OVERRIDDEN
 
 if TYPE_CHECKING:
     from ptexplore.lookup.use_index import At
@@ -83,7 +83,7 @@ class UsesWriter:
             "several": SEVERAL,
             "types": NOT_INDEXED,
             "values": NOT_READ,
-            "apart": TOLD_APART,
+            "apart": CERTAINTY,
             "otherwise": OTHERWISE,
             "overridden": OVERRIDDEN,
         }

@@ -63,11 +63,13 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     marks = {mark_of(ref) for ref in refs}
     if "~" in marks:
         version = next((tree.version for tree in card.trees if tree.relation == "version-skew" and tree.version), None)
-        told = f"~ a line of {version or 'another version'}, found by name; `ptexplore fetch` gets your torch's source"
-        folded(console, Text(told, style="dim"), "", "  ")
+        meaning = (
+            f"~ a line of {version or 'another version'}, found by name; `ptexplore fetch` gets your torch's source"
+        )
+        folded(console, Text(meaning, style="dim"), "", "  ")
     if "?" in marks:
-        told = "? several places are possible, or none is known: --full lists them"
-        folded(console, Text(told, style="dim"), "", "  ")
+        meaning = "? several places are possible, or none is known: --full lists them"
+        folded(console, Text(meaning, style="dim"), "", "  ")
     if card.siblings:
         folded(console, styled(("other overloads: ", "dim"), (", ".join(card.siblings), "")), "", "  ")
     if card.notes:
@@ -144,8 +146,8 @@ def _print_lines(console: Console, card: Card, locate: Locate) -> None:
     for line in card_lines(card, full=True, listed=False):
         if line.style == "heading":
             console.print()
-        told = line.text.replace(HIDDEN, "--full shows them") if line.text.endswith(HIDDEN) else line.text
-        text = drawn(replace(line, text=told).spans, locate)
+        words = line.text.replace(HIDDEN, "--full shows them") if line.text.endswith(HIDDEN) else line.text
+        text = drawn(replace(line, text=words).spans, locate)
         console.print(Padding.indent(text, line.indent) if line.indent else text)
     if card.siblings:
         console.print(Text("\nother overloads", style="bold"))

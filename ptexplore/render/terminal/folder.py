@@ -55,8 +55,8 @@ def print_shipped(console: Console, page: ShippedPage) -> None:
     for part in page.parts:
         console.print(Text(f"\n{clean(part.heading)}" if part.heading else "", style="bold"))
         print_prose(console, part.text)
-    told = "This source is not indexed yet. The index adds files, lines and tours, in about a minute:"
-    folded(console, Text(f"\n{told}", style="dim"))
+    remark = "This source is not indexed yet. The index adds files, lines and tours, in about a minute:"
+    folded(console, Text(f"\n{remark}", style="dim"))
     print_next(console, "ptexplore index")
 
 

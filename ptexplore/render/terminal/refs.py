@@ -15,7 +15,7 @@ from ptexplore.render.terminal.search import UNCUT, LocateIn, located, where
 from ptexplore.safe_text import clean
 from ptexplore.view.search.override_lines import overridden_lines
 from ptexplore.view.words.remarks import remark_in_words
-from ptexplore.view.words.uses import group_in_words, overridden_in_words, told_apart, used_on
+from ptexplore.view.words.uses import certainty_in_words, group_in_words, overridden_in_words, used_on
 
 if TYPE_CHECKING:
     from ptexplore.lookup.refs import NameUse, RefsView, UseGroup
@@ -44,10 +44,10 @@ def print_refs(console: Console, view: RefsView, locate: LocateIn, *, full: bool
         console.print(Text(f"{more} more with this name", style="dim"))
     if not view.defined:
         console.print(styled((f"{view.asked}: not a symbol of these trees; rows and uses of the name", "dim")))
-    apart = told_apart(view.lines, view.certain, view.definitions)
+    apart = certainty_in_words(view.lines, view.certain, view.definitions)
     used = f"{used_on(view.lines)}{f': {apart}' if apart else ''}" if view.lines else "no use is indexed here"
-    told = "; ".join(filter(None, (used if view.lines or not view.overridden else "", overridden_in_words(view))))
-    folded(console, styled((told, "")), "", "  ")
+    summary = "; ".join(filter(None, (used if view.lines or not view.overridden else "", overridden_in_words(view))))
+    folded(console, styled((summary, "")), "", "  ")
     several = len({use.spot.tree.name for group in view.groups for use in group.uses}) > 1
     for group in view.groups:
         _group(console, group, group_in_words(group, view), locate, several=several, full=full)

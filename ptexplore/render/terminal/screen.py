@@ -53,9 +53,9 @@ def _header(console: Console, view: TrailView, locate: Locate, width: int) -> No
     _fold(console, title, "", "  ", width)
     for fact in facts:
         _fold(console, Text(clean(fact), style="dim"), "", "  ", width)
-    for told in view.ending:
-        indent = "  " * told.indent
-        _fold(console, drawn(told.spans, locate), indent, f"{indent}  ", width)
+    for line in view.ending:
+        indent = "  " * line.indent
+        _fold(console, drawn(line.spans, locate), indent, f"{indent}  ", width)
     for finding in view.findings:
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
@@ -64,8 +64,8 @@ def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> No
     if width >= NARROW:
         console.print()
     for sign, meaning in view.legend:
-        told = f"{'places' if plain and sign == '~' else sign} {meaning}"
-        _fold(console, Text(told, style="dim"), "", "  ", width)
+        explanation = f"{'places' if plain and sign == '~' else sign} {meaning}"
+        _fold(console, Text(explanation, style="dim"), "", "  ", width)
     for line in view.left_out:
         _fold(console, Text(clean(line), style="dim"), "", "  ", width)
     steps = [*view.next_steps, *(NextStep(command, "read about it") for command in view.read)]
@@ -91,9 +91,9 @@ def _fold(console: Console, text: Text, first: str, further: str, width: int) ->
         console.width = whole
 
 
-def print_legend(console: Console, told: Iterable[tuple[str, str]]) -> None:
+def print_legend(console: Console, signs: Iterable[tuple[str, str]]) -> None:
     """Print signs and words, each with its meaning."""
-    rows = list(told)
+    rows = list(signs)
     size = max(cell_len(sign) for sign, _ in rows)
     for sign, means in rows:
         text = Text.assemble((f"{sign:<{size}}", "bold"), f"  {clean(means)}")
@@ -142,8 +142,8 @@ class _Columns:
             share = f" {'share':>5}{own} {' ' * self.bar}" if self.has_shares else "  "
             heading = f"{share}{cells}{self.view.name:<{self.name}}"
             room = self.width - len(heading) - 2 * len(_GAP) - len("where")
-            told = self.view.told
-            heading += f"{_GAP}{told:<{room}}{_GAP}where" if room >= len(told) else ""
+            details = self.view.told
+            heading += f"{_GAP}{details:<{room}}{_GAP}where" if room >= len(details) else ""
             self._print(Text(heading.rstrip(), style="dim"))
         for row in self.view.table:
             self._row(row)

@@ -21,7 +21,7 @@ from ptexplore.render.terminal.highlight import shown_lines
 from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.labs import LAB_TONES, VERDICTS, LabResult, is_right, lab_code, lab_facts, trace_command
 from ptexplore.view.notes.prose import DRAWING, PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
         for line in result.gave.split("\n"):
             folded(console, styled((line, "bold")), "    ", "      ")
     if prediction.strip():
-        verdict, tone = FORETOLD[foretold(prediction, result.gave)]
+        verdict, tone = VERDICTS[is_right(prediction, result.gave)]
         predicted = styled(("you predicted: ", "dim"), (prediction.strip(), ""), (f"  {verdict}", STYLES[tone]))
         folded(console, predicted, "  ", "      ")
     command = trace_command(lab)

@@ -96,9 +96,9 @@ def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: boo
         folded(console, Text(clean(fact), style="dim"), "", "  ")
     if view.ending:
         console.print()
-    for told in view.ending:
-        indent = "  " * told.indent
-        folded(console, drawn(told.spans, locate), indent, f"{indent}  ")
+    for ending_line in view.ending:
+        indent = "  " * ending_line.indent
+        folded(console, drawn(ending_line.spans, locate), indent, f"{indent}  ")
     column = max(_column(view.rows), len(COUNTS) + 1) if view.counted else 0
     heading = f"{COUNTS:>{column - 1}} " if column else ""
     console.print(Text.assemble((f"\n{heading}", "dim"), (clean(view.title), "bold")))

@@ -112,11 +112,11 @@ def _named(context: Context, claim: Claim, around: _Around) -> Claim:
         named = TakesNames(tuple(o.name for o in matching if o != nameless[0]))
         return _called(context, known(context, claim, nameless[0].name, named), by_python)
     is_whole = context.may_be_left is None or all(inner.event is not context.may_be_left for inner in claim.walk())
-    is_told = context.lookup.sources and boxed is None and is_whole  # a failed call has fewer calls than its text
-    told = by_calls(context, claim, matching) if is_told else matching
-    if len(told) == 1:
-        others = WouldCallOthers(tuple(o.name for o in matching if o != told[0]))
-        return _called(context, known(context, claim, told[0].name, others), by_python)
+    is_comparable = context.lookup.sources and boxed is None and is_whole  # a failed call has fewer calls than its text
+    fitting = by_calls(context, claim, matching) if is_comparable else matching
+    if len(fitting) == 1:
+        others = WouldCallOthers(tuple(o.name for o in matching if o != fitting[0]))
+        return _called(context, known(context, claim, fitting[0].name, others), by_python)
     possible = matching or overloads
     names = tuple(OverloadName(o.name, o is boxed) for o in possible)
     which: Reason

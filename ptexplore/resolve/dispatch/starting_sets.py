@@ -272,12 +272,12 @@ class KnownTensors:
                 doubt |= may_carry
                 doubtful |= {name: reason} if reason is not None else {}
             sets[name] = sets.get(name, 0) | known
-        untold = self._untold(named, inputs, position, by_python=by_python)
+        unrecorded = self._doubt_unrecorded(named, inputs, position, by_python=by_python)
         if transformed:
-            unread += [name for name, why in untold.items() if why.reason == TensorsNotListed()]
-            untold = {name: why for name, why in untold.items() if why.reason != TensorsNotListed()}
-        doubt |= union(why.keys for why in untold.values())
-        doubtful |= {name: why.reason for name, why in untold.items()}
+            unread += [name for name, why in unrecorded.items() if why.reason == TensorsNotListed()]
+            unrecorded = {name: why for name, why in unrecorded.items() if why.reason != TensorsNotListed()}
+        doubt |= union(why.keys for why in unrecorded.values())
+        doubtful |= {name: why.reason for name, why in unrecorded.items()}
         certain = [name for name in dict.fromkeys(assumed) if name not in doubtful]
         because: tuple[tuple[Iterable[str], Reason], ...] = (
             (certain, NotReadTensor() if self.nothing_read else FreshTensor()),
@@ -298,7 +298,7 @@ class KnownTensors:
             layers=layers,
         )
 
-    def _untold(
+    def _doubt_unrecorded(
         self,
         named: Sequence[schema.Argument],
         inputs: Sequence[RecordedInput],
@@ -307,15 +307,15 @@ class KnownTensors:
         by_python: bool,
     ) -> dict[str, Doubt]:
         """Returns the arguments that the profiler does not record, with the keys that they may have."""
-        untold = (
+        unrecorded = (
             {} if by_python else dict.fromkeys(schema.missing(named, inputs), Doubt(self._undefined, UndefinedTensor()))
         )
         for name in schema.optional_lists(named, inputs):
             plain = self.fresh(_of_device(inputs)) | self._doubt(RecordedTensor(), position) & self._python
-            untold[name] = Doubt(self._undefined | plain, TensorsNotListed())
+            unrecorded[name] = Doubt(self._undefined | plain, TensorsNotListed())
         for name in schema.generators(named, inputs) if self.generators else ():
-            untold[name] = Doubt(self.keys.raw(("CPU",)), MayBeGenerator())
-        return untold
+            unrecorded[name] = Doubt(self.keys.raw(("CPU",)), MayBeGenerator())
+        return unrecorded
 
     def _read(self, impl: int, of_base: RecordedTensor, event: int, position: int) -> ReadSet | None:
         """Returns the set of a tensor in a call, if a recorder read it. The latest reading in the base tree counts.
@@ -701,8 +701,8 @@ def beside_names(context: Context, state: LocalState) -> LocalState:
     Kernels and every node of backward may hold a NoNamesGuard (aten/src/ATen/NamedTensorUtils.h, Node::operator() of
     torch/csrc/autograd/function.h). For tensors without names, Named decides no key.
     """
-    is_told = state.why is not None and MayHoldNoNamesGuard() in within(state.why)
-    if not context.keys.functionality("Named") or not state.known or is_told:
+    has_reason = state.why is not None and MayHoldNoNamesGuard() in within(state.why)
+    if not context.keys.functionality("Named") or not state.known or has_reason:
         return state
     return replace(state, observed=False, why=_together(state.why, MayHoldNoNamesGuard()))
 

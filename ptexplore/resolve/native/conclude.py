@@ -355,11 +355,11 @@ class Conclusions:
         Removed are stubs that were not asked for a kernel, and functions without a frame, of which nothing ran: nothing
         proves that they were inlined. If not everything in the region was seen, all of them stay.
         """
-        told = [child for child in claim.children if child.hop.kind in ("stub", "impl") and child.event is UNSEEN]
-        if region is None or not told or not self.seen.is_whole(region):
+        predicted = [child for child in claim.children if child.hop.kind in ("stub", "impl") and child.event is UNSEEN]
+        if region is None or not predicted or not self.seen.is_whole(region):
             return claim
         called = self.seen.stubs_called(region)
-        idle = {child.identity: child for child in told if not self._ran(child, region, called)}
+        idle = {child.identity: child for child in predicted if not self._ran(child, region, called)}
         stubs = [(child.hop.name, child.hop.stub) for child in idle.values() if child.hop.kind == "stub"]
         not_taken = tuple(CallNotTaken(n, ref.called_at, ref.condition, ref.through) for n, ref in stubs if ref)
         left = tuple(child for child in claim.children if child.identity not in idle)
@@ -437,10 +437,10 @@ class Conclusions:
 
     def _call(self, claim: Claim, frame: NativeFrame) -> Unrolling[Draft]:
         """Returns an operator call with the keys and kernels that it really used."""
-        told = self.seen.operator_of(frame) if claim.hop.op is None else None
-        if told is not None:
+        operator = self.seen.operator_of(frame) if claim.hop.op is None else None
+        if operator is not None:
             boxed = kernel_below(frame) if frame.function.landmark.kind == "boxed-call" else None
-            claim = operators.known(self.context, claim, told, IsWhatRan(str(boxed or frame.function.shown)))
+            claim = operators.known(self.context, claim, operator, IsWhatRan(str(boxed or frame.function.shown)))
         walked = steps(frame, self.context.keys) if claim.hop.op is not None else []
         draft = self._place(self.seen.observed(_answered(claim) if walked else claim, frame), frame)
         if not walked:
@@ -638,9 +638,9 @@ def without_assumed(dispatch: Dispatch) -> Dispatch:
     """Returns the lookup without the assumed argument sets: a different set was observed."""
     read = {name: keys for name, keys in (dispatch.arguments or {}).items() if name not in dispatch.assumed}
     why: Reason = OtherSet()
-    told = dispatch.unread_why
-    if dispatch.unread and told is not None:
-        of_each = told.reasons if isinstance(told, ForEach) else (ArgumentSets(dispatch.unread, told),)
+    reason = dispatch.unread_why
+    if dispatch.unread and reason is not None:
+        of_each = reason.reasons if isinstance(reason, ForEach) else (ArgumentSets(dispatch.unread, reason),)
         why = ForEach((*of_each, ArgumentSets(dispatch.assumed, OtherSet())))
     return replace(dispatch, arguments=read, unread=(*dispatch.unread, *dispatch.assumed), assumed=(), unread_why=why)
 

@@ -186,8 +186,8 @@ def _joined(context: Context, seen: Seen, claims: tuple[Claim, ...]) -> tuple[Cl
     matched = {key: frame for key, frame in aligned.items() if frame in growth.of}
     work = Conclusions(context, seen, growth, matched, frozenset(_name(c) for c in walk(absent) if c.hop.kind == "op"))
     joined = work.join(claims)
-    for kind, told, branch in work.findings:
-        context.tell(kind, told, branch.done if branch is not None else None)
+    for kind, reason, branch in work.findings:
+        context.tell(kind, reason, branch.done if branch is not None else None)
     if seen.part.calls.unordered:
         context.tell("cut", FramesUnordered(seen.part.calls.unordered))
     if growth.cut:

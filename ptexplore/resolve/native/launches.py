@@ -27,9 +27,9 @@ def place(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
 
     Adds a finding for devices that were used and whose launches were not recorded.
     """
-    told = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
+    reported = {seen.device for seen in records(context.session.observations, "launches", LaunchesTold)}
     idle = {name for seen in records(context.session.observations, "idle", IdleDevices) for name in seen.devices}
-    devices = sorted(context.devices - told - idle - {"cpu", "meta"})
+    devices = sorted(context.devices - reported - idle - {"cpu", "meta"})
     if devices:
         context.tell("launches", LaunchesNotTold(tuple(devices)))
     is_needed = any(claim.hop.kind == "launch" for claim in walk(claims))

@@ -43,25 +43,25 @@ def attach(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
     summary of all. The reports about an expression belong to its one stepped operator call if it makes no other call.
     """
     observations = context.session.observations
-    told = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
+    reports = [seen for seen in records(observations, "libraries", LibraryCalls) if not seen.cut]
     shown: dict[int, Claim] = {}  # by observation, for calls of a program
-    for claim in walk(claims) if any(seen.event is not None for seen in told) else ():
+    for claim in walk(claims) if any(seen.event is not None for seen in reports) else ():
         shown.setdefault(claim.event.observation, claim)
     entries: dict[int, LibraryEntry] = {}
     reasons: dict[int, Reason] = {}
-    for part in records(observations, "calls", SteppedCalls) if told else ():
+    for part in records(observations, "calls", SteppedCalls) if reports else ():
         mine = tuple(claim for claim in claims if claim.hop.phase == part.part)
         if part.event is not None:
             mine = (shown[part.event],) if part.event in shown else ()
         elif part.part == OPERATOR:
             mine = _stepped_alone(part, claims)
         phase = mine[0].hop.phase if mine and part.part == OPERATOR else part.part
-        calls = [call for seen in told for call in seen.calls if _is_of(part, seen, call, phase)]
+        calls = [call for seen in reports for call in seen.calls if _is_of(part, seen, call, phase)]
         entries |= _entries(context, part, mine, calls)
         if part.event is not None and part.cut is not None and calls and mine:
             reasons[mine[0].identity] = ToldOfSuchCall(*_listed(calls))
         elif part.event is None and (part.cut is not None or not mine):
-            _tell_whole(context, told, mine if part.part == OPERATOR else (), reasons)
+            _tell_whole(context, reports, mine if part.part == OPERATOR else (), reasons)
     return _with(claims, entries, reasons) if entries or reasons else claims
 
 
@@ -82,10 +82,10 @@ def _stepped_alone(part: SteppedCalls, claims: tuple[Claim, ...]) -> tuple[Claim
 
 
 def _tell_whole(
-    context: Context, told: Iterable[LibraryCalls], mine: tuple[Claim, ...], reasons: dict[int, Reason]
+    context: Context, reports: Iterable[LibraryCalls], mine: tuple[Claim, ...], reasons: dict[int, Reason]
 ) -> None:
     """Add a summary of the reports about an expression: to its one call, or as a finding about the whole expression."""
-    calls = [call for seen in told for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
+    calls = [call for seen in reports for call in seen.calls if not mine or call.phase == mine[0].hop.phase]
     if calls and mine:
         reasons[mine[0].identity] = ToldOfCall(*_listed(calls))
     elif calls:
@@ -100,7 +100,7 @@ def _is_of(part: SteppedCalls, seen: LibraryCalls, call: LibraryCall, phase: str
 
 
 def _entries(
-    context: Context, part: SteppedCalls, claims: tuple[Claim, ...], told: list[LibraryCall]
+    context: Context, part: SteppedCalls, claims: tuple[Claim, ...], reports: list[LibraryCall]
 ) -> dict[int, LibraryEntry]:
     """Returns the reports of the calls in a part, by the claim's identity.
 
@@ -110,15 +110,17 @@ def _entries(
     for library, entered in (("oneDNN", _primitives(claims)), ("MKL", _functions(claims))):
         frames = list(entered)
         named = {what for _, what in frames}
-        calls = [call for call in told if call.library == library and (call.what not in _INSIDE or call.what in named)]
+        calls = [
+            call for call in reports if call.library == library and (call.what not in _INSIDE or call.what in named)
+        ]
         if part.cut is not None:  # only the first frames exist
             calls = calls[: len(frames)]
         if [what or call.what for (_, what), call in zip(frames, calls, strict=False)] == _names(calls, frames):
             entries |= {claim.identity: _entry(call) for (claim, _), call in zip(frames, calls, strict=True)}
         elif calls:
             op = part.op or "" if part.event is not None else ""
-            told_of = LibraryUnordered(library, len(calls), len(frames), op)
-            context.tell("libraries", told_of)
+            reason = LibraryUnordered(library, len(calls), len(frames), op)
+            context.tell("libraries", reason)
     return entries
 
 

@@ -154,8 +154,8 @@ class Seen:
             if frame.parent is not None and (frame in calling or not frame.function.closed):
                 calling.add(frame.parent)
         codes = ((frame, frame.function.code) for frame in calling)
-        told = ((frame, code) for frame, code in codes if code is not None)
-        return {frame for frame, code in told if is_torchs_or_yours(self.context, code.file, code.line)}
+        with_code = ((frame, code) for frame, code in codes if code is not None)
+        return {frame for frame, code in with_code if is_torchs_or_yours(self.context, code.file, code.line)}
 
     # --- hops ---
 

@@ -167,14 +167,14 @@ class Sites:
         """
         if function.closed:
             return ()
-        folded = (name for name in function.jumpers if self._may_be_folded(name, function, untold=name == jumper))
+        folded = (name for name in function.jumpers if self._may_be_folded(name, function, without_text=name == jumper))
         return (*function.alike, *folded)
 
-    def _may_be_folded(self, jumper: str, function: Function, *, untold: bool) -> bool:
+    def _may_be_folded(self, jumper: str, function: Function, *, without_text: bool) -> bool:
         """Whether a function whose whole code is a jump may have the same code as its target.
 
         GCC only folds functions with the same number of arguments, and then the text of one does not call the other.
-        Without a text, the answer is `untold` if the argument types are equal and both may be from one file.
+        Without a text, the answer is `without_text` if the argument types are equal and both may be from one file.
         """
         name, into = parse(jumper), function.name
         is_alike = bool(into.parts) and len(name.parameters or ()) == len(into.parameters or ())
@@ -182,7 +182,7 @@ class Sites:
             return False
         written = "\n".join(self.lookup.lines(self.named(name)))
         if not written:
-            return untold and bool(function.unit) and name.parameters == into.parameters
+            return without_text and bool(function.unit) and name.parameters == into.parameters
         body = Text("", written).code.partition("{")[2]
         return re.search(rf"(?<![\w~]){re.escape(into.parts[-1].name)}(?!\w)", body) is None
 
@@ -220,15 +220,15 @@ class Sites:
             return replace(place, precision="unknown", reason=of_variable)
         if function.demangled != "__tls_init" or not function.unit:
             return unknown(MadeByCompiler())
-        told = SetsUpVariables(function.unit)
+        reason = SetsUpVariables(function.unit)
         if near is None or near.endswith(HEADER) or not compiled_from(near, function.unit):
-            return unknown(told)
+            return unknown(reason)
         source = next((source for source in self.lookup.sources if source.tree.exists(near)), None)
         lines = list(lambdas.thread_locals(source.text(near).bare)) if source is not None else []
         if source is None or len(lines) != 1:
-            return unknown(told)
-        told = SetsUpVariables(function.unit, f"{near}:{lines[0]}")
-        return replace(source.ref(near, lines[0]), precision="unknown", reason=told)
+            return unknown(reason)
+        reason = SetsUpVariables(function.unit, f"{near}:{lines[0]}")
+        return replace(source.ref(near, lines[0]), precision="unknown", reason=reason)
 
     def _variable(self, name: Name) -> SourceRef | None:
         """Returns the only definition of a variable; None if there is none, or several."""
@@ -332,7 +332,7 @@ class Sites:
         at = f"{around.path}:{around.line}"
         skew = around.reason if around.precision == "version-skew" else None
 
-        def told(because: Reason | None = None, *, is_read: bool = True) -> Reason:
+        def explain(because: Reason | None = None, *, is_read: bool = True) -> Reason:
             kind = LambdaInside(outer.qualified, at, because) if is_read else LambdaUnread(outer.qualified, at)
             return Joined((skew, kind)) if skew is not None else kind
 
@@ -343,12 +343,12 @@ class Sites:
         shown = [(line, f"{page}#L{line}" if page else None) for line in lines[:_MOST]]
         places = [replace(around, line=line, end_line=None, url=url) for line, url in shown]
         if written.sure:
-            return replace(places[0], reason=told())
+            return replace(places[0], reason=explain())
         if len(places) > 1:
-            return several(places, lambda _: told(SeveralLambdas(len(lines))))
+            return several(places, lambda _: explain(SeveralLambdas(len(lines))))
         if not text and around.precision == "version-skew":  # only the function around it is known, by name
-            return replace(around, end_line=None, reason=told(is_read=False))
-        reason = told(MayBeAnother() if places else NotShown(), is_read=bool(places or text))
+            return replace(around, end_line=None, reason=explain(is_read=False))
+        reason = explain(MayBeAnother() if places else NotShown(), is_read=bool(places or text))
         return replace(around, precision="unknown", end_line=None, url=None, reason=reason)
 
     def _outside(self, name: Name, way: list[tuple[int, int]] | None, unit: str, near: str | None) -> SourceRef:

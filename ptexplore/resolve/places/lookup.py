@@ -182,8 +182,8 @@ class Lookup:
             if source.related and entry.path is not None and source.tree.exists(entry.path):
                 op, key = (registration.op, registration.key) if registration else (ANY, None)
                 record = DumpRecord(op, key, False, False, entry.fallthrough, entry.path, entry.line, None, entry.raw)
-                told = self._row(source, record)[1]
-                return place_reasons.ComparedWith(source.tree.info.name, told or place_reasons.NothingConfirms())
+                reason = self._row(source, record)[1]
+                return place_reasons.ComparedWith(source.tree.info.name, reason or place_reasons.NothingConfirms())
         return self.no_text if registration is None or registration.why_not is None else registration.why_not
 
     def _confirmed(self, record: DumpRecord) -> Registered | None:

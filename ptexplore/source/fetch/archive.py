@@ -75,19 +75,19 @@ class Member:
     executable: bool = False
 
 
-def sha256_of(stream: IO[bytes], told: Callable[[float], None]) -> str:
-    """Returns the sha256 of an open file, in hex. `told` is called with the share that is done."""
+def sha256_of(stream: IO[bytes], report: Callable[[float], None]) -> str:
+    """Returns the sha256 of an open file, in hex. `report` is called with the share that is done."""
     size = os.fstat(stream.fileno()).st_size
     hasher, done = hashlib.sha256(), 0
     while block := stream.read(_CHUNK):
         hasher.update(block)
         done += len(block)
-        told(done / max(size, 1))
+        report(done / max(size, 1))
     stream.seek(0)
     return hasher.hexdigest()
 
 
-def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], None] = lambda _: None) -> Path:
+def unpack(stream: IO[bytes], name: str, folder: Path, report: Callable[[float], None] = lambda _: None) -> Path:
     """Unpacks the open archive into `folder`, which must be empty and belong to ptexplore. Returns the top folder.
 
     The top folder is `folder`, or the only folder in it, as in most archives; no link leads out of it. `name` is the
@@ -103,9 +103,9 @@ def unpack(stream: IO[bytes], name: str, folder: Path, told: Callable[[float], N
         raise PtexploreError(f"{name} is not an archive", why, "ptexplore fetch --from ARCHIVE.tar.gz", USAGE)
     with _explained(name):
         if kind == "zip":
-            return _top(folder, _write_all(_zip_members(stream, size, told), folder))
+            return _top(folder, _write_all(_zip_members(stream, size, report), folder))
         with contextlib.nullcontext(_Xz(stream)) if kind == "tar.xz" else gzip.open(stream) as opened:
-            limited = _Limited(opened, size, lambda: told(stream.tell() / max(size, 1)))
+            limited = _Limited(opened, size, lambda: report(stream.tell() / max(size, 1)))
             with _readable():  # this reads the first header
                 reader = tarfile.open(  # noqa: SIM115
                     fileobj=io.BufferedReader(limited, _CHUNK), mode="r|", tarinfo=_ShortHeader
@@ -182,10 +182,10 @@ class _Limited(io.RawIOBase):
     It reads no further than the reader asks, so that a bomb costs nothing.
     """
 
-    def __init__(self, inner: Any, packed: int, told: Callable[[], None]) -> None:
+    def __init__(self, inner: Any, packed: int, report: Callable[[], None]) -> None:
         self._inner = inner
         self._packed = packed
-        self._told = told
+        self._report = report
         self._done = 0
         self.room: int | None = _HEADING  # bytes that may still be read for a header; None for a file's content
 
@@ -201,7 +201,7 @@ class _Limited(io.RawIOBase):
             if self.room < 0:
                 raise RefusedArchive(f"a header in it is longer than {_HEADING // 1024**2} MiB")
         _check_size(self._done, self._packed)
-        self._told()
+        self._report()
         return len(block)
 
 
@@ -261,7 +261,7 @@ def _tar_member(info: tarfile.TarInfo) -> Member:
 
 
 def _zip_members(
-    stream: IO[bytes], size: int, told: Callable[[float], None]
+    stream: IO[bytes], size: int, report: Callable[[float], None]
 ) -> Iterator[tuple[Member, IO[bytes] | None]]:
     with _readable():
         opened = zipfile.ZipFile(stream)
@@ -269,7 +269,7 @@ def _zip_members(
         infos = archive.infolist()
         _check_size(sum(info.file_size for info in infos), size)
         for number, info in enumerate(infos):
-            told(number / len(infos))
+            report(number / len(infos))
             if info.flag_bits & 1:
                 raise RefusedArchive(f"its member {_shown(info.filename)} is encrypted")
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

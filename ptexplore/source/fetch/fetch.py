@@ -29,7 +29,7 @@ def fetch(request: Request, runtime: Runtime | None, project: Project | None, wa
     pin = project if request.project == "pytorch" and project is not None and project.pin else None
     source = request.source
     waiting = "waiting for another ptexplore to finish fetching"
-    with install.no_room_told(), checkouts.locked(lambda: watcher.step(waiting)):
+    with install.explain_disk_errors(), checkouts.locked(lambda: watcher.step(waiting)):
         install.sweep()
         if source is None or source.startswith("-") or remotes.looks_remote(source):
             remote = remotes.parse_remote(source or os.environ.get(remotes.INSTEAD) or remotes.PYTORCH)

@@ -195,7 +195,7 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
     if details.get("stamp") == stamp and not Path(checkout.root, ".git").is_file():
         return checkout, listed
     now = described(checkout)
-    with no_room_told(), checkouts.locked():
+    with explain_disk_errors(), checkouts.locked():
         checkouts.write_record(locations.checkouts_dir() / checkout.name, now, {**details, "stamp": stamp})
     return now, None  # describing it may have taken long: list its files again
 
@@ -233,7 +233,7 @@ def fresh() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def no_room_told() -> Iterator[None]:
+def explain_disk_errors() -> Iterator[None]:
     """Converts an error of a folder or disk to the three-part error."""
     try:
         yield

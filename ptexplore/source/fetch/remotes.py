@@ -334,8 +334,8 @@ def _refuse_large(git: Git, files: Mapping[str, int]) -> None:
     """
     asked = "".join(f"{blob}\n" for blob in files).encode()
     rows = git.read("cat-file", "--batch-check=%(objectname) %(objectsize)", given=asked).decode("ascii").split("\n")
-    told = (row.split(" ") for row in rows if row)
-    sizes = {blob: int(size) for blob, size in told if size.isdigit()}  # missing blobs are noticed later
+    pairs = (row.split(" ") for row in rows if row)
+    sizes = {blob: int(size) for blob, size in pairs if size.isdigit()}  # missing blobs are noticed later
     if max(sizes.values(), default=0) > _LARGEST:
         raise TreeTooLarge(f"has a file of more than {_LARGEST // 1024**2} MiB")
     if sum(size * files[blob] for blob, size in sizes.items()) > BYTES:

@@ -258,7 +258,7 @@ class Store(Database):
     def unconfirmed_reasons(self) -> list[tuple[Reason, int]]:
         """Returns each reason why registrations are not confirmed, with the number of registrations."""
         rows = self.rows("SELECT why_not, count(*) FROM registration WHERE NOT confirmed GROUP BY why_not")
-        return [(_reason(told), count) for told, count in rows]
+        return [(_reason(encoded), count) for encoded, count in rows]
 
     # --- derivatives ---
 
@@ -365,14 +365,14 @@ def _operator(row: tuple[Any, ...]) -> Operator:
 
 
 def _registration(row: tuple[Any, ...]) -> Registration:
-    op, key, alias, inactive, fallthrough, origin, path, macro_line, op_line, confirmed, told, *rest = row
+    op, key, alias, inactive, fallthrough, origin, path, macro_line, op_line, confirmed, encoded, *rest = row
     flags = (bool(alias), bool(inactive), bool(fallthrough))
-    why_not = _reason(told) if told is not None else None
+    why_not = _reason(encoded) if encoded is not None else None
     return Registration(op, key, *flags, origin, path, macro_line, op_line, bool(confirmed), why_not, *rest)
 
 
 @cache  # thousands of registrations have the same reason
-def _reason(told: str) -> Reason:
+def _reason(encoded: str) -> Reason:
     """Decodes a stored reason. The codes are imported only here, since most searches decode none."""
     from msgspec import MsgspecError
     from msgspec.json import decode
@@ -380,7 +380,7 @@ def _reason(told: str) -> Reason:
     from ptexplore.model.place_reasons import AnyKeptReason
 
     try:
-        reason: Reason = decode(told, type=AnyKeptReason)
+        reason: Reason = decode(encoded, type=AnyKeptReason)
     except MsgspecError as error:
         raise ValueError(str(error)) from error
     return reason

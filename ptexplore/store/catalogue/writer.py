@@ -196,5 +196,5 @@ class CatalogueWriter(DatabaseWriter):
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         if rows:
-            with self._told():
+            with self._convert_errors():
                 self._db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ptexplore.model.symbols import Extractor, RefLines
-from ptexplore.store.database import DatabaseWriter, connected, disk_told, schema_of
+from ptexplore.store.database import DatabaseWriter, connected, convert_disk_errors, schema_of
 from ptexplore.store.index import rows as packed
 from ptexplore.store.index.opening import StaleIndex
 
@@ -42,7 +42,7 @@ class IndexWriter(DatabaseWriter):
         self._worded = 0  # the highest id whose words are inserted
         self._late: list[tuple[int, str]] = []  # words of files below that id, inserted at the end
         self._later: list[str] = []
-        with self._told():
+        with self._convert_errors():
             if anew:
                 self._begin_anew()
             else:
@@ -95,12 +95,12 @@ class IndexWriter(DatabaseWriter):
 
     def put_meta(self, facts: Mapping[str, str]) -> None:
         """Writes facts about the index."""
-        with self._told():
+        with self._convert_errors():
             self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
     def add(self, files: Iterable[packed.Rows]) -> None:
         """Inserts the rows of files that have none yet. Their ids start at `next_file`, and no id is used twice."""
-        with self._told():
+        with self._convert_errors():
             for rows in files:
                 self._next = max(self._next, rows.file[0] + 1)
                 self._db.execute(_INSERT["file"], rows.file)
@@ -130,7 +130,7 @@ class IndexWriter(DatabaseWriter):
 
     def remove(self, paths: Iterable[str]) -> None:
         """Deletes all rows of these files."""
-        with self._told():
+        with self._convert_errors():
             for path in paths:
                 number = self._file(path)
                 if number is not None:
@@ -140,7 +140,7 @@ class IndexWriter(DatabaseWriter):
 
     def restamp(self, stamps: Iterable[tuple[str, int]]) -> None:
         """Updates the time of change of files whose content is the same: pairs of (path, mtime_ns)."""
-        with self._told():
+        with self._convert_errors():
             self._db.executemany("UPDATE file SET stamp = ? WHERE path = ?", [(when, path) for path, when in stamps])
 
     def replace_refs(self, path: str, refs: RefLines, extractor: Extractor) -> None:
@@ -153,7 +153,7 @@ class IndexWriter(DatabaseWriter):
             return
         texts: dict[str, int] = packed.Texts()
         rows = packed.pack_refs(number << packed.ROWS, refs, texts)
-        with self._told():
+        with self._convert_errors():
             tally = self._db.execute("SELECT tally FROM file WHERE id = ?", (number,)).fetchone()[0]
             self._db.execute("DELETE FROM ref WHERE id BETWEEN ? AND ?", packed.span(number))
             self._db.executemany(_INSERT["ref"], rows)
@@ -166,10 +166,10 @@ class IndexWriter(DatabaseWriter):
         return row[0] if row else None
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         """Converts an error of SQLite about the disk to an OSError, and one about the file's content to StaleIndex."""
         try:
-            with disk_told(self.path):
+            with convert_disk_errors(self.path):
                 yield
         except sqlite3.DatabaseError as error:
             raise StaleIndex(f"{self.path}: {error}") from error

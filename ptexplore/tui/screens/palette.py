@@ -159,7 +159,7 @@ class Palette(ModalScreen[Message | None]):
         self._number = self._heard = -1  # numbers of the last question and of the last answered one
         self._stepped = self._opens = False  # since the last letter: did the reader move in the list; press Enter?
         self._sort: Sort | None = None
-        self._told = EMPTY
+        self._shown_message = EMPTY
         self._typed = ""  # the text of the last question
         self._early = ""  # text that was typed before the input line existed
 
@@ -221,8 +221,8 @@ class Palette(ModalScreen[Message | None]):
             return
         best = [HitGroup("best", view.best)] if view.best else []
         more = any(group.more != 0 for group in view.groups)
-        told = "; ".join([*map(remark_in_words, view.how), *([MORE] if more else [])])
-        self._show([*best, *view.further], trouble or told, COLLECTING if lacks_operators else "", chosen)
+        summary = "; ".join([*map(remark_in_words, view.how), *([MORE] if more else [])])
+        self._show([*best, *view.further], trouble or summary, COLLECTING if lacks_operators else "", chosen)
         # While operators are missing, the first result is not final: the reader sees that, and presses Enter for it.
         opens, self._opens = self._opens and not lacks_operators, False
         if opens and self._hits:
@@ -255,8 +255,8 @@ class Palette(ModalScreen[Message | None]):
         self._tell(message)
 
     def _tell(self, message: str) -> None:
-        if message != self._told:  # another message may have another height, which needs a new layout
-            self._told = message
+        if message != self._shown_message:  # another message may have another height, which needs a new layout
+            self._shown_message = message
             self.query_one("#told", Static).update(Content(clean(message)))
 
     # --- keys ---

@@ -115,8 +115,8 @@ class ReadingScreen(Screen[None]):
         self._side = Vertical(self.symbol, self.notes, id="side")
         self._file = lru_cache(_KEPT)(self._read)
         self.leave_tour: Callable[[], bool] = lambda: False  # leaves a tour if the reader is back where it was opened
-        self._told = ""
-        self._told_at: Place | None = None
+        self._status_text = ""
+        self._status_place: Place | None = None
         self._hidden = False  # while a file is opened
 
     def on_mount(self) -> None:
@@ -338,7 +338,7 @@ class ReadingScreen(Screen[None]):
         left = self.place
         if remember and left is not None and left != place:  # another column is another place: it may be a local name
             self.history.leave(left)
-        self._told = ""
+        self._status_text = ""
         if place.line == FOLDER:
             self._go_to_folder(place)
             return
@@ -475,7 +475,7 @@ class ReadingScreen(Screen[None]):
 
     def tell(self, text: str) -> None:
         """Show a line of text, until the cursor moves."""
-        self._told, self._told_at = text, self.place
+        self._status_text, self._status_place = text, self.place
         self._status()
 
     def _status(self) -> None:
@@ -485,7 +485,7 @@ class ReadingScreen(Screen[None]):
             stops = ""  # the current stop shows its own place
         elif self.notes.marks:
             stops = "S: the stop of a tour about this line (●) · "
-        text = self._told or (f"{stops}{file.standing}" if file is not None else self.library.standing)
+        text = self._status_text or (f"{stops}{file.standing}" if file is not None else self.library.standing)
         position = f"{place.line}:{place.column + 1} of {len(file.raw)}" if file is not None and place else ""
         room = max(self.size.width - len(position) - 4, 10)
         shown = clean(text)
@@ -513,8 +513,8 @@ class ReadingScreen(Screen[None]):
 
     def on_moved(self, event: Moved) -> None:
         """Follow the cursor to another line."""
-        if event.place != self._told_at:
-            self._told = ""
+        if event.place != self._status_place:
+            self._status_text = ""
         self.notes.follow(event.place)
         self.symbol.noted = frozenset(mark.stop for mark in self.notes.marks)
         self._crumb()

@@ -252,9 +252,9 @@ def _spans(row: ScreenRow) -> Iterator[Span]:
         yield Span(f"{percent(row.share):>4}{own}", "count")
     times = f" ×{row.times}" if row.times > 1 else ""
     yield Span(f"{row.name}{times}", "title")
-    told = "  ".join(filter(None, (*row.cells, row.what)))
-    if told:
-        yield Span(f"  {told}", "note")
+    facts = "  ".join(filter(None, (*row.cells, row.what)))
+    if facts:
+        yield Span(f"  {facts}", "note")
     if row.place is not None and row.place.path is not None:
         line = f":{row.place.line}" if row.place.line else ""
         yield Span("  ")
@@ -365,8 +365,8 @@ class TrailScreen(Screen[None]):
 
     def _show_facts(self) -> None:
         page = self.tree_of_hops.page
-        told = ["".join(span.text for span in line.spans) for line in page.ending]
-        parts = [(f"{clean(text)}\n", "$text-warning" if number == 0 else "") for number, text in enumerate(told)]
+        lines = ["".join(span.text for span in line.spans) for line in page.ending]
+        parts = [(f"{clean(text)}\n", "$text-warning" if number == 0 else "") for number, text in enumerate(lines)]
         parts += [(f"{clean(text)}\n", "") for text in (*page.facts, *page.left_out)]
         parts += [(f"! {clean(text)}\n", "$text-warning") for text in page.findings]
         self.query_one("#facts", Static).update(Content.assemble(*parts).rstrip())

@@ -21,7 +21,7 @@ from ptexplore.tui.messages import Filled, Follow, OpenPlace, open_stop
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
-from ptexplore.view.notes.labs import FORETOLD, LAB_TONES, LabResult, foretold, lab_code, lab_facts
+from ptexplore.view.notes.labs import LAB_TONES, VERDICTS, LabResult, is_right, lab_code, lab_facts
 from ptexplore.view.notes.prose import DRAWING, prose_tokens
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
     if gave:
         lines = gave.split("\n")
         apart = "\n  " if len(lines) > 1 else "         "
-        verdict, tone = FORETOLD[foretold(prediction, gave)]
+        verdict, tone = VERDICTS[is_right(prediction, gave)]
         shown = "\n  ".join(map(clean, lines))
         parts += [(f"\nresult{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
     return parts

@@ -113,12 +113,12 @@ class SourceView(ScrollView, can_focus=True):
         self._aim()
         self._keep_in_view()
         self.refresh()
-        told = (
+        message = (
             "long lines are folded: w cuts them at the edge"
             if self._wraps
             else "long lines are cut at the edge: w folds them"
         )
-        self.post_message(Tell(told))
+        self.post_message(Tell(message))
 
     def unlight(self) -> None:
         """Remove the highlight of lines."""

@@ -18,11 +18,11 @@ from ptexplore.view.opening import Opening, open_line
 from ptexplore.view.search.symbol_lines import (
     callee_lines,
     caller_lines,
+    closing_remark,
     head_lines,
     hop_lines,
     is_structured,
     operator_lines,
-    otherwise_told,
     seen_in,
     uses_in_words,
 )
@@ -144,11 +144,11 @@ class SymbolPane(Links):
 
     def _show(self, answer: Answer, before: Answer | None) -> None:
         # The reason why the name itself is not shown, and then the symbol that is.
-        told = answer.failed or remark_in_words(answer.remark)
-        remark = [] if answer.meant or not told else [
-            Leads(Content.styled(clean(told), "$text-warning")), _heading("around the cursor")
+        reason = answer.failed or remark_in_words(answer.remark)
+        remark = [] if answer.meant or not reason else [
+            Leads(Content.styled(clean(reason), "$text-warning")), _heading("around the cursor")
         ]  # fmt: skip
-        lines = self._told(answer.facts, answer) if answer.facts is not None else ()
+        lines = self._yield_lines(answer.facts, answer) if answer.facts is not None else ()
         at, top = self.highlighted, self.scroll_offset.y
         self.fill([*remark, *lines])
         same = before is not None and before.facts is answer.facts  # the reader may already be in the first part
@@ -157,7 +157,7 @@ class SymbolPane(Links):
         self.scroll_to(y=top if same else 0, animate=False, immediate=not same, force=not same)
         self.post_message(Filled())
 
-    def _told(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
+    def _yield_lines(self, facts: SymbolFacts, answer: Answer) -> Iterator[Leads]:
         for line in head_lines(facts):
             yield self._line(line)
         if answer.meant and answer.remark is not None:  # the name means the symbol that is shown
@@ -178,7 +178,7 @@ class SymbolPane(Links):
                 yield Leads(text, open_stop(mark.stop))
         yield from self._hops(facts)
         yield from self._calls(answer)
-        if otherwise := otherwise_told(facts):
+        if otherwise := closing_remark(facts):
             yield Leads(Content.styled(f"\n{otherwise}", "dim"))
 
     def _calls(self, answer: Answer) -> Iterator[Leads]:

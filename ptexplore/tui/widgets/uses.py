@@ -17,7 +17,7 @@ from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.messages import OpenPlace, Tell
 from ptexplore.tui.places import Place
 from ptexplore.view.words.remarks import remark_in_words
-from ptexplore.view.words.uses import group_in_words, told_apart, used_on
+from ptexplore.view.words.uses import certainty_in_words, group_in_words, used_on
 
 if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
@@ -62,7 +62,7 @@ class Uses(Choices):
     def _list(self, view: RefsView) -> None:
         self.border_title = Content(clean(f"{view.asked}: {used_on(view.lines)}"))
         # Remarks on all uses come first: nobody reads to the end of a list to learn this.
-        apart = told_apart(view.lines, view.certain, view.definitions)
+        apart = certainty_in_words(view.lines, view.certain, view.definitions)
         sentences = [apart[:1].upper() + apart[1:]] if apart else []
         room = max(20, self.size.width - 4)
         first = [line for text in sentences for line in textwrap.wrap(clean(text), room)]

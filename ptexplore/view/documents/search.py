@@ -151,7 +151,7 @@ def refs_document(view: RefsView) -> RefsDocument:
         lines=view.lines,
         certain=view.certain,
         otherwise=view.otherwise,
-        untold=view.untold,
+        untold=view.unknown,
         definitions=view.definitions,
         overridden=view.overridden,
         may_override=view.may_override,

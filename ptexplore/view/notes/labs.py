@@ -14,8 +14,8 @@ from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # the style of the word
-# The verdict on a prediction, by the result of `foretold`, and its style.
-FORETOLD: dict[bool | None, tuple[str, Tone]] = {
+# The verdict on a prediction, by the result of `is_right`, and its style.
+VERDICTS: dict[bool | None, tuple[str, Tone]] = {
     True: ("as you predicted", "good"), False: ("not what you predicted", "doubt"), None: ("", ""),
 }  # fmt: skip
 _SHOWN = 8  # at most so many hops are named in a failure
@@ -47,7 +47,7 @@ def lab_question(lab: Lab) -> str:
     return "what will it give?" if lab.value is not None else "what will run?"
 
 
-def foretold(prediction: str, gave: str) -> bool | None:
+def is_right(prediction: str, gave: str) -> bool | None:
     """Whether a reader's prediction is right; None if only the reader can tell.
 
     Literals are compared as Python values. Otherwise, an equal text is right.

@@ -51,11 +51,11 @@ class StorageDrawing:
     @property
     def in_words(self) -> str:
         """The drawing as one sentence a tensor, for who cannot see it."""
-        told = [
+        sentences = [
             f"{layout.name} reaches cells {', '.join(str(cell) for cell in sorted(layout.reached()))}"
             for layout, _labels in self.tensors
         ]
-        return f"A storage of {self.cells} elements. {'. '.join(told)}."
+        return f"A storage of {self.cells} elements. {'. '.join(sentences)}."
 
 
 def drawing(text: str) -> StorageDrawing | None:

@@ -12,7 +12,7 @@ from ptexplore.model.symbols import Symbol
 from ptexplore.model.trace import Hop, Trail, walk
 from ptexplore.view.line import Line
 from ptexplore.view.search.override_lines import overridden_lines
-from ptexplore.view.words.uses import counted, otherwise_in_words, overridden_in_words, told_apart, used_on
+from ptexplore.view.words.uses import certainty_in_words, counted, otherwise_in_words, overridden_in_words, used_on
 
 _FEW = 6  # operators that are named
 _NEXT = 3  # functions of the second level that are named below one of the first
@@ -69,7 +69,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
         return "the generated wrapper of its operator calls it; its name alone does not identify its uses"
     if facts.symbol.kind in VALUES:
         sorts = ", ".join(counted(count, group) for group, count in facts.uses)
-        apart = told_apart(facts.lines, facts.certain, facts.definitions)
+        apart = certainty_in_words(facts.lines, facts.certain, facts.definitions)
         other = f"; otherwise {used_on(facts.lines)} ({sorts}){f': {apart}' if apart else ''}" if facts.lines else ""
         return f"reads and writes are not indexed (/ searches this file){other}"
     if not facts.lines and facts.overridden:
@@ -77,7 +77,7 @@ def uses_in_words(facts: SymbolFacts) -> str:
     if not facts.lines:
         types = "; uses as a type name only are not searched" if facts.symbol.kind in _TYPES else ""
         return f"no use was found in these trees{types}"
-    apart = told_apart(facts.lines, facts.certain, facts.definitions)
+    apart = certainty_in_words(facts.lines, facts.certain, facts.definitions)
     sorts = ", ".join(counted(count, group) for group, count in facts.uses)
     by_sort = f"\nthese are: {sorts}" if len(facts.uses) > 1 else f" ({sorts})"
     types = "\nuses as a type name only are not counted" if facts.symbol.kind in _TYPES else ""
@@ -85,10 +85,10 @@ def uses_in_words(facts: SymbolFacts) -> str:
     return f"{used_on(facts.lines)}{f': {apart}' if apart else ''}{by_sort}{types}{overriders}"
 
 
-def otherwise_told(facts: SymbolFacts) -> str:
+def closing_remark(facts: SymbolFacts) -> str:
     """Returns a closing remark on lines that have the symbol's name and are not counted; "" if there are none."""
     counted = facts.lines and facts.symbol.kind not in VALUES and not is_structured(facts.symbol)
-    return otherwise_in_words(facts.otherwise, facts.untold) if counted and facts.otherwise + facts.untold else ""
+    return otherwise_in_words(facts.otherwise, facts.unknown) if counted and facts.otherwise + facts.unknown else ""
 
 
 def operator_lines(facts: SymbolFacts) -> Iterator[Line]:

@@ -65,11 +65,11 @@ class Site:
         infos = [indexed.tree.info for indexed in self.trees]
         ran = [info.version for info in infos if info.relation == "runtime"]
         read = [info.label for info in infos if info.relation != "runtime"]
-        told = [f"The installed torch is {', '.join(dict.fromkeys(ran))}."] if ran else []
-        told += [f"The hand-written source is {', '.join(dict.fromkeys(read))}."] if read else []
+        sentences = [f"The installed torch is {', '.join(dict.fromkeys(ran))}."] if ran else []
+        sentences += [f"The hand-written source is {', '.join(dict.fromkeys(read))}."] if read else []
         if ran and any(info.relation == "version-skew" for info in infos):
-            told.append('A place in it is marked "other version": it was found by its name.')
-        return " ".join(told)
+            sentences.append('A place in it is marked "other version": it was found by its name.')
+        return " ".join(sentences)
 
     def place(self, page: str, path: str, line: int | None) -> str | None:
         """Returns the relative URL of a line of a file, seen from a page; None if the file is not on the site."""

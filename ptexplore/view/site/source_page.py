@@ -58,8 +58,8 @@ def source_data(reader: UseReader, path: str, text: str, only: frozenset[int] | 
         hidden = not before and use.kind in _NAMED and use.name in local
         lines = use.lines if only is None else sorted(only.intersection(use.lines))
         of_class: dict[int, Link] = {}  # meanings by the class of the variable that a call goes through
-        for meant, told in file.members_meant(use, lines):
-            of_class |= dict.fromkeys(told, entries.link(meant, before, hidden=False))
+        for meant, meant_lines in file.members_meant(use, lines):
+            of_class |= dict.fromkeys(meant_lines, entries.link(meant, before, hidden=False))
         links: dict[str, Link | None] = {}  # within one scope, a use means the same on every line
         for line in lines:
             scope = scopes[line] if 0 < line < len(scopes) else ""
@@ -94,8 +94,8 @@ class _Entries:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._numbers) + 1
-            told = meant if sure == meant.sure else meant._replace(sure=sure)
-            self._data.entries.append((only.definition.qualified, told))
+            meaning = meant if sure == meant.sure else meant._replace(sure=sure)
+            self._data.entries.append((only.definition.qualified, meaning))
         return Link(before, number, 0, sure)
 
 

@@ -35,10 +35,10 @@ def findings(trail: Trail, *, verbose: bool = True) -> tuple[TraceRemark, ...]:
     If one call of each of several kinds was stepped, the facts say how many of them were cut: only a `verbose` view has
     a finding for each.
     """
-    told = (f for f in trail.findings if verbose or not (isinstance(f.told, TreeEnds) and f.told.op))
-    counted = Counter((finding.kind, sentence(finding.told)) for finding in told)
+    words = (f for f in trail.findings if verbose or not (isinstance(f.told, TreeEnds) and f.told.op))
+    counted = Counter((finding.kind, sentence(finding.told)) for finding in words)
     return tuple(
-        says.Found(kind=kind, told=told, few=count if count > 1 else 0) for (kind, told), count in counted.items()
+        says.Found(kind=kind, finding=words, few=count if count > 1 else 0) for (kind, words), count in counted.items()
     )
 
 
@@ -104,11 +104,11 @@ def typed(options: Options, shows: TraceRemark | None, *more: str, runs: bool = 
     If `runs` is True the options need another run, so the step repeats the command that ran, if there is one. If a
     Python program asked, there is no command line: the step is then a call on the trace object that shows the same.
     """
-    told = worded(shows) if shows is not None else ""
+    words = worded(shows) if shows is not None else ""
     if not options.command:
-        return NextStep(_in_python(more), told, in_python=True)
+        return NextStep(_in_python(more), words, in_python=True)
     command = options.runs if runs and options.runs else options.command
-    return NextStep(f"{again(command)} {shlex.join(more)}".strip(), told)
+    return NextStep(f"{again(command)} {shlex.join(more)}".strip(), words)
 
 
 _ARGUMENTS = {"--open": "opened", "--view": "view"}
@@ -119,8 +119,8 @@ def _in_python(more: Sequence[str]) -> str:
     """Returns the Python counterpart of options: a call of the trace's `text`, or its `ending` for `--explain`."""
     if more[0] == "--explain":
         return "trail.ending"
-    told, left = [], list(more)
+    arguments, left = [], list(more)
     while left:
         option = left.pop(0)
-        told.append(_FLAGS.get(option) or f"{_ARGUMENTS[option]}={left.pop(0)!r}")
-    return f"trail.text({', '.join(told)})"
+        arguments.append(_FLAGS.get(option) or f"{_ARGUMENTS[option]}={left.pop(0)!r}")
+    return f"trail.text({', '.join(arguments)})"

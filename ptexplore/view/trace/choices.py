@@ -24,7 +24,7 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, De
 
     `has_row` says whether a hop may have a row.
     """
-    told: dict[int, Details] = {}
+    details: dict[int, Details] = {}
     pending: list[tuple[Hop, int | None]] = [(hop, None) for hop in hops]
     while pending:
         hop, around = pending.pop()
@@ -33,25 +33,25 @@ def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, De
         if chooser is not None:
             at = hop.id if chooser.on == "itself" else around
             detail = _detail(chooser, hop)
-            if at is not None and detail is not None and detail not in told.get(at, ()):
-                told[at] = (*told.get(at, ()), detail)
+            if at is not None and detail is not None and detail not in details.get(at, ()):
+                details[at] = (*details.get(at, ()), detail)
         elif has_row(hop.id):
             around = hop.id
         if hop.python is not None and hop.python.variables:
-            told |= _of_python(hop, hop.python.variables, told, caller)
+            details |= _of_python(hop, hop.python.variables, details, caller)
         pending += [(child, around) for child in reversed(hop.children)]
-    return told
+    return details
 
 
 def _of_python(
-    hop: Hop, variables: Mapping[str, str], told: Mapping[int, Details], caller: int | None
+    hop: Hop, variables: Mapping[str, str], known: Mapping[int, Details], caller: int | None
 ) -> dict[int, Details]:
     """Returns what the variables of a Python function say that chooses code: about itself, or about its caller."""
     for detail in of_module(hop):
-        return {hop.id: (*told.get(hop.id, ()), detail)}
+        return {hop.id: (*known.get(hop.id, ()), detail)}
     if "fused" not in variables or caller is None:
         return {}
-    return {caller: (*told.get(caller, ()), _of_optimizer(variables))}
+    return {caller: (*known.get(caller, ()), _of_optimizer(variables))}
 
 
 def of_module(hop: Hop) -> Iterator[Detail]:
@@ -99,14 +99,14 @@ def _answer(chooser: Chooser, hop: Hop, returned: bool | int | None) -> Detail |
     if returned is None:
         return None
     check = hop.name.rpartition("::")[2]
-    told = chooser.yes if returned else chooser.no
-    if isinstance(told, says.Takes | says.NotTaken):
-        told = structs.replace(told, check=check)
-    if returned or not isinstance(told, says.NotTaken):
-        return told
+    detail = chooser.yes if returned else chooser.no
+    if isinstance(detail, says.Takes | says.NotTaken):
+        detail = structs.replace(detail, check=check)
+    if returned or not isinstance(detail, says.NotTaken):
+        return detail
     refused = next(_first_refusals(chooser.alternatives, _answers_in(hop)), None)
-    means = refused[1].refused if refused is not None else told.means
-    return structs.replace(told, means=means)
+    means = refused[1].refused if refused is not None else detail.means
+    return structs.replace(detail, means=means)
 
 
 def _refused(chooser: Chooser, hop: Hop) -> Iterator[Detail]:

@@ -10,11 +10,11 @@ from ptexplore.view.trace.amounts import seconds, size
 
 
 class Column(NamedTuple):
-    """A weight with its heading. `told` formats the number; None: the number is formatted as a cost."""
+    """A weight with its heading. `formatter` formats the number; None: the number is formatted as a cost."""
 
     weight: str
     heading: str
-    told: Callable[[int], str] | None = None
+    formatter: Callable[[int], str] | None = None
     wanted: bool = True  # False: the column is shown only if the whole has that weight
 
 
@@ -41,10 +41,10 @@ def columns_of(run: Run) -> tuple[Column, ...]:
 
 def columns(unit: Unit, *weights: str) -> tuple[Column, ...]:
     """Returns the columns for these weights. The unit decides the heading and the format of costs."""
-    heading, told = OF_COST[unit]
+    heading, formatter = OF_COST[unit]
     known = {column.weight: column for column in COLUMNS}
     known["cost"] = known["cost"]._replace(heading=heading)
-    return tuple(known[weight]._replace(told=known[weight].told or told) for weight in weights)
+    return tuple(known[weight]._replace(formatter=known[weight].formatter or formatter) for weight in weights)
 
 
 def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def cells(columns: tuple[Column, ...], weighed: Weighed, *without: str) -> tuple
 
 
 def _cell(column: Column, value: int) -> str:
-    return column.told(value) if column.told is not None and (value or column.weight == "calls") else ""
+    return column.formatter(value) if column.formatter is not None and (value or column.weight == "calls") else ""
 
 
 def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ...]:
@@ -63,5 +63,5 @@ def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ..
     # for most parts.
     runs_backward = part.backward > 0 and any(inner.kind == "backward" for inner in part.walk())
     without = (*(("backward",) if runs_backward else ()), *(("calls",) if part.kind == "imports" else ()))
-    told = cells(columns, part, *without)
-    return tuple(f"{sign}{cell}" if cell and part.at_least else cell for cell in told)
+    texts = cells(columns, part, *without)
+    return tuple(f"{sign}{cell}" if cell and part.at_least else cell for cell in texts)

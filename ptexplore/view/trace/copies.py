@@ -126,37 +126,37 @@ def _of_program(trail: Trail, program: Program) -> Iterator[_Copies]:
     """Yields the copies of a program."""
     hops = {hop.id: hop for hop in trail.hops}
     for calls in program.calls:
-        for told in calls.copies:
-            yield _of_calls(program, calls, told, hops)
+        for tensor in calls.copies:
+            yield _of_calls(program, calls, tensor, hops)
 
 
-def _of_calls(program: Program, calls: OperatorCalls, told: CopiedTensor, hops: dict[int, Hop]) -> _Copies:
+def _of_calls(program: Program, calls: OperatorCalls, tensor: CopiedTensor, hops: dict[int, Hop]) -> _Copies:
     route = program.routes[calls.route]
     first = next((hops[hop] for hop in route.hops if hop in hops), None)
-    copiers = [*takewhile(layouts.COPIES.__contains__, reversed(told.inside))][::-1]
-    outer = told.inside[: len(told.inside) - len(copiers)]
-    source, result = tensor_of("src", told.source), tensor_of("self", told.result)
-    argument = _argument(first, told) if outer else ""
+    copiers = [*takewhile(layouts.COPIES.__contains__, reversed(tensor.inside))][::-1]
+    outer = tensor.inside[: len(tensor.inside) - len(copiers)]
+    source, result = tensor_of("src", tensor.source), tensor_of("self", tensor.result)
+    argument = _argument(first, tensor) if outer else ""
     amount = _bytes(result)
-    copy = CopyRef(source, result, amount, argument, told.is_view)
-    why = why_copied(copiers, told.format, told.source, told.result, outer[-1] if outer else "")
+    copy = CopyRef(source, result, amount, argument, tensor.is_view)
+    why = why_copied(copiers, tensor.format, tensor.source, tensor.result, outer[-1] if outer else "")
     details = (copied(copy, with_bytes=False), *((says.BecauseOf(reason=why),) if why is not None else ()))
     name = _named(copiers[0] if copiers else layouts.COPY, outer[0] if outer else "")
     caller = users_place(program, calls) or ""
     return _Copies(
-        name, details, caller, first.id if first is not None else None, told.calls, (amount or 0) * told.calls
+        name, details, caller, first.id if first is not None else None, tensor.calls, (amount or 0) * tensor.calls
     )
 
 
-def _argument(first: Hop | None, told: CopiedTensor) -> str:
+def _argument(first: Hop | None, tensor: CopiedTensor) -> str:
     """Returns the name of the argument that is copied, by the schema of the call; "" if it is not known."""
     call = first
     while call is not None and call.kind != "op":
         call = call.children[0] if call.children else None
-    if call is None or call.operator is None or told.argument is None:
+    if call is None or call.operator is None or tensor.argument is None:
         return ""
     named = schema.arguments(call.operator.schema)
-    return named[told.argument].name if told.argument < len(named) else ""
+    return named[tensor.argument].name if tensor.argument < len(named) else ""
 
 
 def _bytes(tensor: TensorRef) -> int | None:

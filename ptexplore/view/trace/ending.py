@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from ptexplore.model import details as says
-from ptexplore.model import ending_remarks as told
+from ptexplore.model import ending_remarks as remarks
 from ptexplore.model.actions import TraceAgain
 from ptexplore.model.details import Detail
 from ptexplore.model.ending_remarks import EndingRemark
@@ -39,10 +39,10 @@ from ptexplore.view.words.reasons import given_in_words, how_in_words, sentence,
 
 COPY_SLICES = "CopySlices"  # the node that autograd puts around the node of a write in place through a view
 STAGES = {
-    "expression": told.TheExpression(),
-    "backward": told.ItsBackward(),
-    "script": told.TheScript(),
-    "block": told.TheBlock(),
+    "expression": remarks.TheExpression(),
+    "backward": remarks.ItsBackward(),
+    "script": remarks.TheScript(),
+    "block": remarks.TheBlock(),
 }
 CPP = 4  # C++ functions shown if a signal ended the run
 # Characters of a message that are shown. torch often names the value that failed at the end.
@@ -84,24 +84,26 @@ def cut_in_the_middle(text: str, beginning: int = BEGINNING, end: int = END) -> 
 
 def hints(message: str) -> tuple[str, ...]:
     """Returns Dynamo's hints in an error message, except the hints that all its errors have."""
-    told = (line.strip().removeprefix("Hint: ") for line in message.splitlines() if line.strip().startswith("Hint: "))
-    return tuple(hint for hint in told if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
+    lines = (line.strip().removeprefix("Hint: ") for line in message.splitlines() if line.strip().startswith("Hint: "))
+    return tuple(hint for hint in lines if not hint.startswith(("Please report", "It may be possible to write Dynamo")))
 
 
 def summary(ending: Ending) -> EndingRemark:
     """Returns how the traced code ended, as one line."""
     stage, words = STAGES[ending.stage], message_of(ending)
     if ending.by == "signal":
-        return told.Killed(stage=stage, signal=ending.exception, words=words)
+        return remarks.Killed(stage=stage, signal=ending.exception, words=words)
     if ending.by == "exit":
-        return told.Exited(stage=stage, by=ending.exception, words=words)
+        return remarks.Exited(stage=stage, by=ending.exception, words=words)
     if ending.by == "timeout":
-        return told.TimedOut(stage=stage, words=words)
+        return remarks.TimedOut(stage=stage, words=words)
     handed, where = ending.handed, None
     if handed is not None:
-        where = told.RaisedElsewhere(where=handed.where) if handed.exception else told.CameFrom(where=handed.where)
+        where = (
+            remarks.RaisedElsewhere(where=handed.where) if handed.exception else remarks.CameFrom(where=handed.where)
+        )
     words = first_words(handed.message if handed is not None else ending.message)
-    return told.RaisedAtEnd(stage=stage, exception=ending.exception, where=where, words=words)
+    return remarks.RaisedAtEnd(stage=stage, exception=ending.exception, where=where, words=words)
 
 
 def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
@@ -147,15 +149,15 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
     yield from _thrown(ending)
     yield from _step(trail, ending, shown)
     if ending.in_memory is not None:
-        yield line_of(told.InMemory(words=sentence(ending.in_memory)))
+        yield line_of(remarks.InMemory(words=sentence(ending.in_memory)))
     if ending.check:
-        yield line_of(told.WhatFailed(check=ending.check))
+        yield line_of(remarks.WhatFailed(check=ending.check))
     if ending.compared:
-        yield line_of(told.ComparedAtEnd(values=tuple(map(compared_value, ending.compared))))
+        yield line_of(remarks.ComparedAtEnd(values=tuple(map(compared_value, ending.compared))))
     if ending.handed is not None:
-        yield from _left(told.RaisedThere if ending.handed.exception else told.YourCode, ending.handed.python)
+        yield from _left(remarks.RaisedThere if ending.handed.exception else remarks.YourCode, ending.handed.python)
     if not trail.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
-        innermost = told.PythonLeft if ending.by == "error" else told.WasInPython
+        innermost = remarks.PythonLeft if ending.by == "error" else remarks.WasInPython
         yield from _left(innermost, ending.python, ending.further)
     for earlier in ending.before:
         yield from _earlier(earlier)
@@ -172,20 +174,20 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
 def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
     """Yields where in your own code the error was raised: similar names, the call, your innermost line, the module."""
     if ending.close:
-        yield line_of(told.DidYouMean(names=ending.close))
+        yield line_of(remarks.DidYouMean(names=ending.close))
     if ending.call is not None and ending.call != trail.expression:
-        yield line_of(told.InTheCall(call=ending.call))
+        yield line_of(remarks.InTheCall(call=ending.call))
     elsewhere = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*elsewhere, *ending.python) if _is_yours(left)), None)
     if yours is not None and trail.traced.in_files:
         yield place_of_yours(yours)
     if ending.module:
-        yield line_of(told.InModule(module=ending.module))
+        yield line_of(remarks.InModule(module=ending.module))
 
 
 def place_of_yours(left: LeftFunction, text: str = "") -> Line:
     """Returns a line about a function of yours that the error propagated out of, with the text of its line."""
-    return _at(told.YourLine(function=named(left)), left.source, text)
+    return _at(remarks.YourLine(function=named(left)), left.source, text)
 
 
 def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -203,18 +205,20 @@ def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         number, title = shown or (around, (outer.op if outer.kind == "op" else None) or outer.name)
         # The same name may be a different call: vmap's kernel of an operator calls that operator again.
         is_inner = number != step.id and (is_other or step.name.rpartition("::")[2] not in title)
-        inner = told.StepInside(step=f"[{step.id}]" if is_other else "", name=step.name) if is_inner else None
-        yield line_of(told.LeftStep(step=f"[{number}]", title=title, inner=inner))
+        inner = remarks.StepInside(step=f"[{step.id}]" if is_other else "", name=step.name) if is_inner else None
+        yield line_of(remarks.LeftStep(step=f"[{number}]", title=title, inner=inner))
     if ending.given or ending.untold:
-        given = tuple(told.ArgumentGiven(name=name, what=what) for name, what in given_in_words(ending))
+        given = tuple(remarks.ArgumentGiven(name=name, what=what) for name, what in given_in_words(ending))
         op = (calls[-1].op or calls[-1].name) if is_other else None
-        yield line_of(told.GivenTo(op=op, arguments=given) if op is not None else told.ItWasGiven(arguments=given))
+        yield line_of(
+            remarks.GivenTo(op=op, arguments=given) if op is not None else remarks.ItWasGiven(arguments=given)
+        )
 
 
 def _earlier(error: EarlierError) -> Iterator[Line]:
     """Returns the line of an earlier error that led to a later one."""
-    made = told.RaisedFrom if error.is_cause else told.InHandling
-    says_itself = told.ErrorSays(exception=error.exception, message=error.message)
+    made = remarks.RaisedFrom if error.is_cause else remarks.InHandling
+    says_itself = remarks.ErrorSays(exception=error.exception, message=error.message)
     left = error.left
     remark = made(error=says_itself, function=named(left) if left is not None else "")
     yield _at(remark, left.source if left is not None else None)
@@ -223,7 +227,7 @@ def _earlier(error: EarlierError) -> Iterator[Line]:
 def _advice(ending: Ending) -> Iterator[Line]:
     """Yields the reasons and remedies: torch's own hints, then those of a rule that knows the message."""
     for hint in hints(ending.message)[:HINTS]:
-        yield line_of(told.TorchsHint(hint=hint))
+        yield line_of(remarks.TorchsHint(hint=hint))
     yield from cause_lines(ending.cause)
 
 
@@ -231,12 +235,12 @@ def cause_lines(cause: Cause | None) -> Iterator[Line]:
     """Yields what a known message means, and how to fix it."""
     if cause is not None:
         means = explained(cause)
-        yield line_of(told.Why(words=means.why))
+        yield line_of(remarks.Why(words=means.why))
         if means.remedy:
-            yield line_of(told.ToMend(words=means.remedy))
+            yield line_of(remarks.ToMend(words=means.remedy))
         for sign, remedy in means.cases:
-            yield line_of(told.CaseIs(sign=sign))
-            yield line_of(told.ToMendCase(words=remedy))
+            yield line_of(remarks.CaseIs(sign=sign))
+            yield line_of(remarks.ToMendCase(words=remedy))
 
 
 def _is_yours(left: LeftFunction) -> bool:
@@ -249,7 +253,7 @@ def named(left: LeftFunction) -> str:
     return left.name if left.name.startswith("<") or not left.name else f"{left.name}()"
 
 
-InnermostLeft: TypeAlias = type[told.PythonLeft | told.WasInPython | told.RaisedThere | told.YourCode]
+InnermostLeft: TypeAlias = type[remarks.PythonLeft | remarks.WasInPython | remarks.RaisedThere | remarks.YourCode]
 
 
 def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int = 0) -> Iterator[Line]:
@@ -265,82 +269,84 @@ def _left(innermost: InnermostLeft, python: Sequence[LeftFunction], further: int
     before = -1
     for number in chosen:
         if number - before > 1:
-            yield line_of(told.MoreAround(few=number - before - 1))
+            yield line_of(remarks.MoreAround(few=number - before - 1))
         left, before = known[number], number
-        yield _at((told.FurtherOut if number else innermost)(function=named(left)), left.source)
+        yield _at((remarks.FurtherOut if number else innermost)(function=named(left)), left.source)
     rest = len(known) - 1 - before
     if rest or further:  # `--explain` shows the rest, but not the `further` ones
-        yield line_of(told.MoreAround(few=rest + further, explained=not further))
+        yield line_of(remarks.MoreAround(few=rest + further, explained=not further))
 
 
-def compared_value(value: ComparedValue) -> told.ValueCompared:
+def compared_value(value: ComparedValue) -> remarks.ValueCompared:
     """Returns a compared value and its meaning: "3, the size of dimension 1 of self"."""
-    return told.ValueCompared(text=value.text, what=value_in_words(value), argument=value.argument)
+    return remarks.ValueCompared(text=value.text, what=value_in_words(value), argument=value.argument)
 
 
 def _thrown(ending: Ending) -> Iterator[Line]:
     if ending.by != "error":
         for number, name in enumerate(ending.stack[:CPP]):
-            yield line_of((told.FurtherOut if number else told.InCpp)(function=name))
+            yield line_of((remarks.FurtherOut if number else remarks.InCpp)(function=name))
         if len(ending.stack) > CPP:
-            yield line_of(told.MoreAround(few=len(ending.stack) - CPP, explained=True))
+            yield line_of(remarks.MoreAround(few=len(ending.stack) - CPP, explained=True))
     elif how := how_in_words(ending):  # the function that threw may have been inlined into this one
-        yield line_of(told.RaisedIn(function=ending.function, how=how), ending.source)
+        yield line_of(remarks.RaisedIn(function=ending.function, how=how), ending.source)
     elif ending.function:
-        yield line_of(told.ThrownBy(function=ending.function), ending.source)
+        yield line_of(remarks.ThrownBy(function=ending.function), ending.source)
     elif not ending.python:
-        yield line_of(told.ThrownBy(function=why_there(ending.source.reason) or told.NotKnown()))
+        yield line_of(remarks.ThrownBy(function=why_there(ending.source.reason) or remarks.NotKnown()))
 
 
 def missing_lines(missing: MissingKernel) -> Iterator[Line]:
     """Yields why the dispatcher found no kernel, which keys have one, and what makes the call run."""
     if missing.key in missing.kernels:  # from a pasted message: this torch would not raise it
-        yield line_of(told.KernelIsThere(op=missing.op, key=missing.key))
+        yield line_of(remarks.KernelIsThere(op=missing.op, key=missing.key))
         return
-    yield line_of(told.KernelMissing(op=missing.op, key=missing.key, arguments=missing.arguments))
+    yield line_of(remarks.KernelMissing(op=missing.op, key=missing.key, arguments=missing.arguments))
     if missing.own:
-        yield line_of(told.OwnKernels(keys=missing.own))
+        yield line_of(remarks.OwnKernels(keys=missing.own))
     if missing.default:
         of_cpu = tuple(key for key in missing.default if key.endswith("CPU"))
-        yield line_of(told.DefaultKernel(few=len(missing.default), cpu=of_cpu))
+        yield line_of(remarks.DefaultKernel(few=len(missing.default), cpu=of_cpu))
     ways: list[EndingRemark] = []
     if missing.conversion is not None:
-        ways.append(told.ConvertFirst(conversion=missing.conversion))
-    ways.append(told.RegisterKernel(base=missing.op.partition("::")[2], key=missing.key))
-    yield line_of(told.ToMakeItRun(ways=tuple(ways)))
+        ways.append(remarks.ConvertFirst(conversion=missing.conversion))
+    ways.append(remarks.RegisterKernel(base=missing.op.partition("::")[2], key=missing.key))
+    yield line_of(remarks.ToMakeItRun(ways=tuple(ways)))
     if missing.neighbour is not None and missing.neighbour_at is not None:
-        yield line_of(told.NeighbourRegistered(op=missing.neighbour), missing.neighbour_at, indent=2)
+        yield line_of(remarks.NeighbourRegistered(op=missing.neighbour), missing.neighbour_at, indent=2)
 
 
 def modified_lines(modified: ModifiedTensor) -> Iterator[Line]:
     """Yields all that is known about a saved tensor that was modified in place."""
-    made = told.ResultOf(ordinal=modified.output, node=modified.node) if modified.node else told.ALeaf()
+    made = remarks.ResultOf(ordinal=modified.output, node=modified.node) if modified.node else remarks.ALeaf()
     recorded: EndingRemark | None = which_record(modified.makers)
     if modified.node in (AS_STRIDED, AS_STRIDED.removesuffix("Backward0")):
-        recorded = told.ViewRecordedAnew()
+        recorded = remarks.ViewRecordedAnew()
     count = modified.version - modified.expected
-    yield line_of(told.TheTensor(tensor=modified.tensor, made=made, recorded=recorded))
-    since = told.Versions(saved=str(modified.expected), now=str(modified.version))
+    yield line_of(remarks.TheTensor(tensor=modified.tensor, made=made, recorded=recorded))
+    since = remarks.Versions(saved=str(modified.expected), now=str(modified.version))
     if count > 0:
-        yield line_of(told.ChangedInPlace(times=told.Once() if count == 1 else told.Times(few=count), since=since))
+        yield line_of(
+            remarks.ChangedInPlace(times=remarks.Once() if count == 1 else remarks.Times(few=count), since=since)
+        )
     else:
-        yield line_of(told.NoSuchVersions(since=since))
+        yield line_of(remarks.NoSuchVersions(since=since))
     if modified.saver is not None:
         yield from _written(modified, modified.saver)
     elif modified.writes:
-        changed = told.ChangedBy if modified.certain else told.MayHaveChanged
+        changed = remarks.ChangedBy if modified.certain else remarks.MayHaveChanged
         yield line_of(changed(operators=modified.writes))
 
 
 def freed_lines(graph: FreedGraph) -> Iterator[Line]:
     """Yields which call recorded the freed node, which backward freed it, and which calls still led to it."""
     before = graph.recorded_after + 1 if graph.recorded_after is not None else None
-    yield _of_call(told.TheNode(node=graph.node, operator=graph.recorded.operator, ordinal=before), graph.recorded)
-    yield _of_call(told.FreedBy(ordinal=graph.freed_by, few=graph.backwards), graph.freed)
+    yield _of_call(remarks.TheNode(node=graph.node, operator=graph.recorded.operator, ordinal=before), graph.recorded)
+    yield _of_call(remarks.FreedBy(ordinal=graph.freed_by, few=graph.backwards), graph.freed)
     for position, call in enumerate(graph.uses):
-        yield _of_call((told.UsedFurtherBy if position else told.UsedSinceBy)(operator=call.operator), call)
+        yield _of_call((remarks.UsedFurtherBy if position else remarks.UsedSinceBy)(operator=call.operator), call)
     if graph.names and graph.uses:
-        yield line_of((told.HeldBy if graph.exact else told.LedToBy)(names=graph.names))
+        yield line_of((remarks.HeldBy if graph.exact else remarks.LedToBy)(names=graph.names))
 
 
 def _of_call(remark: EndingRemark, call: RecordingCall) -> Line:
@@ -350,29 +356,29 @@ def _of_call(remark: EndingRemark, call: RecordingCall) -> Line:
 
 def which_record(operators: tuple[str, ...]) -> EndingRemark | None:
     """Names the operators that record such a node. derivatives.yaml has only their plain forms."""
-    return told.WhichRecord(operators=operators) if operators else None
+    return remarks.WhichRecord(operators=operators) if operators else None
 
 
 def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
     """Yields who saved the tensor and who wrote to it since: as seen in a separate run, or as concluded."""
-    node: EndingRemark | str = saver.node or told.ANode()
+    node: EndingRemark | str = saver.node or remarks.ANode()
     # CopySlices itself saves nothing (torch/csrc/autograd/functions/tensor.h).
     if isinstance(node, str) and node.rpartition("::")[2] == COPY_SLICES:
-        node = told.NodeInsideOf(node=node)
-    saved = told.SavedBy(node=node, recorded=which_record(saver.operators))
+        node = remarks.NodeInsideOf(node=node)
+    saved = remarks.SavedBy(node=node, recorded=which_record(saver.operators))
     yield _at(saved, saver.source, saver.text, saver.function, exact=saver.exact)
     if not modified.certain and modified.writers:
         count = modified.version - modified.expected
-        yield line_of(told.MayBeFrom(operators=str(len(modified.writers)), writes=str(count)))
+        yield line_of(remarks.MayBeFrom(operators=str(len(modified.writers)), writes=str(count)))
     for number, writer in enumerate(modified.writers[:MOST]):
-        passed = told.VersionsPassed(before=str(writer.before), after=str(writer.after))
-        made = told.FirstWriter if not number and modified.certain else told.FurtherWriter
+        passed = remarks.VersionsPassed(before=str(writer.before), after=str(writer.after))
+        made = remarks.FirstWriter if not number and modified.certain else remarks.FurtherWriter
         wrote = made(operators=writer.operators, versions=passed if modified.certain else None)
         yield _at(wrote, writer.source, writer.text, writer.function, exact=writer.exact)
     if len(modified.writers) > MOST:
-        yield line_of(told.MoreWriters(few=len(modified.writers) - MOST))
+        yield line_of(remarks.MoreWriters(few=len(modified.writers) - MOST))
     if not modified.watched and modified.certain:
-        yield line_of(told.WritersDerived())
+        yield line_of(remarks.WritersDerived())
 
 
 def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
@@ -383,7 +389,7 @@ def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
         return
     command = as_command(TraceAgain(script_in(trail.expression) or ""))
     is_known = modified.saver is not None and modified.certain
-    yield line_of((told.ToSeeWriters if is_known else told.WhoWrote)(command=command))
+    yield line_of((remarks.ToSeeWriters if is_known else remarks.WhoWrote)(command=command))
 
 
 def _at(
@@ -392,16 +398,16 @@ def _at(
     """Returns a line about a place in your Python code: its text, its function and where it is."""
     called = f"{function}{'' if function.startswith('<') else '()'}"
     if not exact:
-        remark = told.SomewhereIn(of=remark, function=called)
+        remark = remarks.SomewhereIn(of=remark, function=called)
     elif text:
         is_named = function and not function.startswith("<")
-        remark = told.WrittenAt(of=remark, text=text, function=called if is_named else "")
+        remark = remarks.WrittenAt(of=remark, text=text, function=called if is_named else "")
     if source is None or (source.path is None and source.line is None):
         return line_of(remark)
     if source.path is None:  # a line of a script, of the setup or of the expression
         is_expression = source.outside == EXPRESSION
         where = f"{source.outside}:{source.line}" if not is_expression else ""
-        where = ending_in_words(told.TheExpression()) if is_expression and not text else where
+        where = ending_in_words(remarks.TheExpression()) if is_expression and not text else where
         return Line("text", f"{ending_in_words(remark)}  {where}".rstrip(), indent=1)
     return line_of(remark, source)
 

@@ -87,8 +87,8 @@ def explain_error(trail: Trail, session: Session | None) -> Explanation:
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
     evidence = tuple(o.as_saved() for o in session.observations if o.kind in RAISED) if session else ()
-    told = replace(ending, why=(), message="", stack=(), over=None, how=how_in_words(ending))
-    facts = [("raised in", ending.stage), *_known(told)]
+    remaining = replace(ending, why=(), message="", stack=(), over=None, how=how_in_words(ending))
+    facts = [("raised in", ending.stage), *_known(remaining)]
     left_out = ("stage", "source", "python", "message", "exception", "given", "untold", "compared", "raising")
     facts = [(name, value) for name, value in facts if name not in left_out]
     facts += [("given", f"{name}: {what}") for name, what in given_in_words(ending)]
@@ -205,8 +205,8 @@ def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
         return []
     of_own = f", {hop.native.own:,} of its own" if hop.native is not None else ""
     facts = [("instructions", f"{hop.instructions:,} from entry to exit{of_own}")]
-    told = native.in_the_tree(trail, hop)
-    return [*facts, ("in the tree", told)] if told else facts
+    words = native.in_the_tree(trail, hop)
+    return [*facts, ("in the tree", words)] if words else facts
 
 
 def _known(record: Any) -> list[tuple[str, str]]:

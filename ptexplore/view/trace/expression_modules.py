@@ -36,7 +36,7 @@ def _around(trail: Trail, options: Options, session: Session | None, run: Run, r
         findings=findings(trail, verbose=options.verbose),
         measured=tuple(_measured(trail, session, run, with_nodes=with_nodes)),
         further=run_again(trail),
-        told=f"operators{' and nodes' * with_nodes}{', costliest first' * bool(run.unit)}",
+        details_heading=f"operators{' and nodes' * with_nodes}{', costliest first' * bool(run.unit)}",
     )
 
 
@@ -58,7 +58,7 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
         modules=says.ModuleCalls(few=modules["forward"], backward=more) if modules else None,
     )
     saved = saved_for_backward(run)
-    yield says.TorchRan(version=trail.torch.version, told=(called, saved) if saved is not None else (called,))
+    yield says.TorchRan(version=trail.torch.version, remarks=(called, saved) if saved is not None else (called,))
     yield from native.begins_with(trail.captured)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if run.unit == "instructions" or not parts:
@@ -66,8 +66,8 @@ def _facts(trail: Trail, session: Session | None, run: Run) -> Iterator[TraceRem
         return
     timed = says.OperatorsTimed() if run.unit else None
     stepped = kinds_stepped(trail, parts) if len(parts) > 1 else native.beyond(parts[0])
-    told = (timed, stepped, says.OpenSteps())
-    yield says.InOneLine(told=tuple(remark for remark in told if remark is not None))
+    remarks = (timed, stepped, says.OpenSteps())
+    yield says.InOneLine(remarks=tuple(remark for remark in remarks if remark is not None))
 
 
 def _is_cut(session: Session | None) -> bool:

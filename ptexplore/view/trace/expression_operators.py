@@ -78,7 +78,7 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
     is_stepped = any(way.stepped for way in ordered)
     shown = ("calls", "cost") if unit == "nanoseconds" else ("calls",)
     is_nested = any(call.around for calls in alike.values() for call in calls)
-    told = Operators(
+    operators = Operators(
         ways=ordered,
         whole=whole,
         columns=(*columns(unit, *shown), *((INSTRUCTIONS,) if is_stepped else ())),
@@ -92,7 +92,7 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
         most=MOST,
         is_by_cost=bool(unit),
     )
-    return operators_view(trail, told)
+    return operators_view(trail, operators)
 
 
 def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
@@ -124,12 +124,12 @@ def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
 def _worded(way: OperatorWay, calls: Sequence[_Call], options: Options) -> OperatorWay:
     """Adds the details: how the first call went, what the calls ran in libraries, launched and recorded."""
     kernel = kernel_of(calls[0].hop)
-    told = way_of(calls[0].hop, kernel)
+    details = way_of(calls[0].hop, kernel)
     if kernel is not None and kernel.status != "observed":
-        told = (says.KnownAs(status=kernel.status, told=told),)
+        details = (says.KnownAs(status=kernel.status, told=details),)
     return replace(
         way,
-        details=(*told, *_in_libraries(way), *of_launches(way.launched), *_recorded_by(way)),
+        details=(*details, *_in_libraries(way), *of_launches(way.launched), *_recorded_by(way)),
         place=place_of(kernel) if kernel is not None else None,
         lines=tuple(_lines(way, calls)) if options.verbose else (),
     )
@@ -141,8 +141,8 @@ def _lines(way: OperatorWay, calls: Sequence[_Call]) -> Iterator[Line]:
     if around:
         yield Line("note", f"called by {', '.join(around[:FUNCTIONS])}{more}")
     nodes = {name: node for call in reversed(calls) for name, node in call.nodes.items()}  # the first of each name
-    told = filter(None, (formulas_of(nodes[name]) for name, _ in way.recorded))
-    yield from (Line("note", f"the formula: {formulas}") for formulas in told)
+    recorded_formulas = filter(None, (formulas_of(nodes[name]) for name, _ in way.recorded))
+    yield from (Line("note", f"the formula: {formulas}") for formulas in recorded_formulas)
     yield from lines_of(calls[0].hop, full=False)
 
 

@@ -79,10 +79,10 @@ def _unweighed(session: Session | None, saved: int) -> Unweighed:
     observations = session.observations if session is not None else ()
     kept = max(saved, sum(each.bytes for each in records(observations, "kept", KeptForBackward)))
     through_views = any(node.name.endswith(COPY_SLICES) for node in records(observations, "graph", GraphNode))
-    told = Unweighed(elsewhere=kept - saved, in_slices=kept > 0 and through_views)
+    unweighed = Unweighed(elsewhere=kept - saved, in_slices=kept > 0 and through_views)
     for seen in records(observations, "uncounted", UncountedSaved)[:1]:
-        told = replace(told, packed=seen.packed, unread=seen.unread, silent=seen.silent)
-    return told
+        unweighed = replace(unweighed, packed=seen.packed, unread=seen.unread, silent=seen.silent)
+    return unweighed
 
 
 class _Gathering:
@@ -112,8 +112,8 @@ class _Gathering:
                 continue  # the kernel called it in a thread of its own: it counts for the operator around it
             unrolled(self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False))
         if self.unit == "instructions":
-            told = sum(n for part, n in self.counted.items() if part != "operator")
-            self.root.cost = max(told, self.root.cost)
+            stepped = sum(n for part, n in self.counted.items() if part != "operator")
+            self.root.cost = max(stepped, self.root.cost)
 
     def backward(self) -> PartInMaking:
         """Returns the part for backward; makes it at the first call."""
@@ -262,10 +262,10 @@ class _Gathering:
         self.met += 1
         name = native.operator_name(hop).partition(".")[0]
         calls = owner.own.setdefault(name, [])
-        told = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
-        calls.append(told)
+        own = OwnOperators(name=name, calls=hop.calls, cost=cost, operators=hop.calls, saved=saved, first=self.met)
+        calls.append(own)
         self.add(owner, cost)
-        owner.add(told)
+        owner.add(own)
         self.records(hop, owner, name)
         owner.ran.append((hop.op or hop.name, hop.calls, self.sizes(hop)))
 
@@ -330,12 +330,12 @@ class _Gathering:
         called -= sum(self.called[inner.id] for inner in called_back)
         saved = self.kept[hop.id] - sum(self.kept[inner.id] for inner in called_back)
         self.met += 1
-        told = OwnOperators(name=name, calls=hop.calls, cost=own_cost, operators=called, saved=saved, first=self.met)
-        owner.own.setdefault(name, []).append(told)
+        own = OwnOperators(name=name, calls=hop.calls, cost=own_cost, operators=called, saved=saved, first=self.met)
+        owner.own.setdefault(name, []).append(own)
         if owner.kind != "backward":  # with create_graph, autograd also records the operators that nodes call
             self.records(hop, owner, name)
         self.add(owner, own_cost)
-        owner.add(told)
+        owner.add(own)
         recorder = self.recorder(hop)
         if recorder is not None:
             recording, of, number = recorder

@@ -53,10 +53,10 @@ class PartInMaking:
             yield part
             part = part.outer
 
-    def add(self, told: Weighed) -> None:
+    def add(self, weighed: Weighed) -> None:
         """Adds something that ran in the part itself. Weights that are measured for a part as a whole are not added."""
         for weight in SUMMED:
-            setattr(self, weight, getattr(self, weight) + getattr(told, weight))
+            setattr(self, weight, getattr(self, weight) + getattr(weighed, weight))
 
 
 Finished = tuple[Part, Signature]

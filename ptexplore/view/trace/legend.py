@@ -61,7 +61,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
 
 
 def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
-    told = tuple(within(detail for row in page.table for detail in row.details))
+    details = tuple(within(detail for row in page.table for detail in row.details))
     if page.traced == "expression" and page.view == "modules":
         yield from _of_expression(page)
     elif page.traced != "expression" and page.table:
@@ -73,11 +73,11 @@ def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
         by_cost = {"time", "instr"} & {*page.columns}
         orders = {"operators": "cost" if by_cost else "calls", "modules": "first"}
         yield _sign("inside", ORDERS[orders.get(page.view, "ran")])
-    if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in told):
+    if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in details):
         yield SIGNS["next-key"]
-    yield from (told_of for kinds, told_of in OF_ROWS.items() if any(isinstance(detail, kinds) for detail in told))
+    yield from (sign for kinds, sign in OF_ROWS.items() if any(isinstance(detail, kinds) for detail in details))
     seen = {row.status for row in page.table} | {row.status for row in page.rows}
-    seen |= {detail.status for detail in told if isinstance(detail, says.KnownAs)}
+    seen |= {detail.status for detail in details if isinstance(detail, says.KnownAs)}
     for status, means in STATUS_MEANS.items():
         if status in seen or page.view == "tree":
             yield status, means

@@ -46,13 +46,13 @@ def lines_of(hop: Hop, *, full: bool) -> tuple[Line, ...]:
     if hop.kind == "key":
         lines += reasoning(hop)
     if hop.kind == "launch":
-        lines.append(Line("reason", described(told_of_launch(hop))))
+        lines.append(Line("reason", described(launch_details(hop))))
     lines += places(hop)
     lines += in_memory(hop)
     lines += caught(hop)
     if full:
-        told = {line.text for line in lines}
-        lines += [Line("note", words) for words in map(sentence, hop.why) if words not in told]
+        texts = {line.text for line in lines}
+        lines += [Line("note", words) for words in map(sentence, hop.why) if words not in texts]
         lines += map(_not_taken, hop.not_taken)
     return tuple(lines)
 
@@ -72,7 +72,7 @@ def caught(hop: Hop) -> Iterator[Line]:
         yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
 
 
-def told_of_launch(hop: Hop) -> tuple[Launched, OnDevice]:
+def launch_details(hop: Hop) -> tuple[Launched, OnDevice]:
     """Returns the details of a launch: that it was launched, and how long the device took."""
     took = hop.launch.took if hop.launch is not None else None
     return Launched(), OnDevice(took=seconds(took) if took is not None else "")
@@ -101,8 +101,8 @@ def reasoning(hop: Hop) -> list[Line]:
         for name, sets in (dispatch.wrapped or {}).items():
             lines.append(Line("reason", f"{name} wraps {', which wraps '.join(f'{{{keys}}}' for keys in sets)}"))
         if dispatch.unread:
-            told = dispatch.unread_why
-            why = sentence(told) if told is not None else "a transform may have wrapped it"
+            reason = dispatch.unread_why
+            why = sentence(reason) if reason is not None else "a transform may have wrapped it"
             lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; {why}"))
         lines += map(_transform, dispatch.transforms)
         local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []

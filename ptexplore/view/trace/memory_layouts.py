@@ -50,14 +50,14 @@ def of_arguments(hop: Hop) -> tuple[Detail, ...]:
     if not strided:
         return ()
     first, more = strided[0], len(strided) - 1
-    told = says.HasStrides(
+    detail = says.HasStrides(
         argument=first.name,
         sizes=written(first.sizes),
         strides=written(first.strides),
         format=format_of(first),
         more=more,
     )
-    return (told,)
+    return (detail,)
 
 
 def is_contiguous(tensor: TensorRef) -> bool:

@@ -43,7 +43,7 @@ class AroundParts:
     findings: tuple[TraceRemark, ...]
     measured: tuple[TraceRemark, ...]  # what the costs measure
     further: tuple[TraceRemark, ...] = ()
-    told: str = WHAT_IT_IS
+    details_heading: str = WHAT_IT_IS
 
 
 def modules_view(
@@ -90,7 +90,7 @@ def modules_view(
         view="modules",
         table=in_words(rows),
         columns=columns,
-        told=around.told,
+        told=around.details_heading,
         legend=legend(trail, rows),
     )
 
@@ -217,13 +217,16 @@ def _add_rows(rows: list[ScreenRow], part: Part, module: str, shown: Shown, leve
     """Adds the rows of a part and of all parts inside. `module` is the name of the innermost module around it."""
     inside = [inner for inner in part.parts if inner.kind != "imports"] if shown.goes_below(level) else []
     own = _with_rows(part, shown) if shown.goes_below(level) else {}
-    told = shown.each_call and not (inside or own or shown.opened or part.kind == "backward")
+    lists_operators = shown.each_call and not (inside or own or shown.opened or part.kind == "backward")
     row = ScreenRow(
         name=_names(part, module),
         level=level,
         share=shown.share(part.cost) if part.kind != "imports" else None,
         cells=of_part(shown.columns, part, AT_LEAST),
-        details=(*((_operators(part.own or part.parts),) if told and _says_more(part) else ()), *part.choices),
+        details=(
+            *((_operators(part.own or part.parts),) if lists_operators and _says_more(part) else ()),
+            *part.choices,
+        ),
         place=part.source,
         times=max(len(part.names), 1),
         opens=part.name,
@@ -272,14 +275,14 @@ def _rest_of_backward(
     """Yields rows for the rest of backward: the other nodes, then the time outside all nodes and parts."""
     rest = [own for own in part.own if own.name not in shown_own]
     if rest:
-        told = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
+        figures = cells(shown.columns, total(rest), "backward", *_without_calls(shown))
         name = worded(beside.MoreKinds(few=len(rest)))
-        yield ScreenRow(name, level, cells=told, share=shown.share(total(rest).cost))
+        yield ScreenRow(name, level, cells=figures, share=shown.share(total(rest).cost))
     between = part.cost - total(part.own).cost - total(part.parts).cost
     if between >= NOTHING * shown.wall:
-        told = cells(shown.columns, Weighed(cost=between), "calls")
+        figures = cells(shown.columns, Weighed(cost=between), "calls")
         name = worded(beside.RestOfBackward())
-        yield ScreenRow(name, level, cells=told, share=shown.share(between), is_rest=True)
+        yield ScreenRow(name, level, cells=figures, share=shown.share(between), is_rest=True)
 
 
 def _without_calls(shown: Shown) -> tuple[str, ...]:
@@ -308,13 +311,13 @@ def _rest_row(part: Part, shown_own: Mapping[str, OwnOperators], shown: Shown, l
     time = max(part.cost - with_rows, 0 if _overlap(part) else total(own).cost)
     if not own and time < NOTHING * shown.wall:
         return
-    told = cells(shown.columns, replace(total(own), cost=time), *(_without_calls(shown) if own else ("calls",)))
+    figures = cells(shown.columns, replace(total(own), cost=time), *(_without_calls(shown) if own else ("calls",)))
     python = time - total(own).cost
     names = [described((_operators(own),))] if own else []
     if python > time * NOTICED or not names:  # named if it took most of the time, or much
         names.insert(0 if 2 * python > time else len(names), "Python")
     name = worded(beside.RestIs(names=tuple(names)))
-    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=told, opens=part.name, is_rest=True)
+    yield ScreenRow(name=name, level=level, share=shown.share(time), cells=figures, opens=part.name, is_rest=True)
 
 
 def _operators(given: Sequence[OwnOperators | Part]) -> says.Names:
@@ -329,10 +332,10 @@ def _says_more(part: Part) -> bool:
 
 
 def _operator_row(own: OwnOperators, shown: Shown, level: int) -> ScreenRow:
-    told = cells(shown.columns, own, *_without_calls(shown))
+    figures = cells(shown.columns, own, *_without_calls(shown))
     share = shown.share(own.cost) if own.cost else None  # otherwise its time is in the time of the row around it
     times = own.calls if shown.each_call else 1
-    return ScreenRow(own.name, level, share=share, cells=told, times=times, opens=own.name)
+    return ScreenRow(own.name, level, share=share, cells=figures, times=times, opens=own.name)
 
 
 def _names(part: Part, module: str) -> str:
@@ -379,7 +382,7 @@ def backward_and_saved(trail: Trail, root: Part) -> Iterator[TraceRemark]:
     if any(part.saved for part in root.walk()):
         yield beside.SavedMeans()
     elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
-        yield beside.SavedNotTold()
+        yield beside.SavedUnknown()
 
 
 def uncounted(run: Run) -> Iterator[TraceRemark]:
@@ -405,10 +408,10 @@ def _first_backwards(counts: tuple[int, int]) -> beside.FirstBackwards:
 
 def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
     """Returns how much is kept for backward, for the facts above a table; None if nothing is kept."""
-    told, held = run.whole.saved + run.unweighed.elsewhere, run.unweighed
+    saved, held = run.whole.saved + run.unweighed.elsewhere, run.unweighed
     partly = _first_backwards(held.backwards) if held.backwards else None
-    kept = beside.SavedForBackward(size=size(told), at_least=held.is_unknown, backwards=partly)
-    return kept if told else None
+    kept = beside.SavedForBackward(size=size(saved), at_least=held.is_unknown, backwards=partly)
+    return kept if saved else None
 
 
 def _next_steps(trail: Trail, root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:

@@ -386,16 +386,18 @@ def library_call(hop: Hop) -> str:
     return shown_name(hop) if is_sure else f"a function of {library_of(hop)}"
 
 
-def told_of_call(hop: Hop) -> Detail:
+def library_detail(hop: Hop) -> Detail:
     """Returns what a linked library reported about a call, else the library's name.
 
     If several functions share the code, says how many.
     """
-    told = hop.library
-    if told is not None and told.query:
-        return AsksWorkspace(library=told.library)
-    if told is not None:
-        return LibraryReports(library=told.library, problem=problem(told), implementation=told.implementation or "")
+    report = hop.library
+    if report is not None and report.query:
+        return AsksWorkspace(library=report.library)
+    if report is not None:
+        return LibraryReports(
+            library=report.library, problem=problem(report), implementation=report.implementation or ""
+        )
     alike = hop.native.alike if hop.native is not None else ()
     return OneOfAlike(count=len(alike) + 1) if alike else InLibrary(library=library_of(hop))
 
@@ -405,10 +407,10 @@ def problem(entry: LibraryEntry | LibraryTold) -> str:
 
     MKL reports those of a matrix product in a fixed order, so each gets its name.
     """
-    told = entry.problem.split(",")
-    if entry.library != "MKL" or not entry.what.endswith("GEMM") or len(told) != len(GEMM):
+    sizes = entry.problem.split(",")
+    if entry.library != "MKL" or not entry.what.endswith("GEMM") or len(sizes) != len(GEMM):
         return entry.problem
-    return " ".join(f"{name}={value}" for name, value in zip(GEMM, told, strict=True))
+    return " ".join(f"{name}={value}" for name, value in zip(GEMM, sizes, strict=True))
 
 
 def is_range(hop: Hop) -> bool:
@@ -459,14 +461,14 @@ def _stepped(parts: Sequence[SteppedCalls], *, cold: bool, asked: bool) -> Trace
         calls = says.OneCall() if len(parts) == 1 else says.CallsOfKinds(few=len(parts))
         return says.NativePassOfProgram(instructions=sum(part.instructions for part in parts), calls=calls)
     threads = parts[0].threads
-    told = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
+    remarks = tuple(_part_stepped(part, first=not number, asked=asked) for number, part in enumerate(parts))
     if all(part.part == "operator" for part in parts) and len(parts) > 1:
         instructions = sum(part.instructions for part in parts)
         whole = says.PartStepped(instructions=instructions, first=True, what=says.OfCallsOfKinds(few=len(parts)))
-        told = (whole,)
+        remarks = (whole,)
     if cold:
-        return says.NativePassCold(parts=told, threads=threads)
-    return says.NativePassWarm(parts=told, few=parts[0].warm_ups, threads=threads)
+        return says.NativePassCold(parts=remarks, threads=threads)
+    return says.NativePassWarm(parts=remarks, few=parts[0].warm_ups, threads=threads)
 
 
 def _part_stepped(part: SteppedCalls, *, first: bool, asked: bool) -> says.PartStepped:

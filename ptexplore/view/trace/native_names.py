@@ -15,7 +15,7 @@ from ptexplore.model.trace import is_move
 from ptexplore.resolve.native.call_tree import landmark
 
 SHORT = 14  # characters; longer template arguments are left out
-TOLD_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
+NAMED_BY_ARGUMENT = frozenset({"VectorizedLoop2d", "loop_2d_from_1d", "cpu_kernel", "cpu_kernel_vec"})
 """Templates that are shown with their first argument, since only that argument says whose code runs in them."""
 
 KERNEL = 32  # characters of a kernel's template arguments; a name without arguments may have twice as many
@@ -55,15 +55,15 @@ def kernel_name(symbol: str) -> str:
     if arguments is None:
         plain_name = display(symbol)
         return plain_name if len(plain_name) <= 2 * KERNEL else f"{plain_name[: 2 * KERNEL]}…"
-    told: list[str] = []
+    fitted: list[str] = []
     for argument in split(_SPACES.sub("", arguments)):
         outer, opened, _ = argument.partition("<")
         fitting = (text for text in (argument, f"{outer}<…>" if opened else "") if text)
-        room = KERNEL - len(", ".join(told))
-        told.append(next((text for text in fitting if len(text) <= room), "…"))
-        if told[-1] == "…":
+        room = KERNEL - len(", ".join(fitted))
+        fitted.append(next((text for text in fitting if len(text) <= room), "…"))
+        if fitted[-1] == "…":
             break
-    return f"{shown}<{', '.join(told)}>"
+    return f"{shown}<{', '.join(fitted)}>"
 
 
 def _joined(name: Name) -> str:
@@ -85,10 +85,10 @@ def _template(part: NamePart, around: list[str]) -> str:
     """Returns the template arguments to show for one part of a name."""
     if part.arguments is None:
         return ""
-    if part.name in TOLD_BY_ARGUMENT:
+    if part.name in NAMED_BY_ARGUMENT:
         return f"<{_relative(display(split(part.arguments)[0]), around)}>"
-    told = part.arguments.strip()
-    return f"<{told}>" if len(told) <= SHORT and not set(told) & set("<({&") else ""
+    arguments = part.arguments.strip()
+    return f"<{arguments}>" if len(arguments) <= SHORT and not set(arguments) & set("<({&") else ""
 
 
 def _relative(name: str, around: list[str]) -> str:

@@ -95,40 +95,40 @@ class Operators:
     is_by_cost: bool = True  # False: sorted by the number of calls, since no cost is known
 
 
-def operators_view(trail: Trail, told: Operators) -> TrailView:
+def operators_view(trail: Trail, operators: Operators) -> TrailView:
     """Lays out one row for each operator and each way of its calls: by cost, or by count if no cost is known."""
-    rows = [_row(way, told) for way in told.ways[: told.most]]
-    rest = told.ways[told.most :]
+    rows = [_row(way, operators) for way in operators.ways[: operators.most]]
+    rest = operators.ways[operators.most :]
     if rest:
-        others = says.OthersCostLess if told.is_by_cost else says.OthersCalledLess
+        others = says.OthersCostLess if operators.is_by_cost else says.OthersCalledLess
         name = f"… {sum(way.calls for way in rest):,} more"
-        rows.append(ScreenRow(name, details=(others(others=len(rest)),), cells=("",) * len(told.columns)))
-    remarks = (*told.facts, *told.left_out)
+        rows.append(ScreenRow(name, details=(others(others=len(rest)),), cells=("",) * len(operators.columns)))
+    remarks = (*operators.facts, *operators.left_out)
     return TrailView(
         title=title_of(trail),
         traced=trail.traced.name,
-        facts=about_this(told.facts),
+        facts=about_this(operators.facts),
         findings=all_in_words(findings(trail, verbose=False)),
-        counted=INSTRUCTIONS in told.columns,
-        next_steps=told.next_steps,
-        read=told.read,
+        counted=INSTRUCTIONS in operators.columns,
+        next_steps=operators.next_steps,
+        read=operators.read,
         ending=ending_lines(trail, None),
         view="operators",
         table=in_words(rows),
-        columns=tuple(column.heading for column in told.columns),
+        columns=tuple(column.heading for column in operators.columns),
         legend=legend(trail, rows),
-        left_out=about_this(told.left_out),
+        left_out=about_this(operators.left_out),
         explained=explained(remarks),
     )
 
 
-def _row(way: OperatorWay, told: Operators) -> ScreenRow:
+def _row(way: OperatorWay, operators: Operators) -> ScreenRow:
     """Returns the row of one OperatorWay."""
     stepped = f" ({way.stepped} stepped)" if 0 < way.stepped < way.calls else ""
-    figures = zip(told.columns, cells(told.columns, way), strict=True)
+    figures = zip(operators.columns, cells(operators.columns, way), strict=True)
     return ScreenRow(
         name=way.name,
-        share=way.cost / told.whole if way.cost else None,
+        share=way.cost / operators.whole if way.cost else None,
         instructions=way.instructions or None,
         cells=tuple(f"{cell}{stepped}" if column is INSTRUCTIONS else cell for column, cell in figures),
         details=way.details,

@@ -36,7 +36,7 @@ from ptexplore.view.trace.choices import choices, chooser_of
 from ptexplore.view.trace.costs import Costs, costs_of
 from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING, how_timed
-from ptexplore.view.trace.lines import formulas_of, left_out, lines_of, told_of_launch
+from ptexplore.view.trace.lines import formulas_of, launch_details, left_out, lines_of
 from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
 from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TrailView, in_words, percent
 from ptexplore.view.trace.recursion import levels_folded
@@ -153,8 +153,8 @@ def path_view(trail: Trail, options: Options, session: Session | None) -> TrailV
     in_calls = any(row.cells for row in rows)
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
     if innermost is not None and trail.ending is not None:
-        told = left_here(trail, trail.ending)
-        rows = tuple(replace(row, details=(*row.details, *told)) if row is innermost else row for row in rows)
+        left = left_here(trail, trail.ending)
+        rows = tuple(replace(row, details=(*row.details, *left)) if row is innermost else row for row in rows)
     remarks = (
         *(how_timed(trail, session, with_nodes=len(costs.parts) > 1) if costs.timed else ()),
         *((beside.PartsOfCall(),) if in_calls else ()),
@@ -241,8 +241,8 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
         elif outer and step.is_unseen and not _holds_counted(rows, number):
             uncounted.add(outer[-1])
     for number, (row, within) in enumerate(zip(rows, inside, strict=True)):
-        is_told = row.share is not None and row.instructions is not None and number not in uncounted
-        own = max((row.instructions or 0) - within, 0) / whole if is_told else None
+        is_counted = row.share is not None and row.instructions is not None and number not in uncounted
+        own = max((row.instructions or 0) - within, 0) / whole if is_counted else None
         yield replace(row, own=own)
 
 
@@ -251,8 +251,8 @@ def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trail: Trail) -> Itera
     took = {hop.id: hop.library.took or 0 for hop in walk(trail.hops) if hop.library is not None}
     for row, step in given:
         time = library_time(sum(took.get(number, 0) for number in step.hops)) if step.is_library else ""
-        told = (structs.replace(d, took=time) if isinstance(d, says.LibraryReports) else d for d in row.details)
-        yield (replace(row, details=tuple(told)) if time else row), step
+        details = (structs.replace(d, took=time) if isinstance(d, says.LibraryReports) else d for d in row.details)
+        yield (replace(row, details=tuple(details)) if time else row), step
 
 
 def _with_parts_of_calls(given: Sequence[tuple[ScreenRow, _Step]], costs: Costs) -> Iterator[ScreenRow]:
@@ -362,19 +362,21 @@ def _first(step: _Step) -> int:
 def _flat(steps: Iterable[_Step]) -> Iterator[tuple[ScreenRow, _Step]]:
     """Yields rows and the rows inside open ones, each with its _Step."""
     for step, level in with_levels(steps, lambda step, _: step.is_open):
-        told = step.opened if step.is_open and step.children and step.opened is not None else step.row.details
+        details = step.opened if step.is_open and step.children and step.opened is not None else step.row.details
         within = list(dict.fromkeys((*_kernels(step.children), *step.kernels)))
         if step.is_open:
             shown = set(_kernels(step.children))
             within = [name for name in step.kernels if name not in shown]
         if within:
-            told = _running(told if step.is_open else step.opened or step.row.details, within)
+            details = _running(details if step.is_open else step.opened or step.row.details, within)
         elif not step.is_open and step.opened is None and step.children:
-            told = _and_begins(told, _begins_inside(step))
+            details = _and_begins(details, _begins_inside(step))
         if step.row.times > 1:
-            told = tuple(structs.replace(each, each=True) if isinstance(each, says.Holds) else each for each in told)
+            details = tuple(
+                structs.replace(each, each=True) if isinstance(each, says.Holds) else each for each in details
+            )
         is_closed = step.opened is not None and not step.is_open
-        yield replace(step.row, level=level, details=told, is_closed=is_closed), step
+        yield replace(step.row, level=level, details=details, is_closed=is_closed), step
 
 
 def _named(step: _Step) -> Sequence[int]:
@@ -382,15 +384,15 @@ def _named(step: _Step) -> Sequence[int]:
     return () if step.is_open and step.children else step.named
 
 
-def _and_begins(told: Details, begins: Details) -> Details:
+def _and_begins(details: Details, begins: Details) -> Details:
     """Returns a closed row's details with what comes first inside it.
 
     These replace the remark that it calls other operators.
     """
-    last = told[-1] if begins and told else None
+    last = details[-1] if begins and details else None
     if isinstance(last, says.KnownAs) and last.told[-1:] == (says.CallsOthers(),):
-        return (*told[:-1], structs.replace(last, told=(*last.told[:-1], *begins)))
-    return (*(told[:-1] if last == says.CallsOthers() else told), *begins)
+        return (*details[:-1], structs.replace(last, told=(*last.told[:-1], *begins)))
+    return (*(details[:-1] if last == says.CallsOthers() else details), *begins)
 
 
 def _begins_inside(step: _Step) -> Details:
@@ -410,18 +412,18 @@ def _begins_inside(step: _Step) -> Details:
     if step.row.instructions is not None:
         return ()
     first = step.children[0].row  # a predicted row says that it is predicted
-    told = says.CallsFirst(name=first.name, more=len(step.children) > 1 or first.times > 1)
+    detail = says.CallsFirst(name=first.name, more=len(step.children) > 1 or first.times > 1)
     is_known = first.status in (step.row.status, "observed")
-    return (told if is_known else says.KnownAs(status=first.status, told=(told,)),)
+    return (detail if is_known else says.KnownAs(status=first.status, told=(detail,)),)
 
 
 def _running(details: Details, kernels: Sequence[str]) -> Details:
     """Adds to a closed row the kernels that ran in it: as many names as fit, at least the first."""
     for count in range(len(kernels), 0, -1):
-        told = (*details, says.Runs(kernels=tuple(kernels[:count]), more=len(kernels) - count))
-        if len(described(told)) <= LINE:
+        running = (*details, says.Runs(kernels=tuple(kernels[:count]), more=len(kernels) - count))
+        if len(described(running)) <= LINE:
             break
-    return told
+    return running
 
 
 def _highest(dispatch: Dispatch) -> Detail:
@@ -646,14 +648,14 @@ class _Steps:
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
-        told = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=backward_of(self.trail.result))
+        detail = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=backward_of(self.trail.result))
         share = self._share(cost or None)
-        row = ScreenRow(phase, share=share, instructions=cost or None, heading=True, details=(told,))
+        row = ScreenRow(phase, share=share, instructions=cost or None, heading=True, details=(detail,))
         return _Step(row, cost, 3.0, inner, is_open=True)
 
     def _share(self, instructions: int | None) -> float | None:
-        told = self.whole and instructions is not None and (self.tells_shares or not self.parts)
-        return instructions / self.whole if told and instructions is not None else None
+        is_known = self.whole and instructions is not None and (self.tells_shares or not self.parts)
+        return instructions / self.whole if is_known and instructions is not None else None
 
     def _is_idle(self, hop: Hop, around: _Around) -> bool:
         """Whether a hop is a helper: it ran no operator or node, launched nothing, and is not on the error's path.
@@ -687,8 +689,8 @@ class _Steps:
         first = max(idle, key=lambda hop: costs[hop.id])
         step = yield self._module(first, around) if first.module is not None else self._step_of(first, around)
         more = sum(hop.calls for hop in idle) - first.calls
-        told = (*(step.opened or step.row.details), says.NoOperator())
-        row = replace(step.row, details=told, share=self._share(cost), instructions=cost)
+        details = (*(step.opened or step.row.details), says.NoOperator())
+        row = replace(step.row, details=details, share=self._share(cost), instructions=cost)
         if more:
             name = f"{row.name} and {more} more"
             row = replace(row, name=name, details=(_several(idle), says.NoOperators()), lines=())
@@ -770,7 +772,7 @@ class _Steps:
             made.is_loop = True
             return made
         if hop.kind == "closed":
-            made = yield self._step(hop, native.library_call(hop), (native.told_of_call(hop),), around)
+            made = yield self._step(hop, native.library_call(hop), (native.library_detail(hop),), around)
             made.is_work = made.is_work and (hop.library is not None or made.cost >= self.least)
             made.is_library = hop.library is not None and not hop.library.query
             return made
@@ -859,26 +861,26 @@ class _Steps:
         call, count = self.inside[hop.id].call, self.inside[hop.id].count
         if call is None:
             return
-        name, told = call.op or call.name, self._keys(call)  # () if the keys are not known
+        name, details = call.op or call.name, self._keys(call)  # () if the keys are not known
         if count > 1:
-            told = (says.CallsSeveral(operator=name),)
+            details = (says.CallsSeveral(operator=name),)
         else:
             made.named.append(call.id)
             if name.partition("::")[2].partition(".")[0] != python.rpartition(".")[2]:
                 kind = says.CallsOperatorNextUnknown if self._ends_unknown(call) else says.CallsOperator
-                told = (kind(operator=name, keys=keys_of(call)),)
-            told = (*of_copy(call), *of_arguments(call), *self._inner_copies(call, _Around()), *told)
+                details = (kind(operator=name, keys=keys_of(call)),)
+            details = (*of_copy(call), *of_arguments(call), *self._inner_copies(call, _Around()), *details)
             made.unsaid_inside = _ends_openly(call)
         made.opened = made.row.details
-        made.row = replace(made.row, details=(*made.row.details, *told))
+        made.row = replace(made.row, details=(*made.row.details, *details))
 
     def _operator(self, hop: Hop, around: _Around) -> Unrolling[_Step]:
         """Returns the row of an operator call, with a row for each key inside. While closed, it lists the keys."""
         inner = yield self._all(hop.children, replace(around, key="", op=hop, engine=False, depth=around.depth + 1))
         unsaid = unknown_key(hop)
         kind: Details = (_operators_kind(hop), *((says.KeysUnknown(),) if unsaid is not None else ()))
-        is_told = around.op is not None and around.op.copy is not None  # the row around it shows the copy
-        kind = (*kind, *(() if is_told else of_copy(hop)), *(() if around.op is not None else of_arguments(hop)))
+        is_shown = around.op is not None and around.op.copy is not None  # the row around it shows the copy
+        kind = (*kind, *(() if is_shown else of_copy(hop)), *(() if around.op is not None else of_arguments(hop)))
         row = self._row(hop, (hop.op or hop.name), (*kind, *self._inner_copies(hop, around), *self._keys(hop)))
         place = hop.operator.yaml if hop.operator is not None and hop.operator.yaml is not None else row.place
         row = replace(row, place=place, opens=f"{native.operator_name(hop)}#{self.numbers.get(hop.id, 1)}")
@@ -920,14 +922,14 @@ class _Steps:
         body = kernel.children[0] if kernel is not None and _is_body_alone(kernel) else kernel
         if kernel is not None and body is not None:
             of_body = self._row(body, "", ())
-            told = _known(kernel) if kernel.status != hop.status and body is kernel else ()
+            known = _known(kernel) if kernel.status != hop.status and body is kernel else ()
             why = row.details
             if body.status == "observed":  # the C++ stack of a thrown error has the kernel
                 why = tuple(structs.replace(d, of_key=True) if isinstance(d, says.KnownAs) else d for d in why)
             lines = (*(line for line in row.lines if line.ref is None), *of_body.lines)  # the body has the places
             name = f"{row.name}  {of_body.name.removeprefix('at::native::')}"
             chosen = tuple(dict.fromkeys((*self.choices.get(kernel.id, ()), *self.choices.get(body.id, ()))))
-            row = replace(row, name=name, place=of_body.place, lines=lines, details=(*told, *why, *chosen))
+            row = replace(row, name=name, place=of_body.place, lines=lines, details=(*known, *why, *chosen))
         within = replace(around, key=hop.key or hop.name)
         inner = [child for part in hop.children for child in (body.children if body and part is kernel else (part,))]
         made = self._made(row, replace(hop, instructions=cost), (yield self._all(inner, within)), around)
@@ -948,7 +950,7 @@ class _Steps:
 
     def _launch(self, hop: Hop, around: _Around) -> _Step:
         """Returns the row of a launch on a device. The cost is the cost of the function that launched it."""
-        row = self._row(hop, native_names.kernel_name(hop.name), told_of_launch(hop))
+        row = self._row(hop, native_names.kernel_name(hop.name), launch_details(hop))
         made = self._made(row, hop, [], around)
         made.is_kernel = True
         return made
@@ -959,11 +961,11 @@ class _Steps:
         if dispatch is None:
             return _known(hop)
         why = says.NextKey() if around.key else _highest(dispatch)
-        told = self._kernel_of_key(hop, dispatch, kernel, around)
-        if told is None:
+        detail = self._kernel_of_key(hop, dispatch, kernel, around)
+        if detail is None:
             return _known(hop, why)
         is_first = not isinstance(why, says.NextKey | says.AutogradExcluded)  # else the row's place in the tree says so
-        return _known(hop, told, *((why,) if is_first and len(described((told, why))) <= LINE else ()))
+        return _known(hop, detail, *((why,) if is_first and len(described((detail, why))) <= LINE else ()))
 
     def _kernel_of_key(self, hop: Hop, dispatch: Dispatch, kernel: Hop | None, around: _Around) -> Detail | None:
         """Says what a key's kernel does, by the key and the table's reason for its entry; None if neither says.
@@ -1001,13 +1003,13 @@ class _Steps:
     def _what(self, hop: Hop) -> Details:
         """Returns what a C++ function does, if the data say so."""
         is_kernel = hop.stub_kernel is not None or hop.id in self.kernels
-        told = self._capability(hop) if is_kernel else ""
+        capability = self._capability(hop) if is_kernel else ""
         if hop.stub_kernel is not None:
             condition = hop.stub_kernel.condition if hop.status == "predicted" else None
             line = str(condition.line) if condition is not None else ""
-            return _known(hop, _kernel(told) if told else says.KernelOfStub(line=line))
+            return _known(hop, _kernel(capability) if capability else says.KernelOfStub(line=line))
         if is_kernel:
-            return (_kernel(told) if told else says.KernelBehindStub(),)
+            return (_kernel(capability) if capability else says.KernelBehindStub(),)
         if hop.kind == "impl" and hop.name.startswith("at::meta::structured_"):
             whole = self.whole_hops.get(hop.id, hop)
             is_new = any(SETS_UP in part.name for part in of_call(whole))  # else the caller passed the result in
@@ -1026,9 +1028,9 @@ class _Steps:
         """
         for part in self._own_code(kernel):
             symbol = part.native.symbol if part.native is not None and part.native.symbol else part.name
-            told = _CAPABILITY.search(symbol) or _UNIT.search(part.native.unit if part.native is not None else "")
-            if told is not None:
-                return told[1]
+            match = _CAPABILITY.search(symbol) or _UNIT.search(part.native.unit if part.native is not None else "")
+            if match is not None:
+                return match[1]
         return ""
 
     def _own_code(self, kernel: Hop) -> Iterator[Hop]:
@@ -1143,11 +1145,11 @@ def _operators_kind(hop: Hop) -> Detail:
     return says.OperatorFailed(message=hop.caught.message) if hop.caught is not None else says.CalledOperator()
 
 
-def _with(step: _Step, told: Detail) -> _Step:
+def _with(step: _Step, detail: Detail) -> _Step:
     """Adds a detail to a row, after its kind."""
     kind, more = step.row.details[:1], step.row.details[1:]
-    step.row = replace(step.row, details=(*kind, told, *more))
-    step.opened = (*step.opened[:1], told, *step.opened[1:]) if step.opened is not None else None
+    step.row = replace(step.row, details=(*kind, detail, *more))
+    step.opened = (*step.opened[:1], detail, *step.opened[1:]) if step.opened is not None else None
     return step
 
 
@@ -1203,9 +1205,9 @@ def of_call(hop: Hop) -> Iterator[Hop]:
     return without(hop.children, lambda child: child.kind == "op")
 
 
-def _known(hop: Hop, *told: Detail) -> Details:
+def _known(hop: Hop, *details: Detail) -> Details:
     """Returns the details of a hop. Unless the hop is observed, they begin with how it is known."""
-    return told if hop.status == "observed" else (says.KnownAs(status=hop.status, told=told),)
+    return details if hop.status == "observed" else (says.KnownAs(status=hop.status, told=details),)
 
 
 def _sum(first: _Step, equal: _Step) -> Unrolling[_Step]:
@@ -1226,10 +1228,10 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     shares = [step.row.share for step in rest if step.row.share is not None]
     names = {step.row.name for step in rest}
     is_other = not names & {step.row.name for step in steps if id(step) in kept}
-    told: Details = (says.OtherCalls(names=len(names), other=is_other),)
+    details: Details = (says.OtherCalls(names=len(names), other=is_other),)
     kernels = list(dict.fromkeys(_kernels(rest)))
     row = ScreenRow(
-        f"… {sum(step.row.times for step in rest)} more", details=_running(told, kernels) if kernels else told,
+        f"… {sum(step.row.times for step in rest)} more", details=_running(details, kernels) if kernels else details,
         heading=False, share=sum(shares) if shares else None,
     )  # fmt: skip
     more = _Step(

@@ -71,7 +71,7 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
     of_one = says.CallsOfOperator(count=count)
     calls = says.CallsOfDifferent(count=count, few=different) if different > 1 else of_one
     yield says.OperatorsCalled(calls=calls, inner=count > 0, saved=saved_for_backward(run))
-    yield from (says.ConcludedBeside(told=finding.told) for finding in trail.findings if finding.kind == TWICE)
+    yield from (says.ConcludedBeside(conclusion=finding.told) for finding in trail.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield says.TransformsInForce(kinds=tuple(transforms))
@@ -79,17 +79,17 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
 
 def on_device(program: Program) -> Iterator[TraceRemark]:
     """Yields one line about everything launched on devices, and an explanation of its times."""
-    told = kernels(program)
-    whole = sum(time for _, _, time in told)
-    if told:
+    launched = kernels(program)
+    whole = sum(time for _, _, time in launched)
+    if launched:
         yield says.DeviceMeans()
         yield says.OnDevices(
             time=seconds(whole),
-            count=sum(count for _, count, _ in told),
-            few=len(told) if len(told) > 1 else 0,
+            count=sum(count for _, count, _ in launched),
+            few=len(launched) if len(launched) > 1 else 0,
             first=tuple(
                 says.ShareOf(name=kernel_name(name), share=f"{time / max(whole, 1):.0%}")
-                for name, _, time in told[:KERNELS]
+                for name, _, time in launched[:KERNELS]
             ),
         )
 
@@ -100,8 +100,8 @@ def _findings(trail: Trail, options: Options) -> tuple[TraceRemark, ...]:
     The figures of these rows do not come from stepped calls.
     """
     beside = (f for f in trail.findings if f.kind != TWICE)
-    told = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
-    return findings(replace(trail, findings=tuple(told)))
+    wanted = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
+    return findings(replace(trail, findings=tuple(wanted)))
 
 
 def _stepped(trail: Trail, options: Options) -> Iterator[TraceRemark]:

@@ -56,11 +56,11 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
     whole = max(run.whole.cost, 1)
     times = beside.TimesWithCalled(python=calls_python(program))
     one_run = beside.RunWithoutImports(time=seconds(whole))
-    told = Operators(
+    operators = Operators(
         ways=ways,
         whole=whole,
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
-        facts=(beside.TorchRan(version=trail.torch.version, told=(one_run, times)),),
+        facts=(beside.TorchRan(version=trail.torch.version, remarks=(one_run, times)),),
         left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
         next_steps=(
             *([typed(options, beside.FirstRowOpened(), "--open", ways[0].opens)] if ways else []),
@@ -68,7 +68,7 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
         ),
         most=ROWS,
     )
-    return operators_view(trail, told)
+    return operators_view(trail, operators)
 
 
 def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]]:
@@ -77,7 +77,7 @@ def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]
     known: dict[tuple[int, int], tuple[object, OperatorWay]] = {}  # by the numbers of route and kind
     for calls in program.calls:
         route, place = program.routes[calls.route], users_place(program, calls)
-        for number, told in own_operators(program, calls):
+        for number, own in own_operators(program, calls):
             kind, is_route = program.kinds[number], number == route.kind
             if not has_row(program, kind):
                 continue
@@ -90,9 +90,9 @@ def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]
                 key,
                 replace(
                     made,
-                    **sums((told,)),
+                    **sums((own,)),
                     launched=tuple(zip(launches(program, number), calls.device, strict=False)) if is_route else (),
-                    callers=((place, told.calls),) if place is not None else (),
+                    callers=((place, own.calls),) if place is not None else (),
                 ),
             )
 
@@ -100,8 +100,8 @@ def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]
 def _worded(way: OperatorWay) -> OperatorWay:
     """Adds the details: what the calls launched, and the places in your code that called them."""
     places = [place for place, _ in sorted(way.callers, key=lambda caller: -caller[1])]
-    told = (says.CalledFrom(places=tuple(places[:PLACES]), more=max(len(places) - PLACES, 0)),) if places else ()
-    return replace(way, details=(*way.details, *of_launches(way.launched), *told))
+    called_from = (says.CalledFrom(places=tuple(places[:PLACES]), more=max(len(places) - PLACES, 0)),) if places else ()
+    return replace(way, details=(*way.details, *of_launches(way.launched), *called_from))
 
 
 def _calls_of(kind: OperatorKind, hops: Sequence[Hop]) -> list[Hop]:
@@ -137,8 +137,8 @@ def _in_libraries(hops: Sequence[Hop]) -> Iterator[Detail]:
     """
     entries = (part.library for part in walk(hops) if part.library is not None and not part.library.query)
     ran: list[LibraryEntry | LibraryTold] = list(entries)
-    reports = [told for hop in walk(hops) for told in hop.why if isinstance(told, ToldOfSuchCall)]
-    more = sum(told.more for told in reports[:1])
+    reports = [reason for hop in walk(hops) for reason in hop.why if isinstance(reason, ToldOfSuchCall)]
+    more = sum(reason.more for reason in reports[:1])
     if reports:  # then stepping was cut, and functions are missing
         ran = list(reports[0].calls)
     if ran:

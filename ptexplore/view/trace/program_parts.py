@@ -93,10 +93,10 @@ def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
 
 def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls, backward: int) -> None:
     """Counts calls for the part that made them. `first`: their place in the order of all calls; it ascends."""
-    for kind, told in own_operators(program, calls, first=first, backward=backward):
+    for kind, own in own_operators(program, calls, first=first, backward=backward):
         if has_row(program, program.kinds[kind]):
-            owner.own.setdefault(told.name, []).append(told)
-        owner.add(told)
+            owner.own.setdefault(own.name, []).append(own)
+        owner.add(own)
     owner.ran.append((calls.route, calls.shape, calls.calls))
     for part in owner.outwards():
         if part.first is not None:  # then all parts around it have one too
@@ -114,7 +114,7 @@ def own_operators(
     """
     number = program.routes[calls.route].kind
     by_it, beside = unrolled(_called(program, program.kinds[number]))
-    told = OwnOperators(
+    own = OwnOperators(
         name=operator_name(program.kinds[number]),
         calls=calls.calls,
         cost=time_without_python(calls),
@@ -125,7 +125,7 @@ def own_operators(
         first=first,
         device=sum(calls.device),
     )
-    yield number, told
+    yield number, own
     for inner, count in beside.items():
         name, total = operator_name(program.kinds[inner]), calls.calls * count
         yield inner, OwnOperators(name=name, calls=total, routes=(calls.route,), operators=total, first=first)
@@ -143,16 +143,18 @@ def calls_python(program: Program) -> bool:
 
 def times_elsewhere(program: Program) -> Iterator[TraceRemark]:
     """Says whose times a program has, if they are from another run."""
-    told = program.elsewhere
-    if told is None:
+    elsewhere = program.elsewhere
+    if elsewhere is None:
         return
-    yield beside.TimesElsewhereBeside(file=told.file, matched=told.matched, calls=told.matched + told.unmatched)
-    if told.unmatched:
-        yield beside.NotMatched(names=tuple(beside.CallsOf(name=name, count=count) for name, count in told.names))
-    if told.unlike:
-        yield beside.NodesUnlike(count=told.unlike)
-    if told.device_events:
-        yield beside.DeviceEventsLeft(count=told.device_events)
+    yield beside.TimesElsewhereBeside(
+        file=elsewhere.file, matched=elsewhere.matched, calls=elsewhere.matched + elsewhere.unmatched
+    )
+    if elsewhere.unmatched:
+        yield beside.NotMatched(names=tuple(beside.CallsOf(name=name, count=count) for name, count in elsewhere.names))
+    if elsewhere.unlike:
+        yield beside.NodesUnlike(count=elsewhere.unlike)
+    if elsewhere.device_events:
+        yield beside.DeviceEventsLeft(count=elsewhere.device_events)
 
 
 def operator_name(kind: OperatorKind) -> str:

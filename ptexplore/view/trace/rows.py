@@ -78,7 +78,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         traced=trail.traced.name,
         facts=all_in_words((*facts_of(trail), *native.facts(trail, session))),
         rows=rows,
-        findings=all_in_words(says.Found(kind=f.kind, told=sentence(f.told)) for f in trail.findings),
+        findings=all_in_words(says.Found(kind=f.kind, finding=sentence(f.told)) for f in trail.findings),
         left_out=all_in_words(
             (*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))
         ),
@@ -310,7 +310,7 @@ def _pruned(hops: Iterable[Hop], place: RowContext, *, full: bool) -> Pruned[tup
             count = place.levels[hop.id]
             in_turn = Line("reason", worded(says.CallsInTurn(few=count)))
             row = replace(row, title=f"{row.title} ×{count}", lines=(*row.lines, in_turn))
-        chosen = [told for number in (hop.id, *_merged_into(hop)) for told in place.choices.get(number, ())]
+        chosen = [detail for number in (hop.id, *_merged_into(hop)) for detail in place.choices.get(number, ())]
         if chosen:
             row = replace(row, lines=(*row.lines, Line("reason", described(chosen))))
         if hop.thread != place.thread:

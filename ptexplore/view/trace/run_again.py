@@ -26,9 +26,9 @@ def run_again(trail: Trail) -> tuple[TraceRemark, ...]:
     """
     if not trail.traced.each_call:
         return ()
-    told = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
-    rest = len(told) - MOST
-    return (*told[:MOST], *([says.MoreRanAgain(few=rest)] if rest > 0 else ()))
+    lines = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
+    rest = len(lines) - MOST
+    return (*lines[:MOST], *([says.MoreRanAgain(few=rest)] if rest > 0 else ()))
 
 
 def _in_node(node: Hop) -> Iterator[TraceRemark]:

@@ -59,9 +59,9 @@ def role_of(hop: Hop) -> str:
 def stepped(trail: Trail, session: Session | None) -> int:
     """Returns the number of all stepped instructions, which shares are fractions of; 0 if nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    told = sum(part.instructions for part in parts)
+    counted = sum(part.instructions for part in parts)
     outermost = sum(hop.instructions or 0 for hop in outermost_counted(trail.hops))
-    return max(told, outermost)
+    return max(counted, outermost)
 
 
 def counted_parts(session: Session | None) -> dict[str, int]:
@@ -115,11 +115,11 @@ def facts(trail: Trail, options: Options, session: Session | None) -> tuple[Trac
     """
     if options.verbose:
         return (*facts_of(trail), *native.facts(trail, session))
-    told = tuple(how_stepped(trail, session))
+    remarks = tuple(how_stepped(trail, session))
     return (
         *bound_names(trail),
-        says.TorchRan(version=trail.torch.version, told=told[:1]),
-        *told[1:],
+        says.TorchRan(version=trail.torch.version, remarks=remarks[:1]),
+        *remarks[1:],
         *native.begins_with(trail.captured),
     )
 
@@ -135,7 +135,7 @@ def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
     ]
     if trail.result.description:
         out.append(says.Gives(description=trail.result.description))
-    return (says.InOneLine(told=tuple(out)),) if out else ()
+    return (says.InOneLine(remarks=tuple(out)),) if out else ()
 
 
 def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:

@@ -1385,5 +1385,5 @@ def _spoken(arguments: Mapping[str, str | tuple[str, ...]]) -> _Given:
 
 def worded_cause(cause: Cause) -> Cause:
     """Returns a cause with its words, for readers of JSON."""
-    told = explained(cause)
-    return replace(cause, why=told.why, remedy=told.remedy, cases=tuple(CauseCase(*case) for case in told.cases))
+    means = explained(cause)
+    return replace(cause, why=means.why, remedy=means.remedy, cases=tuple(CauseCase(*case) for case in means.cases))

@@ -172,8 +172,8 @@ ENGLISH: Catalogue = {
 
 def described(details: Iterable[Detail]) -> str:
     """Returns the details of a row in words: one phrase for each."""
-    told = [(", " if isinstance(detail, Beside) else "; ", _phrase(detail)) for detail in details]
-    return "".join(chain.from_iterable(told))[2:]
+    phrases = [(", " if isinstance(detail, Beside) else "; ", _phrase(detail)) for detail in details]
+    return "".join(chain.from_iterable(phrases))[2:]
 
 
 def _phrase(detail: Detail | Reason) -> str:

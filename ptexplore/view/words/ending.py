@@ -187,10 +187,10 @@ LABELS: Mapping[type[EndingRemark], str] = {
 }
 
 
-def ending_in_words(told: EndingRemark) -> str:
+def ending_in_words(remark: EndingRemark) -> str:
     """Returns a remark in words, after its label in the margin."""
-    text = filled(ENGLISH[type(told)], told, ending_in_words)
-    label = LABELS.get(type(told))
+    text = filled(ENGLISH[type(remark)], remark, ending_in_words)
+    label = LABELS.get(type(remark))
     if label is None:
         return text
     return f"{label:{MARGIN}}{f' {text}' if text else ''}"

@@ -34,7 +34,7 @@ def give_words(error: NotCaptured | RefusedOptions, spell: Callable[[Action], st
     if isinstance(error, RefusedOptions):
         error.message, error.why, error.hint = _of_options(error.refusal, spell)
     else:
-        error.message, error.why, error.hint = sentence(error.told), sentence(error.because), spell(error.then)
+        error.message, error.why, error.hint = sentence(error.reason), sentence(error.because), spell(error.then)
     error.args = (error.message,)
 
 
@@ -42,8 +42,8 @@ def _of_options(refusal: Refusal, spell: Callable[[Action], str]) -> tuple[str, 
     """Returns what is wrong with options, why, and what helps."""
     name = keyword_of if spell is in_python else flag_of
     if refusal.second:
-        told = OPTIONS["together"].format(name(refusal.first), name(refusal.second))
-        return told, refusal.why, spell(ListOptions())
+        message = OPTIONS["together"].format(name(refusal.first), name(refusal.second))
+        return message, refusal.why, spell(ListOptions())
     is_script = refusal.only == "script"
     then = TraceScriptWith(refusal.first) if is_script else TraceExpressionWith(refusal.first)
     return OPTIONS["script" if is_script else "expression"].format(name(refusal.first)), refusal.why, spell(then)

@@ -26,5 +26,5 @@ def heading(group: HitGroup, *, further: bool = False) -> str:
 
     `further`: the best results of all sorts are above; lines of text are never among them.
     """
-    told = HEADINGS[group.sort]
-    return FURTHER.format(told) if further and group.sort != "text" else told
+    words = HEADINGS[group.sort]
+    return FURTHER.format(words) if further and group.sort != "text" else words

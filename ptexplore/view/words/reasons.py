@@ -22,7 +22,7 @@ _COMPUTES = (
     "its body computes the next set from its tensors and from the dtype, layout and device options; the profiler does "
     "not record the options. CPU is assumed, since every tensor that this trace saw is strided and on the CPU"
 )
-_TOLD = "the libraries reported: {calls}[ and {more} more]"
+_REPORTED = "the libraries reported: {calls}[ and {more} more]"
 ENGLISH: Catalogue = {
     why.Said: "{sentence}",
     # --- the key sets of arguments ---
@@ -214,9 +214,9 @@ ENGLISH: Catalogue = {
     ),
     # Without the time, so that the sentence is the same in each run; rows show the time.
     why.LibraryTold: "{library}'s {what}[ by {implementation}] ({problem})[ ×{times}]{took#|}",
-    why.ToldOfSuchCall: f"about one such call, in a separate fork, {_TOLD}",
-    why.ToldOfCall: f"about this call, in a separate run, {_TOLD}",
-    why.ToldOfExpression: f"about the whole expression, in a separate run, {_TOLD}",
+    why.ToldOfSuchCall: f"about one such call, in a separate fork, {_REPORTED}",
+    why.ToldOfCall: f"about this call, in a separate run, {_REPORTED}",
+    why.ToldOfExpression: f"about the whole expression, in a separate run, {_REPORTED}",
     why.LibraryUnordered: (
         "[{op}: ]{library} reported {calls} call{calls#|s}, in a separate run; by their names, {frames} "
         "frame{frames#|s} in the tree may be these: it is not known which belong together"
@@ -706,13 +706,13 @@ def _worded(held: Reason | Action) -> str:
 def worded_ending(ending: Ending) -> Ending:
     """Returns an ending whose reasons and cause have their sentences."""
     cause = worded_cause(ending.cause) if ending.cause is not None else None
-    told = ending_with(ending, worded)
+    reworded = ending_with(ending, worded)
     return replace(
-        told,
+        reworded,
         cause=cause,
         given=given_in_words(ending),
         how=how_in_words(ending),
-        compared=tuple(replace(value, what=value_in_words(value)) for value in told.compared),
+        compared=tuple(replace(value, what=value_in_words(value)) for value in reworded.compared),
     )
 
 
@@ -728,7 +728,7 @@ def how_in_words(ending: Ending) -> str:
 
 def given_in_words(ending: Ending) -> tuple[tuple[str, str], ...]:
     """Returns each tensor argument with its description, or with the reason why it has none."""
-    return (*ending.given, *((untold.argument, sentence(untold.because)) for untold in ending.untold))
+    return (*ending.given, *((argument.argument, sentence(argument.because)) for argument in ending.untold))
 
 
 def worded_finding(finding: Finding) -> Finding:

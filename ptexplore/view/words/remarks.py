@@ -129,7 +129,7 @@ def remark_in_words(remark: AnswerRemark | None, *, named: bool = True, typed: b
     if isinstance(remark, MeanOther):
         some = ", ".join(f"{text} ×{count}" for text, count in remark.spellings)
         more = f", … ({remark.all_spellings} spellings)" if remark.all_spellings > len(remark.spellings) else ""
-        told = otherwise_in_words(remark.otherwise, remark.untold)
-        return f"{told}{f' ({some}{more})' if some else ''}"
+        words = otherwise_in_words(remark.otherwise, remark.unknown)
+        return f"{words}{f' ({some}{more})' if some else ''}"
     behind = (NAMED.get(type(remark), "") if named else "") + (TYPED.get(type(remark), "") if typed else "")
     return filled(ENGLISH[type(remark)] + behind, remark, str)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.codes import Reason
-from ptexplore.model.trace_remarks import ToldBeside
+from ptexplore.model.trace_remarks import InnerRemark
 from ptexplore.view.words.legend import RECORDED
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.templates import Catalogue, filled
@@ -19,9 +19,9 @@ _COLD = (
 _LATER = "to trace a later call, put the calls before it into --setup"
 
 ENGLISH: Catalogue = {
-    says.InOneLine: "{told:; }",
+    says.InOneLine: "{remarks:; }",
     # --- what ran ---
-    says.TorchRan: "torch {version}[; {told:; }]",
+    says.TorchRan: "torch {version}[; {remarks:; }]",
     says.TorchBuildBeside: "torch {version} (git {commit}, {build})",
     says.AtlasIs: (
         "atlas ({version}[, git {commit}]): {relation}; it has only names and lines and comes with ptexplore; "
@@ -116,7 +116,7 @@ ENGLISH: Catalogue = {
     says.SavedMeans: (
         "bytes kept for backward, without parameters; each storage counts once, in the row that kept it first"
     ),
-    says.SavedNotTold: "saved: not known, since this torch would run hooks for it, such as a checkpoint's",
+    says.SavedUnknown: "saved: not known, since this torch would run hooks for it, such as a checkpoint's",
     says.SavedInFirst: "saved: only {backwards}",
     says.FirstBackwards: "in the first {seen} of {of} calls of backward",
     says.SavedElsewhere: (
@@ -174,7 +174,7 @@ ENGLISH: Catalogue = {
     says.OperatorsCalled: "{calls}{inner#, without calls made by operators|}[; {saved}]",
     says.CallsOfDifferent: "{count} calls of {few} different operators",
     says.CallsOfOperator: "{count} operator call{count#|s}",
-    says.ConcludedBeside: "{told}",
+    says.ConcludedBeside: "{conclusion}",
     says.TransformsInForce: "function transforms in force: {kinds}",
     says.DeviceMeans: (
         "the time that a device ran what a row launched; the program goes on meanwhile, so it is not in the row's time"
@@ -211,7 +211,7 @@ ENGLISH: Catalogue = {
     ),
     says.NotKept: "code of a checkpoint",
     says.MoreRanAgain: "run again in backward: in {few} more node{few#|s}",
-    says.Found: "{kind}: {told}[ ({few} times)]",
+    says.Found: "{kind}: {finding}[ ({few} times)]",
     says.FoundByNameIn: "a line of {versions: or }, found by name (others are exact); `ptexplore fetch` gets {own}",
     says.AnotherVersion: "another version",
     # --- what a next command shows ---
@@ -229,11 +229,11 @@ ENGLISH: Catalogue = {
 }
 
 
-def worded(told: ToldBeside) -> str:
+def worded(remark: InnerRemark) -> str:
     """Returns a remark in words, together with reasons inside it."""
-    return filled(ENGLISH[type(told)], told, worded) if not isinstance(told, Reason) else sentence(told)
+    return filled(ENGLISH[type(remark)], remark, worded) if not isinstance(remark, Reason) else sentence(remark)
 
 
-def all_in_words(told: Iterable[ToldBeside]) -> tuple[str, ...]:
+def all_in_words(remarks: Iterable[InnerRemark]) -> tuple[str, ...]:
     """Returns remarks in words, one on each line."""
-    return tuple(map(worded, told))
+    return tuple(map(worded, remarks))

@@ -17,7 +17,7 @@ def used_on(lines: int) -> str:
 # How many lines can only mean the asked definition, and how many may mean something else: for one line, all, some.
 #
 # "@" is replaced by the asked definition, or by "one of the N definitions" with that name.
-TOLD_APART = {
+CERTAINTY = {
     "this": "this definition",
     "these": "one of the {} definitions with that name",
     "sure one": "it means @",
@@ -28,7 +28,7 @@ TOLD_APART = {
 }
 
 
-def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
+def certainty_in_words(lines: int, certain: int | None, definitions: int = 1) -> str:
     """Returns how many of the lines certainly mean the definition; "" if that is not known.
 
     No line distinguishes overloads, or the arms of an `#if`. Lines then certainly mean one of these.
@@ -36,10 +36,10 @@ def told_apart(lines: int, certain: int | None, definitions: int = 1) -> str:
     if certain is None or not lines:
         return ""
     possible = lines - certain
-    sentence = TOLD_APART[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
+    sentence = CERTAINTY[f"{'may' if possible else 'sure'} {'one' if lines == 1 else 'all'}"]
     if possible and certain:
-        sentence = TOLD_APART["both"].format(f"{certain:,}", f"{possible:,}")
-    meant = TOLD_APART["these"].format(f"{definitions:,}") if definitions > 1 else TOLD_APART["this"]
+        sentence = CERTAINTY["both"].format(f"{certain:,}", f"{possible:,}")
+    meant = CERTAINTY["these"].format(f"{definitions:,}") if definitions > 1 else CERTAINTY["this"]
     return sentence.replace("@", meant)
 
 
@@ -55,10 +55,10 @@ OTHERWISE = {
 }
 
 
-def otherwise_in_words(otherwise: int, untold: int = 0) -> str:
+def otherwise_in_words(otherwise: int, unknown: int = 0) -> str:
     """Returns a sentence about lines with the name that are not counted: they mean something else, or may do so."""
-    if untold:
-        return OTHERWISE["untold one" if untold == 1 else "untold many"].format(f"{untold:,}")
+    if unknown:
+        return OTHERWISE["untold one" if unknown == 1 else "untold many"].format(f"{unknown:,}")
     return f"{OTHERWISE['one' if otherwise == 1 else 'many'].format(f'{otherwise:,}')}{OTHERWISE['why']}"
 
 
@@ -79,8 +79,8 @@ def overridden_in_words(view: RefsView | SymbolFacts) -> str:
     sure = view.overridden - view.may_override
     if not sure:
         return OVERRIDDEN["only one" if view.overridden == 1 else "only many"].format(f"{view.overridden:,}")
-    told = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
-    return told + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
+    words = OVERRIDDEN["one" if sure == 1 else "many"].format(f"{sure:,}")
+    return words + (OVERRIDDEN["may"].format(f"{view.may_override:,}") if view.may_override else "")
 
 
 # The sorts of uses: the singular and the plural.

@@ -20,13 +20,13 @@ TURN = 24  # instructions by which a second try to read the clock is longer
 def rows(tries: int) -> tuple[bytes, int]:
     """The log of a function of 100 instructions that reads the clock after 10, which takes some tries."""
     count = 10
-    told = [(0x1000, 0x100, 0x1F00, 0x108, 0), (0x5000, 0xF8, 0x1100, 0x100, count)]
+    log = [(0x1000, 0x100, 0x1F00, 0x108, 0), (0x5000, 0xF8, 0x1100, 0x100, count)]
     for _ in range(tries):
         count += TURN
-        told.append((0x5010, 0xF8, 0x5040, 0xF8, count))
+        log.append((0x5010, 0xF8, 0x5040, 0xF8, count))
     count += 6
-    told += [(0x1105, 0x100, 0x5060, 0xF8, count), (0x1F05, 0x108, 0x1200, 0x100, count + 90)]
-    return b"".join(struct.pack("<8Q", *row, 0, 0, 0) for row in told), count + 95
+    log += [(0x1105, 0x100, 0x5060, 0xF8, count), (0x1F05, 0x108, 0x1200, 0x100, count + 90)]
+    return b"".join(struct.pack("<8Q", *row, 0, 0, 0) for row in log), count + 95
 
 
 @pytest.mark.parametrize("tries", [0, 1, 5])
@@ -52,8 +52,8 @@ def test_time_is_read_in_the_same_number_of_instructions() -> None:
     stepping, symbols = stepper.Stepper(rows=1 << 14), Symbols(native.maps())
     if symbols.clock == (0, 0):
         pytest.skip("the kernel gives no code to read the clock by")
-    told = []
+    counts = []
     for _ in range(200):
         _, steps = stepping.step(time.monotonic)
-        told.append(without_clock(steps.rows, steps.instructions, symbols.clock)[1])
-    assert len(set(told[5:])) == 1
+        counts.append(without_clock(steps.rows, steps.instructions, symbols.clock)[1])
+    assert len(set(counts[5:])) == 1

@@ -36,8 +36,8 @@ def test_a_function_begins_at_the_first_statement_of_its_own(tmp_path: Path, ver
     source, made = tmp_path / "text.s", tmp_path / "made.so"
     source.write_text(TEXT)
     subprocess.run(["gcc", "-shared", f"-Wa,-gdwarf-{version}", "-o", made, source], check=True)
-    told = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout.splitlines()
-    addresses = {line.split()[2]: int(line.split()[0], 16) for line in told if line.endswith((" first", " second"))}
+    symbols = subprocess.run(["nm", made], capture_output=True, text=True, check=True).stdout.splitlines()
+    addresses = {line.split()[2]: int(line.split()[0], 16) for line in symbols if line.endswith((" first", " second"))}
     rows = begins(Elf(str(made))._section)
     assert len(addresses) == 2
     for address in addresses.values():

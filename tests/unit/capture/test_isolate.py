@@ -145,13 +145,13 @@ def test_a_number_of_the_system_s_leaves_no_trace_in_memory(tmp_path: Path) -> N
 
 
 def test_a_number_of_the_system_s(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    file = tmp_path / "told"
     for number in (0, 7, 12_345_678, 9_223_372_036_854_771_712):
-        told.write_text(f"Free: 1 kB\nAvailable:   {number} kB\n")
-        assert isolate._number(str(told), b"Available:") == number
+        file.write_text(f"Free: 1 kB\nAvailable:   {number} kB\n")
+        assert isolate._number(str(file), b"Available:") == number
     assert isolate._number(str(tmp_path / "none")) == 0
-    told.write_text("max\n")
-    assert isolate._number(str(told)) == 0
+    file.write_text("max\n")
+    assert isolate._number(str(file)) == 0
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -199,8 +199,8 @@ def test_where_the_one_that_forks_is_killed_its_run_counts_as_killed(tmp_path: P
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what Linux tells")
 def test_the_memory_there_is(tmp_path: Path) -> None:
-    told = Path("/proc/meminfo").read_text().split()
-    there_is = int(told[told.index("MemAvailable:") + 1]) * 1024
+    words = Path("/proc/meminfo").read_text().split()
+    there_is = int(words[words.index("MemAvailable:") + 1]) * 1024
     available = isolate.available_memory()
     assert available is not None
     assert 0 < available < 1.2 * there_is

@@ -13,21 +13,21 @@ from ptexplore.model.actions import RunAloneToEnd
 from ptexplore.model.reasons import Reason
 
 
-def told(signal: str) -> tuple[Reason | None, Reason | None]:
+def killer_and_limit(signal: str) -> tuple[Reason | None, Reason | None]:
     message = {"type": "died", "signal": signal, "recorder": "ops", "exit": None}
     error = failure(message, TraceRequest(expression="f(a)"))
-    assert error.told == why.KilledProcess(why.GivenExpression(), "f(a)")
+    assert error.reason == why.KilledProcess(why.GivenExpression(), "f(a)")
     assert error.then == RunAloneToEnd()
     assert isinstance(error.because, why.ProcessEnded)
     assert error.because.how == why.KilledBy(signal)
     return error.because.killer, error.because.limit
 
 
-def test_a_limit_on_processor_time_is_not_told_as_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told("SIGXCPU") == (None, why.ProcessorTimeLimit())
-    assert told("SIGXFSZ") == (None, why.FileSizeLimit())
+def test_a_limit_on_processor_time_is_not_reported_as_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert killer_and_limit("SIGXCPU") == (None, why.ProcessorTimeLimit())
+    assert killer_and_limit("SIGXFSZ") == (None, why.FileSizeLimit())
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert told("SIGKILL") == (why.SystemKillsForMemory(), None)
+    assert killer_and_limit("SIGKILL") == (why.SystemKillsForMemory(), None)
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (60, 60))
-    assert told("SIGKILL") == (why.SystemKillsForTime(), None)
-    assert told("SIGSEGV") == (None, None)
+    assert killer_and_limit("SIGKILL") == (why.SystemKillsForTime(), None)
+    assert killer_and_limit("SIGSEGV") == (None, None)

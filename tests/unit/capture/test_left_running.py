@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.capture.left_running import left_running, told_of
+from ptexplore.capture.left_running import left_running, remarks_about
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.reasons import ForkOfRun, GivenExpression, ProcessesOf, RunsSeveralTimes, SeveralLeftAlone
 from ptexplore.processes import Descendant
@@ -25,10 +25,10 @@ class Started:
 def test_many_processes_are_counted_and_some_are_numbered() -> None:
     alive = [LeftProcess(number, "sleep 9", ended=False) for number in range(1, 6)]
     alive += [LeftProcess(number, f"{'x' * 70} {number}", ended=False) for number in range(11, 16)]
-    (told,) = told_of([*alive, LeftProcess(99, "", ended=False)], is_script=True)
+    (remark,) = remarks_about([*alive, LeftProcess(99, "", ended=False)], is_script=True)
     long = "x" * 59 + "…"
     listed = ", ".join(f"{long} (process {number})" for number in range(11, 14))
-    assert sentence(told) == (
+    assert sentence(remark) == (
         "the script started 11 processes that still run: "
         f"sleep 9 (processes 1, 2, 3, …), {listed} and 3 others; ptexplore does not end them"
     )
@@ -36,9 +36,9 @@ def test_many_processes_are_counted_and_some_are_numbered() -> None:
 
 def test_a_fork_is_named_and_the_runs_of_an_expression_explained() -> None:
     forks = [LeftProcess(number, "", ended=False) for number in (4, 5)]
-    (told,) = told_of(forks, is_script=False)
+    (remark,) = remarks_about(forks, is_script=False)
     forked = ProcessesOf(ForkOfRun(), ("4", "5"))
-    assert told == SeveralLeftAlone(2, GivenExpression(), (forked,), often=RunsSeveralTimes())
+    assert remark == SeveralLeftAlone(2, GivenExpression(), (forked,), often=RunsSeveralTimes())
 
 
 def test_a_process_is_given_a_moment_to_end() -> None:
@@ -46,7 +46,7 @@ def test_a_process_is_given_a_moment_to_end() -> None:
     assert left_running(Started([late], [late], []), ended=True) == []
 
 
-def test_helpers_of_libraries_and_what_is_being_ended_are_not_told() -> None:
+def test_helpers_of_libraries_and_what_is_being_ended_are_not_reported() -> None:
     tracker = Descendant(7, "python -c 'from multiprocessing.resource_tracker import main;main(6)'", in_group=True)
     assert left_running(Started([tracker]), ended=True) == []
     run = Descendant(8, "", in_group=True)

@@ -107,9 +107,9 @@ def test_the_events_own_instructions_are_not_counted() -> None:
             log.event(-1, 0)
             log.event(RETURN, F)
         log.placed()
-    told = [[(c.place.mangled, c.begin, c.end, c.own) for _, c in log.root.walk() if c.place.kind != PYTHON]
+    calls = [[(c.place.mangled, c.begin, c.end, c.own) for _, c in log.root.walk() if c.place.kind != PYTHON]
             for log in (with_events, without)]  # fmt: skip
-    assert told[0] == told[1]
+    assert calls[0] == calls[1]
 
 
 def test_a_generator_is_left_and_entered_again() -> None:

@@ -26,9 +26,9 @@ def test_runs_whose_operators_cannot_be_compared_say_why() -> None:
     of_clock = {"uncompared": {"code": "clock-set-meanwhile"}}
     for lefts in ((LEFT | of_clock, LEFT), (LEFT, LEFT | of_clock)):
         recorded, second = (ComparedRun("", False, left) for left in lefts)
-        told = compared(program, recorded, second)
-        assert told.equal
-        assert told.told == RanAlike(
+        comparison = compared(program, recorded, second)
+        assert comparison.equal
+        assert comparison.told == RanAlike(
             (NotCompared(ClockSetMeanwhile()), SameOutput(), SameRandomStates(), BothToTheEnd())
         )
 

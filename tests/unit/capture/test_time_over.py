@@ -37,22 +37,22 @@ def test_the_pass_that_was_not_made_is_named_with_what_is_missing() -> None:
     session = trace.gather(running(A_PASS, begun), TraceRequest(expression="f()", native=True), RUNTIME)
     (stopped,) = (seen for seen in session.observations if seen.kind == "stopped")
     was_stopped = reasons.PassStopped(reasons.RunningPass("dispatch"), 60.0)
-    told = reasons.TooLate(was_stopped, GiveLonger(), (reasons.CallsMissing(),))
-    assert stopped.data == Remark(told, observation=1)
+    reason = reasons.TooLate(was_stopped, GiveLonger(), (reasons.CallsMissing(),))
+    assert stopped.data == Remark(reason, observation=1)
     assert session.captured.reason == reasons.TimeOverBefore()
 
 
 def test_an_expression_that_no_run_saw_end_did_not_end() -> None:
     with pytest.raises(trace.Stopped) as caught:
         trace.gather(running(), TraceRequest(expression="f()"), RUNTIME)
-    assert caught.value.told == reasons.NotEndedInTime(60.0)
+    assert caught.value.reason == reasons.NotEndedInTime(60.0)
     assert caught.value.then == GiveLonger()
 
 
 def test_where_it_was_thrown_is_said_to_be_lacking() -> None:
     session = trace.gather(iter((A_PASS,)), TraceRequest(expression="f()"), RUNTIME)
-    told = trace.with_throw(session, running({"type": "begin", "recorder": "thrown"}))
-    (stopped,) = told.observations
+    added = trace.with_throw(session, running({"type": "begin", "recorder": "thrown"}))
+    (stopped,) = added.observations
     assert (stopped.recorder, stopped.kind) == ("thrown", "stopped")
     assert isinstance(stopped.data, Remark)
     assert isinstance(stopped.data.told, reasons.ThrowNotLooked)

@@ -45,8 +45,8 @@ def test_why_is_kept(kind: str) -> None:
 def test_what_tells_is_no_remark() -> None:
     heard = _Heard(TraceRequest(script="train.py"))
     data: dict[str, Any] = {"tensor": "torch.FloatTensor [3]", "expected": 0, "version": 1, "node": None, "saved": None}
-    told = {"recorder": "writes", "kind": "saved", "data": data}
-    heard.take({"type": "pass", "recorder": "writes", "observations": [told]})
+    observation = {"recorder": "writes", "kind": "saved", "data": data}
+    heard.take({"type": "pass", "recorder": "writes", "observations": [observation]})
     assert [seen.kind for seen in heard.observations] == ["saved"]
 
 

@@ -182,12 +182,12 @@ def test_every_definition_is_used_as_often_as_refs_and_the_screens_pane_say(
         assert sum(group.total for group in view.groups) == view.lines + view.overridden, "every line is in one group"
         assert (row.overridden, row.may_override) == (view.overridden, view.may_override), row.qualified
         rest = every - row.used - row.overridden - row.aside
-        assert (view.otherwise, view.untold) == ((0, rest) if row.is_sole else (rest, 0)), (
+        assert (view.otherwise, view.unknown) == ((0, rest) if row.is_sole else (rest, 0)), (
             "what is not counted is the rest"
         )
         told += bool(view.certain)
         overridden += row.overridden
-        untold += bool(view.untold)
+        untold += bool(view.unknown)
     assert len(rows) > 40
     assert told > 5
     assert overridden > 2

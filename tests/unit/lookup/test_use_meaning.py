@@ -310,7 +310,7 @@ def test_a_name_that_exists_once_is_not_said_to_mean_something_else(tree: Indexe
     """`alone(1, 2)` gives it two arguments, and nothing else of that name is known."""
     view = refs([tree], "at::Solo::alone", None)
     assert told(view, certain=True) == {("Solo.cpp", 4)}
-    assert (view.otherwise, view.untold) == (0, 1)
+    assert (view.otherwise, view.unknown) == (0, 1)
     assert isinstance(view.remarks[0], MeanOther)
-    assert (view.remarks[0].otherwise, view.remarks[0].untold) == (0, 1)
-    assert refs([tree], "at::Config::build", None).untold == 0, "something else is called so"
+    assert (view.remarks[0].otherwise, view.remarks[0].unknown) == (0, 1)
+    assert refs([tree], "at::Config::build", None).unknown == 0, "something else is called so"

@@ -63,7 +63,7 @@ def test_what_a_step_is_makes_its_key() -> None:
     assert hop_keys([plain])[plain.id] == hop_keys([known_better])[plain.id]
 
 
-def test_a_native_function_is_told_by_the_binarys_own_name() -> None:
+def test_a_native_function_is_known_by_the_binarys_own_name() -> None:
     one = hop("c10::f", kind="native", native=NativeCall("c10::f(int)", mangled="_ZN3c101fEi"))
     overload = replace(one, native=NativeCall("c10::f(long)", mangled="_ZN3c101fEl"))
     elsewhere = replace(one, native=NativeCall("c10::f(int)", mangled="_ZN3c101fEi", unit="Other.cpp"))

@@ -254,7 +254,7 @@ def test_of_an_input_that_is_not_in_the_graph_it_is_known_what_it_is(
     outputs, inputs = graph_of(case)
     with pytest.raises(RuntimeError, match="appears to not have been used in the graph") as caught:
         torch.autograd.grad(outputs, inputs)
-    seen = convert(Raised("expression", caught.value).told()["unused"], UnusedInput)
+    seen = convert(Raised("expression", caught.value).data()["unused"], UnusedInput)
     assert (seen.index, seen.count, seen.situation, seen.node) == (index, len(inputs), situation, node)
     unused = torch.autograd.grad(*graph_of(case), allow_unused=True)
     assert [number for number, gradient in enumerate(unused) if gradient is None] == [index]
@@ -269,7 +269,7 @@ def test_other_errors_are_of_no_input_that_is_not_in_the_graph() -> None:
     for inputs in (ones(3), x):
         with pytest.raises(RuntimeError) as caught:
             torch.autograd.grad(x * 2, inputs)
-        assert Raised("expression", caught.value).told()["unused"] is None
+        assert Raised("expression", caught.value).data()["unused"] is None
 
 
 @pytest.mark.words

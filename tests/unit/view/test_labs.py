@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptexplore.view.notes.labs import foretold
+from ptexplore.view.notes.labs import is_right
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from ptexplore.view.notes.labs import foretold
     ],
 )
 def test_a_prediction_is_compared_as_a_literal(prediction: str, gave: str, verdict: bool | None) -> None:
-    assert foretold(prediction, gave) is verdict
+    assert is_right(prediction, gave) is verdict

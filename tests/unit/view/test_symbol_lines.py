@@ -13,9 +13,9 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
 from ptexplore.view.search.symbol_lines import (
     caller_lines,
+    closing_remark,
     head_lines,
     operator_lines,
-    otherwise_told,
     seen_in,
     uses_in_words,
 )
@@ -84,9 +84,9 @@ def test_of_a_structured_kernel_no_caller_is_told_by_its_name(tree):
     kernel = facts.symbol._replace(name="impl", macro="TORCH_IMPL_FUNC")
     assert list(caller_lines(replace(calls, symbol=kernel))) == []
     assert uses_in_words(replace(facts, symbol=kernel)).endswith("its name alone does not identify its uses")
-    assert otherwise_told(replace(facts, symbol=kernel, otherwise=9)) == ""
-    assert otherwise_told(replace(facts, otherwise=9)).startswith("9 more lines with the name")
-    assert "nothing else with that name is indexed" in otherwise_told(replace(facts, untold=1))
+    assert closing_remark(replace(facts, symbol=kernel, otherwise=9)) == ""
+    assert closing_remark(replace(facts, otherwise=9)).startswith("9 more lines with the name")
+    assert "nothing else with that name is indexed" in closing_remark(replace(facts, unknown=1))
 
 
 @pytest.mark.words

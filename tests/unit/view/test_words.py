@@ -27,7 +27,7 @@ from ptexplore.view.words.errors import in_words
 from ptexplore.view.words.reasons import ENGLISH, sentence
 from ptexplore.view.words.templates import Catalogue, filled, names
 from ptexplore.view.words.trace_remarks import worded
-from ptexplore.view.words.uses import told_apart
+from ptexplore.view.words.uses import certainty_in_words
 from tests import nonsense
 
 
@@ -106,9 +106,9 @@ def test_a_remark_is_one_sentence() -> None:
 
 @pytest.mark.words
 def test_how_many_lines_are_sure_is_one_sentence() -> None:
-    assert told_apart(1, 1, 2) == "it means one of the 2 definitions with that name"
-    assert told_apart(5, 3) == "3 mean this definition, 2 may mean something else with that name"
-    assert told_apart(5, None) == ""
+    assert certainty_in_words(1, 1, 2) == "it means one of the 2 definitions with that name"
+    assert certainty_in_words(5, 3) == "3 mean this definition, 2 may mean something else with that name"
+    assert certainty_in_words(5, None) == ""
 
 
 @pytest.mark.words
@@ -235,8 +235,8 @@ def test_what_stands_around_the_rows_is_one_sentence_a_remark() -> None:
     assert worded(none) == f"0 operator calls; {worded(saved)}"
     modules = trace_remarks.ModuleCalls(few=0, backward=trace_remarks.More(few=2))
     assert worded(modules) == "0 module calls and 2 more in backward"
-    assert worded(trace_remarks.Found(kind="cut", told="x", few=2)) == "cut: x (2 times)"
-    assert worded(trace_remarks.Found(kind="cut", told="x")) == "cut: x"
+    assert worded(trace_remarks.Found(kind="cut", finding="x", few=2)) == "cut: x (2 times)"
+    assert worded(trace_remarks.Found(kind="cut", finding="x")) == "cut: x"
 
 
 @pytest.mark.words

@@ -378,20 +378,20 @@
   /* Returns the query with likely spellings of the words that nothing has: the nearest words of the notes. */
   function respelled(asked, rows, topics) {
     let text = asked.text;
-    const told = [], { terms } = answering(asked, topics), counts = new Map();
+    const remarks = [], { terms } = answering(asked, topics), counts = new Map();
     const squeezed = (one) => one.replaceAll("_", "");
     const unknown = terms.filter((term) => term.word.length >= SHORTEST_RESPELLED && !term.forms.some(({ short }) => rows.some((row) => (
       squeezed(row.low).includes(squeezed(short)) || squeezed(lowered(row.path || "")).includes(squeezed(short))))));
-    if (!unknown.length) return { text, told };
+    if (!unknown.length) return { text, remarks };
     for (const topic of topics) for (const word of new Set([...topic.titled, ...topic.words])) counts.set(word, (counts.get(word) || 0) + 1);
     for (const { word } of unknown) {
       const near = [...counts.keys()].filter((one) => slipFit(word, one)).map((one) => [slips(word, one, 3), -counts.get(one), one]).sort(compared);
       if (!near.length) continue;
       const spelling = near[0][2];
       text = text.replace(new RegExp(`(?<![^\\W_])${word}(?![^\\W_])`, "gi"), spelling);
-      told.push(`no name has ${word}: searched for ${spelling}`);
+      remarks.push(`no name has ${word}: searched for ${spelling}`);
     }
-    return { text, told };
+    return { text, remarks };
   }
   const nearRoots = (first) => (roots.has(first) || first.length < 4 ? [] : [...roots].filter((root) => slips(first, root, 1) === 1).sort());
   /* Returns the query without the typing error in the first part of a name: "troch.nn.Linear" is torch.nn.Linear. */
@@ -421,7 +421,7 @@
   /* Returns everything that fits, best first, and how it was searched. `rows` are names, `topics` are notes. */
   function ranked(given, rows, topics) {
     let asked = given;
-    const weights = weightsOf(asked, topics), told = [], by = new Map(), answers = answering(asked, topics);
+    const weights = weightsOf(asked, topics), remarks = [], by = new Map(), answers = answering(asked, topics);
     const put = (key, of, what) => { // a folder that fits by its name and by its page is one result
       const known = what.kind === "d" ? by.get(of) : undefined;
       if (!known || compared(key, known.key) < 0) by.set(what.kind === "d" ? of : what, { key, family: of, what });
@@ -452,19 +452,19 @@
     const whole = said.filter((one) => one.key[0] !== HALF_SAID && one.key[0] !== LATE_HALF);
     const some = `no note has all the words ${asked.words.join(", ")}: the notes below have some of them`;
     if (answers.terms.length) {
-      if (said.length && !topics.some((topic) => hasAll(answers, topic))) told.push(some);
+      if (said.length && !topics.some((topic) => hasAll(answers, topic))) remarks.push(some);
     } else if (asked.words.length > 1 && !whole.length) {
-      if (said.length && (asked.plain || !names.length)) told.push(some);
+      if (said.length && (asked.plain || !names.length)) remarks.push(some);
       else said = [];
     } else said = whole;
-    if (asked.dropped.length && said.length) told.push(`left out in notes: ${[...new Set(asked.dropped)].join(", ")}`);
+    if (asked.dropped.length && said.length) remarks.push(`left out in notes: ${[...new Set(asked.dropped)].join(", ")}`);
     for (const { row, key } of names) put(key, key[0] === ANSWERED && row.kind !== "d" ? `answer ${answerFamily(row)}` : family(row), row);
     for (const { topic, key } of said) put(key, topic.kind === "d" ? `d ${topic.names[0]}` : `${topic.kind} ${topic.names[0]}`, topic);
     const results = inOrder([...by.values()]).map((one) => one.what), first = results[0];
     if (asked.dotted && first && !first.names && !first.python && !"opd".includes(first.kind)) {
-      told.push(`no Python name here is ${asked.name}: the C++ names are listed`);
+      remarks.push(`no Python name here is ${asked.name}: the C++ names are listed`);
     }
-    return { results, told };
+    return { results, remarks };
   }
   globalThis.ptx ??= {};
   /* The names of an operator's kernels for a backend, or how they begin. */

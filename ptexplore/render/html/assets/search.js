@@ -87,7 +87,7 @@
     if (topics.length === 0) await Promise.all(["docs", ...Array.from({ length: wanted }, (_, n) => `topics-${n}`)].map((one) => load(address(`search/${one}.js`))));
     let asked = read(text), { rows, more } = await rowsFor(termsOf(asked));
     const near = respelled(asked, rows, topics);
-    if (near.told.length) {
+    if (near.remarks.length) {
       asked = read(near.text);
       ({ rows, more } = await rowsFor(termsOf(asked)));
     }
@@ -99,7 +99,7 @@
       times.set(alike, (times.get(alike) || 0) + 1);
       return times.get(alike) <= ALIKE;
     });
-    return { results, told: [...near.told, ...answer.told], more };
+    return { results, remarks: [...near.remarks, ...answer.remarks], more };
   }
   ptx.search = search;
   /* Returns the places of a symbol with exactly that qualified name, as addresses from the root. */
@@ -120,10 +120,10 @@
     : "nothing found: this site has only a part of the source";
   let kinds = "", results = [], active = -1, turn = 0;
   const list = make("ul", { role: "listbox", id: "found", "aria-label": "Results" });
-  const told = make("p", { role: "status", class: "told" });
+  const status = make("p", { role: "status", class: "told" });
   const choice = make("div", { class: "kinds", role: "group", "aria-label": "Kinds of results" }, ...KINDS.map(([value, label]) =>
     make("button", { type: "button", "data-kinds": value, "aria-pressed": String(value === "") }, label)));
-  box.append(choice, list, told);
+  box.append(choice, list, status);
   for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-controls": "found", "aria-expanded": "false",
     autocapitalize: "none" })) input.setAttribute(name, value);
   function open(yes) {
@@ -145,9 +145,9 @@
   /* Returns the note on a folder, whether it was found by the note or by its name; for an operator, a line on it. */
   const about = (one) => {
     const written = one.kind === "d" && (one.summary ? one : topics.find((topic) => topic.kind === "d" && topic.names[0] === one.path));
-    const told = written ? [written.title, written.summary].filter(Boolean).join(": ") : "";
+    const note = written ? [written.title, written.summary].filter(Boolean).join(": ") : "";
     const does = one.kind === "o" && one.context === "aten" && Object.hasOwn(docs, one.name.split(".")[0]) ? docs[one.name.split(".")[0]] : "";
-    return [written === one ? "" : one.context, fileOf(one), told || does].filter(Boolean).join(" · ");
+    return [written === one ? "" : one.context, fileOf(one), note || does].filter(Boolean).join(" · ");
   };
   const option = (one, i) => make("li", { role: "option", id: `found-${i}`, "aria-selected": "false" },
     make("span", { class: `kind ${one.kind}` }, CALLED[one.kind] || one.kind), " ", make("b", {}, one.name), " ", make("small", {}, about(one)));
@@ -168,7 +168,7 @@
     list.replaceChildren(...results.map(option));
     const how = !answer ? "the data for the search cannot be loaded" : !all.length ? NOTHING
       : all.length > SHOWN ? `the first ${SHOWN} of ${all.length.toLocaleString("en")}${answer.more ? " or more" : ""}` : `${all.length} found${answer.more ? "; type more letters for more" : ""}`;
-    told.textContent = [how, ...(answer ? answer.told : [])].join("; ");
+    status.textContent = [how, ...(answer ? answer.remarks : [])].join("; ");
     open(true);
     point(-1);
     input.dataset.answered = input.value;

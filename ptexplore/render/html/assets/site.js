@@ -556,14 +556,14 @@
   /* A stop counts as read after its lab was predicted, its question answered, or the reader marked it. Going on is not enough. */
   function askFirst() {
     for (const form of $$("form.predict")) {
-      const lab = form.closest(".lab"), told = form.nextElementSibling;
+      const lab = form.closest(".lab"), status = form.nextElementSibling;
       form.addEventListener("submit", (e) => {
         e.preventDefault();
         const typed = $("input", form).value;
         if (!typed.trim()) return;
         for (const answer of lab ? $$("details", lab) : []) answer.open = true;
-        told.textContent = lab ? `You predicted: ${typed}` : `You answered: ${typed}. The text of the stop says whether that is right.`;
-        told.hidden = false;
+        status.textContent = lab ? `You predicted: ${typed}` : `You answered: ${typed}. The text of the stop says whether that is right.`;
+        status.hidden = false;
         change((known) => known.done.add(stopHere()));
       });
     }

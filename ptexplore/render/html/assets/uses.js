@@ -116,8 +116,8 @@
 
   /* --- uses, by file --- */
 
-  /* Like view/words/uses.py::told_apart; the words are in the table. */
-  function toldApart(lines, sure, meant) {
+  /* Like view/words/uses.py::certainty_in_words; the words are in the table. */
+  function certaintyInWords(lines, sure, meant) {
     if (sure == null || !lines) return "";
     const sentence = sure && sure < lines ? [sure, lines - sure].reduce((text, n) => text.replace("{}", n.toLocaleString("en")), table.apart.both)
       : table.apart[`${sure ? "sure" : "may"} ${lines === 1 ? "one" : "all"}`];
@@ -146,7 +146,7 @@
     const all = [...(entry?.files || []).map((file) => ({ ...file, on: true })), ...(entry?.outside || [])];
     let every = false, open = FIRST;
     const list = make("div");
-    const told = make("p", { class: "told" });
+    const summary = make("p", { class: "told" });
     const button = make("button", { type: "button", "aria-pressed": "false" });
     const sum = (files) => files.reduce((total, file) => total + file.uses.length, 0);
     function part(file) {
@@ -163,9 +163,9 @@
       const files = seen.map((file) => ({ ...file, uses: once(file.uses) }));
       open = FIRST;
       const used = every || !row ? entry?.used || 0 : row.used;
-      const apart = every ? "" : toldApart(used, row?.sure, meant);
+      const apart = every ? "" : certaintyInWords(used, row?.sure, meant);
       title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
-      told.textContent = every ? `${count(used, "line")} with the name ${name}, with any meaning; ${(row?.used || 0).toLocaleString("en")} may mean ${qualified}`
+      summary.textContent = every ? `${count(used, "line")} with the name ${name}, with any meaning; ${(row?.used || 0).toLocaleString("en")} may mean ${qualified}`
         : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of this name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
       const section = (heading, wanted) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
@@ -188,7 +188,7 @@
     const unlisted = entry ? entry.more[0] + entry.outsideMore[0] : 0;
     if (unlisted) words.push(`${count(unlisted, "line")} with the name ${unlisted === 1 ? "is" : "are"} not listed, because there are too many: ptexplore refs ${qualified}`);
     const unread = kind === "v" ? table.values : "cte".includes(kind) ? table.types : ""; // a reader of the number must know
-    return [make("p", { class: "line" }, told, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
+    return [make("p", { class: "line" }, summary, row?.fitting && rest ? button : null), unread ? make("p", { class: "w" }, unread.replace("{}", name)) : null, list, make("ul", { class: "w remarks" }, ...words.map((text) => make("li", {}, text)))];
   }
   /* Returns a line of source with the name marked. */
   function code(text, name) {
@@ -224,13 +224,13 @@
   }
   async function calls(row) {
     const [callers, callees] = await Promise.all([further(row.callers.slice(0, NEAR), "callers"), further(row.callees.slice(0, NEAR), "callees")]);
-    const told = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
+    const notes = [], left = (list, more) => Math.max(0, list.length - NEAR) + more;
     const others = left(row.callers, row.moreCallers), inside = left(row.callees, row.moreCallees);
     /* Calls through an object whose type is not read are not among the callers, so no number of further callers is shown. */
     const unnamed = others || row.used > callers.length ? `${others ? "and" : "perhaps"} others: "Uses" lists every line` : "";
-    if (others) told.push('more functions call it than are drawn: "Uses" lists every line');
-    else if (unnamed) told.push('functions that are not drawn may call it: "Uses" lists every line');
-    if (inside) told.push(`${inside.toLocaleString("en")} more of its calls ${inside === 1 ? "is" : "are"} not drawn`);
+    if (others) notes.push('more functions call it than are drawn: "Uses" lists every line');
+    else if (unnamed) notes.push('functions that are not drawn may call it: "Uses" lists every line');
+    if (inside) notes.push(`${inside.toLocaleString("en")} more of its calls ${inside === 1 ? "is" : "are"} not drawn`);
     const end = (text) => (text ? [make("li", { class: "w" }, text)] : []);
     const beyond = (node) => (node.unnamed ? (node.next.length ? "and others: see its own uses" : "see its own uses for its callers") : node.more ? `and ${node.more.toLocaleString("en")} more` : "");
     const words = (nodes, side, rest) => make("ul", {}, ...nodes.map((node) => make("li", {}, named(node, side),
@@ -242,7 +242,7 @@
     });
     return [
       make("figure", { class: "calls" }, make("div", { class: "drawn", tabindex: "0", role: "region", "aria-label": "Calls" }, drawing(row, callers, callees)),
-        make("figcaption", { class: "w" }, ["left: its callers; right: its calls. Dashed: several candidates, or matched only by name", ...told].join("; "))),
+        make("figcaption", { class: "w" }, ["left: its callers; right: its calls. Dashed: several candidates, or matched only by name", ...notes].join("; "))),
       make("details", { class: "in-words" }, make("summary", {}, "as text"), make("h3", {}, "Called by"), words(callers, "callers", unnamed), make("h3", {}, "Calls"), words(callees, "callees", inside ? `and ${inside.toLocaleString("en")} more` : "")),
       make("ul", { class: "w remarks" }, make("li", {}, table.matched.replace("{}", ""))),
     ];
@@ -367,12 +367,12 @@
     const called = rows.filter((row) => row[1].split(/::|\./).pop() === word && !row[1].endsWith(`${word}::${word}`)); // the class, not its constructors
     const whole = new Set(called.filter((row) => row[5]).map((row) => row[1]));
     const own = called.filter((row) => row[5] || !whole.has(row[1])); // no declaration of a name that is defined here
-    const told = own.length > 1 ? `${own.length} things in this file have this name: it is not known which one is meant here`
+    const words = own.length > 1 ? `${own.length} things in this file have this name: it is not known which one is meant here`
       : own.length ? "the only thing in this file with this name; matched only by name" : `nothing in this file is known as ${word}`;
     const search = make("button", { type: "button" }, `search for ${word}`);
     search.addEventListener("click", () => ptx.ask?.(word));
     const of = objectOf(range, own.length ? null : word);
-    return { box, inside: [make("p", { class: "many" }, told),
+    return { box, inside: [make("p", { class: "many" }, words),
       of && make("p", {}, `${of.object} seems to be declared on `, make("a", { href: `#L${of.line}` }, `line ${of.line}`), ": ", make("code", {}, of.text)), ...own.slice(0, MANY).map((row) => defined({ href: `#L${row[0]}`, label: `line ${row[0]}` }, row)),
       own.length > MANY ? make("p", { class: "many" }, `and ${own.length - MANY} more`) : null, make("p", {}, search)].filter((one) => one) };
   };
