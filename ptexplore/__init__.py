@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from ptexplore.api.questions import callers, explain_error, find, load, op, refs, show, trace
     from ptexplore.api.recording import PublicRecording as Recording
     from ptexplore.api.recording import record
-    from ptexplore.api.trail import PublicTrail as Trail
+    from ptexplore.api.trace import PublicTrace as Trace
     from ptexplore.errors import PtexploreError
 
 __all__ = [
-    "PtexploreError", "Recording", "Trail", "Workspace", "callers", "explain_error", "find", "load", "op", "record",
+    "PtexploreError", "Recording", "Trace", "Workspace", "callers", "explain_error", "find", "load", "op", "record",
     "refs", "show", "trace",
 ]  # fmt: skip
 __version__ = "0.1.0"
@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "PtexploreError": ("errors", "PtexploreError"),
     "Recording": ("api.recording", "PublicRecording"),
-    "Trail": ("api.trail", "PublicTrail"),
+    "Trace": ("api.trace", "PublicTrace"),
     "Workspace": ("api.questions", "PublicWorkspace"),
     "record": ("api.recording", "record"),
 }

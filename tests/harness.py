@@ -117,7 +117,7 @@ def as_in_the_repository(file: Path) -> str:
 
 
 def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a Trail's table, each with a list of its `children`."""
+    """The rows of a Trace's table, each with a list of its `children`."""
     by_id: dict[int, dict[str, Any]] = {}
     for row in rows:
         row["children"] = []
@@ -322,7 +322,7 @@ def hashes(root: Path) -> dict[str, str]:
 
 
 def codes(reasons: object) -> set[str]:
-    """The codes of reasons, as a Trail's JSON has them, and of all that they follow from."""
+    """The codes of reasons, as a Trace's JSON has them, and of all that they follow from."""
     if isinstance(reasons, list):
         return set().union(*map(codes, reasons))
     if not isinstance(reasons, dict):

@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"([^\W\d]\w*)(?:#([1-9][0-9]{0,2}))?")
 _OPERATOR = re.compile(r"op:\w+(?:::\w+)*(?:\.\w+)*")
 _ANCHOR = ("path", "symbol", "signature", "in", "token", "lines", "see")
 _LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
-_EXPECT = ("trail", "value")
+_EXPECT = ("trace", "value")
 _KINDS: tuple[HopKind, ...] = get_args(HopKind)
 _LARGEST = 16 * 1024  # characters of one block
 LARGEST_TOGETHER = 512 * 1024  # characters of all blocks together; those shipped with ptexplore have 43,000
@@ -267,7 +267,7 @@ def lab(source: str, first: int, file: str) -> Lab:
         raise Unreadable(fields["id"].line, f"{name!r} is not an id: an id has lower-case letters, digits and hyphens")
     expect = fields["expect"].fields(_EXPECT)
     if not expect:
-        raise Unreadable(fields["expect"].line, "a lab must expect a `trail` or a `value`")
+        raise Unreadable(fields["expect"].line, "a lab must expect a `trace` or a `value`")
     return Lab(
         where=Where(file, first),
         id=name,
@@ -277,7 +277,7 @@ def lab(source: str, first: int, file: str) -> Lab:
         variables=_variables(fields["var"]) if "var" in fields else (),
         setup=tuple(_python(field, "exec") for field in fields["setup"].items()) if "setup" in fields else (),
         contexts=tuple(_python(field, "eval") for field in fields["with"].items()) if "with" in fields else (),
-        trail=_trail(expect["trail"]) if "trail" in expect else (),
+        trace=_trace(expect["trace"]) if "trace" in expect else (),
         value=_value(expect["value"]) if "value" in expect else None,
     )
 
@@ -301,7 +301,7 @@ def _variables(field: Field) -> tuple[tuple[str, str], ...]:
     return tuple((name, _python(value, "eval")) for name, value in variables.items())
 
 
-def _trail(field: Field) -> tuple[tuple[str, str], ...]:
+def _trace(field: Field) -> tuple[tuple[str, str], ...]:
     hops = []
     for item in field.items():
         kind, _, name = item.text().partition(" ")
@@ -312,7 +312,7 @@ def _trail(field: Field) -> tuple[tuple[str, str], ...]:
             )
         hops.append((kind, name.strip()))
     if not hops:
-        raise Unreadable(field.line, "a trail needs at least one hop")
+        raise Unreadable(field.line, "a trace needs at least one hop")
     return tuple(hops)
 
 

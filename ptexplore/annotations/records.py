@@ -85,7 +85,7 @@ class Anchor:
 class Lab:
     """An expression to run, and the expected result: hops of its trace in reading order, or a value.
 
-    `trail` are pairs of a hop's kind and its name, or the last part of the name. `value` is a Python literal as text.
+    `trace` are pairs of a hop's kind and its name, or the last part of the name. `value` is a Python literal as text.
     """
 
     where: Where
@@ -96,7 +96,7 @@ class Lab:
     variables: tuple[tuple[str, str], ...] = ()
     setup: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
-    trail: tuple[tuple[str, str], ...] = ()
+    trace: tuple[tuple[str, str], ...] = ()
     value: str | None = None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.api.options import LIMITS, check_names, names, request_of, signed
 from ptexplore.api.recording import PublicRecording
-from ptexplore.api.trail import PublicTrail
+from ptexplore.api.trace import PublicTrace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
 
@@ -52,7 +52,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
     @signed
     def trace(
         self, expression: str | Callable[[], object] | None = None, **options: Unpack[AskedOfTrace]
-    ) -> PublicTrail:
+    ) -> PublicTrace:
         """Does the same as `ptexplore.trace`, in this workspace.
 
         >>> import ptexplore
@@ -76,18 +76,18 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
             _check_text(f"the variable {name}", value)
         request = request_of(expression, options)
         with in_words(in_python):
-            return PublicTrail(*self.inner.trace(typed(request)))
+            return PublicTrace(*self.inner.trace(typed(request)))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """Does the same as `ptexplore.record`. The trace is resolved with this workspace.
 
-        The workspace must still be open when you ask for `trail`.
+        The workspace must still be open when you ask for `trace`.
 
         >>> import ptexplore, torch
         >>> with ptexplore.Workspace() as workspace:
         ...     with workspace.record() as recording:
         ...         y = torch.ones(2) + 1
-        ...     recording.trail.hops[-1].op
+        ...     recording.trace.hops[-1].op
         'aten::add.Tensor'
         """
         return PublicRecording(self.inner, native_budget)
@@ -163,7 +163,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
 @signed
 def trace(
     expression: str | Callable[[], object] | None = None, *, python: str | None = None, **options: Unpack[AskedOfTrace]
-) -> PublicTrail:
+) -> PublicTrace:
     """Traces an expression, a script or a function of yours: returns the trace, with the place of each step.
 
     An expression or a script runs in a process of its own. A function without arguments runs once in your own process,
@@ -185,12 +185,12 @@ def trace(
 
     `timeout` is the limit in seconds for all runs together. `python` is another Python, whose torch is traced.
 
-    If the code raises, or a signal ends its process, you still get a Trail, with an `ending`. Raises PtexploreError if
+    If the code raises, or a signal ends its process, you still get a Trace, with an `ending`. Raises PtexploreError if
     the code cannot be run, or if nothing of it could be recorded.
 
     >>> import ptexplore
-    >>> trail = ptexplore.trace("torch.add(a, b)", grad=True, native=False)
-    >>> sorted({hop.key for hop in trail.find("add") if hop.key})
+    >>> trace = ptexplore.trace("torch.add(a, b)", grad=True, native=False)
+    >>> sorted({hop.key for hop in trace.find("add") if hop.key})
     ['AutogradCPU', 'CPU']
     >>> import torch
     >>> ptexplore.trace(lambda: torch.ones(2) + 1).hops[-1].op
@@ -314,21 +314,21 @@ def callers(
         return workspace.callers(symbol, depth=depth, limit=limit)
 
 
-def load(file: str | os.PathLike[str]) -> PublicTrail:
+def load(file: str | os.PathLike[str]) -> PublicTrace:
     """Loads the trace that `save` wrote into a file. torch is not needed.
 
     Raises PtexploreError if the file is not a saved trace.
 
     >>> import ptexplore
     >>> try:
-    ...     ptexplore.load("nothing.trail")
+    ...     ptexplore.load("nothing.trace")
     ... except ptexplore.PtexploreError as error:
     ...     print(error.message)
-    nothing.trail cannot be read
+    nothing.trace cannot be read
     """
     from ptexplore.workspace.saved_traces import load_trace
 
-    return PublicTrail(*load_trace(os.fspath(file)))
+    return PublicTrace(*load_trace(os.fspath(file)))
 
 
 def _check_alone(options: AskedOfTrace) -> None:

@@ -1,4 +1,4 @@
-"""Recording of the user's own process: a `with` block or a decorated function, and the Trail of what it ran."""
+"""Recording of the user's own process: a `with` block or a decorated function, and the Trace of what it ran."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ptexplore.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-    from ptexplore.api.trail import PublicTrail
+    from ptexplore.api.trace import PublicTrace
     from ptexplore.capture.own_process import BlockRecorder, RecordedBlock
 
 P = ParamSpec("P")
@@ -89,7 +89,7 @@ class PublicRecording:  # `ptexplore.Recording`
     ...     return x * 2
     >>> double(torch.ones(2)).tolist()
     [2.0, 2.0]
-    >>> recording.trail.expression
+    >>> recording.trace.expression
     'double()'
     """
 
@@ -97,7 +97,7 @@ class PublicRecording:  # `ptexplore.Recording`
         self._workspace, self._native_budget = workspace, instructions(native_budget)
         self._recorder: BlockRecorder | None = None
         self._block: RecordedBlock | None = None
-        self._trail: PublicTrail | None = None
+        self._trace: PublicTrace | None = None
         self._entered_by: object = None
         self._failed = ""  # why the recording did not begin
 
@@ -149,10 +149,10 @@ class PublicRecording:  # `ptexplore.Recording`
 
         return recorded
 
-    def call(self, function: Callable[[], object]) -> PublicTrail:
-        """Calls a function once in your own process and records it. Returns the Trail.
+    def call(self, function: Callable[[], object]) -> PublicTrace:
+        """Calls a function once in your own process and records it. Returns the Trace.
 
-        If the function raises, the Trail has an `ending`; KeyboardInterrupt and SystemExit pass through. Raises
+        If the function raises, the Trace has an `ending`; KeyboardInterrupt and SystemExit pass through. Raises
         PtexploreError if the function cannot be recorded.
 
         >>> import ptexplore, torch
@@ -165,10 +165,10 @@ class PublicRecording:  # `ptexplore.Recording`
             if self.is_open or self._block is None:
                 raise  # the function was not called
             del error
-        return self.trail
+        return self.trace
 
     @property
-    def trail(self) -> PublicTrail:
+    def trace(self) -> PublicTrace:
         """The trace of the recorded code. ptexplore resolves the trace when you first ask for it, without torch.
 
         Raises PtexploreError if nothing was recorded yet.
@@ -176,38 +176,38 @@ class PublicRecording:  # `ptexplore.Recording`
         >>> import ptexplore, torch
         >>> with ptexplore.record() as recording:
         ...     y = torch.ones(2) + 1
-        >>> "aten::add.Tensor" in {hop.op for hop in recording.trail.hops}
+        >>> "aten::add.Tensor" in {hop.op for hop in recording.trace.hops}
         True
         """
-        if self._trail is None:
+        if self._trace is None:
             if self._block is None:
                 why = "it is still running" if self.is_open else self._failed or "it has not begun"
-                hint = "with ptexplore.record() as recording: … , then recording.trail after the block"
-                raise PtexploreError("this recording has no Trail yet", why, hint, USAGE)
-            from ptexplore.api.trail import PublicTrail
+                hint = "with ptexplore.record() as recording: … , then recording.trace after the block"
+                raise PtexploreError("this recording has no Trace yet", why, hint, USAGE)
+            from ptexplore.api.trace import PublicTrace
 
             if self._workspace is not None:
-                self._trail = PublicTrail(*self._workspace.resolve_block(self._block))
+                self._trace = PublicTrace(*self._workspace.resolve_block(self._block))
             else:
                 with Workspace() as workspace:
-                    self._trail = PublicTrail(*workspace.resolve_block(self._block))
-        return self._trail
+                    self._trace = PublicTrace(*workspace.resolve_block(self._block))
+        return self._trace
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the Trail to a file, as `Trail.save` does.
+        """Writes the Trace to a file, as `Trace.save` does.
 
         >>> import pathlib, ptexplore, tempfile, torch
         >>> with ptexplore.record() as recording:
         ...     y = torch.ones(2) + 1
         >>> folder = tempfile.TemporaryDirectory()
-        >>> recording.save(pathlib.Path(folder.name) / "x.trail")
+        >>> recording.save(pathlib.Path(folder.name) / "x.trace")
         """
-        self.trail.save(Path(file))
+        self.trace.save(Path(file))
 
     def _try_to_begin(self, frame: FrameType | None = None, function: object = None) -> None:
         """Begins to record.
 
-        If something fails, every hook is removed and the block runs unrecorded; `trail` then says why.
+        If something fails, every hook is removed and the block runs unrecorded; `trace` then says why.
 
         Raises PtexploreError if recording is not possible here. An exception of a signal handler passes through.
         """
@@ -290,14 +290,14 @@ class PublicRecording:  # `ptexplore.Recording`
             if recorder is not None and recorder.is_over:
                 recorded = recorder.recorded
                 if recorded is not None:
-                    self._block, self._trail = recorded, None
+                    self._block, self._trace = recorded, None
                 self._recorder = self._entered_by = None
             if self._recorder is None:
                 _open[:] = [recording for recording in _open if recording is not self]
 
 
 def _is_the_programs(error: BaseException) -> bool:
-    """Whether an exception must reach the program. An error of ptexplore is reported when the Trail is asked for."""
+    """Whether an exception must reach the program. An error of ptexplore is reported when the Trace is asked for."""
     if not isinstance(error, Exception):
         return True
     if isinstance(error, (MemoryError, RecursionError)):
@@ -327,26 +327,26 @@ class _Call:
 def record(*, native_budget: int | str = 0) -> PublicRecording:
     """Records what runs in your own process: use it in a `with`, or as a decorator.
 
-    Your code runs once, unchanged and in place; a profile function and torch's profiler observe its calls. The Trail
-    has your modules, functions, operators, kernels and times. If your code raises, the Trail has the exception, and the
-    exception passes through. The times include the cost of recording: `recording.trail.program.overhead`, in
+    Your code runs once, unchanged and in place; a profile function and torch's profiler observe its calls. The Trace
+    has your modules, functions, operators, kernels and times. If your code raises, the Trace has the exception, and the
+    exception passes through. The times include the cost of recording: `recording.trace.program.overhead`, in
     nanoseconds.
 
     With `native_budget`, a number of instructions (3_000_000 or "3M"), one call of each kind is stepped in a fork of
     your process, right before your own call. Your process waits meanwhile, and no line of yours runs twice. Nothing is
-    forked if CUDA is in use or other threads run, as in a notebook: `recording.trail.program.stepping.reason.text` says
+    forked if CUDA is in use or other threads run, as in a notebook: `recording.trace.program.stepping.reason.text` says
     so.
 
     Raises PtexploreError if recording is not possible: outside the main thread, inside another recording, while another
     profiler is active, or with an unsupported torch. If recording fails to begin for another reason (no memory, no file
-    descriptors), your block runs unrecorded; `recording.trail` then raises and says why.
+    descriptors), your block runs unrecorded; `recording.trace` then raises and says why.
 
     >>> import ptexplore, torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
     >>> with ptexplore.record() as recording:
     ...     loss = model(torch.ones(1, 2)).sum()
     ...     loss.backward()
-    >>> [path.name for path in recording.trail.program.paths if path.type == "Linear"]
+    >>> [path.name for path in recording.trace.program.paths if path.type == "Linear"]
     ['0']
     """
     return PublicRecording(native_budget=native_budget)

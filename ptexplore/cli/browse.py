@@ -116,8 +116,8 @@ def _start(name: str | None, load: str | None, library: Library) -> Start:
     from ptexplore.workspace.saved_traces import load_trace
 
     if load is not None:
-        trail, session = load_trace(load)
-        return Start("trail", load, trail=trail, session=session)
+        trace, session = load_trace(load)
+        return Start("last_trace", load, trace=trace, session=session)
     if name is None:
         return Start()
     target = name.strip()
@@ -194,17 +194,17 @@ def run_lab_here(
     python: Annotated[str | None, Option()] = None,
     notes: Annotated[list[str] | None, Option()] = None,
 ) -> int:
-    """The hidden command behind `run_lab`: runs a lab, prints how it ended as JSON, writes its Trail into a file."""
+    """The hidden command behind `run_lab`: runs a lab, prints how it ended as JSON, writes its Trace into a file."""
     with open_workspace(python, notes=notes) as workspace:
         entry = workspace.library.stop(stop_name)
         lab = next((lab for lab in entry[1].labs if lab.id == lab_id), None) if entry is not None else None
         if entry is None or lab is None:
             why = "the notes were changed in the meantime"
             raise PtexploreError(f"there is no lab {stop_name}/{lab_id}", why, "ptexplore notes check", USAGE)
-        result, trail = workspace.run_lab(*entry, lab)
-    if trail is not None:
-        from ptexplore.view.words.saved import trail_to_json
+        result, trace = workspace.run_lab(*entry, lab)
+    if trace is not None:
+        from ptexplore.view.words.saved import trace_to_json
 
-        Path(save).write_text(trail_to_json(trail), encoding="utf-8")
+        Path(save).write_text(trace_to_json(trace), encoding="utf-8")
     json.dump(asdict(result), sys.stdout)
     return 0

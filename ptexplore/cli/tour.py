@@ -369,7 +369,7 @@ class TerminalWalk:
         try:
             prediction = input(f"{lab.id}: {lab_question(lab)} (Enter: no guess) > ")
             self._tell(f"running {lab.id} …")
-            result, _trail = self._workspace.run_lab(tour, stop, lab)
+            result, _trace = self._workspace.run_lab(tour, stop, lab)
         except KeyboardInterrupt:
             self._tell("\nstopped")
             return False

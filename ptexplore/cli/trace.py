@@ -18,7 +18,7 @@ from ptexplore.model.options import asked_options
 if TYPE_CHECKING:
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.capture.probing import TraceRequest
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.render.terminal.console import Locate
     from ptexplore.view.trace.page import Options
     from ptexplore.workspace.workspace import Workspace
@@ -190,20 +190,20 @@ class _Answer:
         """Whether the trace can be loaded again from the file of --save: not from a device or a FIFO."""
         return self.save is not None and (Path(self.save).is_file() or not Path(self.save).exists())
 
-    def give(self, trail: Trail, session: Session | None, locate: Locate, shows: tuple[str, ...], *runs: str) -> int:
+    def give(self, trace: Trace, session: Session | None, locate: Locate, shows: tuple[str, ...], *runs: str) -> int:
         """Show and write a trace; returns the exit code. `shows` are the words of a command that shows it again."""
-        trail = _timed(trail, self.times)
-        _write(trail, session, self.save, self.export)
+        trace = _timed(trace, self.times)
+        _write(trace, session, self.save, self.export)
         wanted = replace(self.options, command=("ptexplore", "trace", *shows), runs=runs)
         if self.explain == LEGEND:
-            _legend(trail, session, wanted, as_json=self.as_json)
+            _legend(trace, session, wanted, as_json=self.as_json)
         elif self.explain is not None:
-            _explain(trail, session, self.explain, locate, as_json=self.as_json)
+            _explain(trace, session, self.explain, locate, as_json=self.as_json)
         elif self.as_json:
-            _print_json(trail, session, wanted)
+            _print_json(trace, session, wanted)
         else:
-            _show(trail, session, wanted, locate, self.svg, plain=self.plain)
-        return _exit_code(trail)
+            _show(trace, session, wanted, locate, self.svg, plain=self.plain)
+        return _exit_code(trace)
 
 
 def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str | None) -> int:
@@ -263,13 +263,13 @@ def _again(file: str, typed: tuple[str, ...], asked: TraceRequest, trust: str | 
 
 
 def _stepped(
-    workspace: Workspace, run: AllowedRun, opened: str, trail: Trail, session: Session
-) -> tuple[Trail, Session]:
+    workspace: Workspace, run: AllowedRun, opened: str, trace: Trace, session: Session
+) -> tuple[Trace, Session]:
     """Returns a trace in which the opened call is stepped. If it was not, the expression is traced again for that."""
     from ptexplore.view.trace.views import to_step
 
-    call = to_step(trail, opened)
-    return workspace.trace(run.stepping(call)) if call is not None else (trail, session)
+    call = to_step(trace, opened)
+    return workspace.trace(run.stepping(call)) if call is not None else (trace, session)
 
 
 def _export_to(export: tuple[str, str] | None) -> str | None:
@@ -282,30 +282,30 @@ def _export_to(export: tuple[str, str] | None) -> str | None:
     return export[1]
 
 
-def _timed(trail: Trail, times: str | None) -> Trail:
+def _timed(trace: Trace, times: str | None) -> Trace:
     from ptexplore.workspace.saved_traces import with_times_of
 
-    return with_times_of(trail, times) if times is not None else trail
+    return with_times_of(trace, times) if times is not None else trace
 
 
-def _write(trail: Trail, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
+def _write(trace: Trace, session: Session | None, save: str | None, export: tuple[str, str] | None) -> None:
     """Writes the trace to the requested files."""
     from ptexplore.workspace.saved_traces import save_trace, write_file
 
     if save:
-        save_trace(Path(save), trail, session)
+        save_trace(Path(save), trace, session)
     if export:
         from ptexplore.render.stacks import exported
         from ptexplore.view.trace.stacks import stacks_of
 
-        write_file(Path(export[1]), exported(stacks_of(trail, session), export[0]))
+        write_file(Path(export[1]), exported(stacks_of(trace, session), export[0]))
 
 
-def _exit_code(trail: Trail) -> int:
+def _exit_code(trace: Trace) -> int:
     """Returns 0 for a trace that ran to its end, 130 for an interrupted script, else 1."""
-    if trail.program is not None and trail.ending is not None and trail.ending.exception == "KeyboardInterrupt":
+    if trace.program is not None and trace.ending is not None and trace.ending.exception == "KeyboardInterrupt":
         return INTERRUPTED
-    return FAILED if trail.ending is not None or any(f.kind == "stopped" for f in trail.findings) else 0
+    return FAILED if trace.ending is not None or any(f.kind == "stopped" for f in trace.findings) else 0
 
 
 def _check_one(sources: dict[str, object]) -> None:
@@ -337,38 +337,38 @@ def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], ask
 
 
 def _show(
-    trail: Trail, session: Session | None, wanted: Options, locate: Locate, svg: str | None, *, plain: bool
+    trace: Trace, session: Session | None, wanted: Options, locate: Locate, svg: str | None, *, plain: bool
 ) -> None:
-    from ptexplore.render.terminal.trace import print_output, print_trail
+    from ptexplore.render.terminal.trace import print_output, print_trace
     from ptexplore.view.trace.views import view
 
     if session is not None:
         print_output(open_console(stderr=True), session)
-    page = view(trail, wanted, session)
-    print_trail(open_console(), page, locate, plain=plain)
+    page = view(trace, wanted, session)
+    print_trace(open_console(), page, locate, plain=plain)
     if svg:
         from ptexplore.render.terminal.console import picture
         from ptexplore.workspace.saved_traces import write_file
 
         # Without links: these lead into folders of this machine, and a picture is passed on.
-        write_file(Path(svg), picture(lambda console: print_trail(console, page, lambda _ref: None), trail.expression))
+        write_file(Path(svg), picture(lambda console: print_trace(console, page, lambda _ref: None), trace.expression))
 
 
-def _print_json(trail: Trail, session: Session | None, wanted: Options) -> None:
+def _print_json(trace: Trace, session: Session | None, wanted: Options) -> None:
     """Prints the trace as JSON, or the view if one was named."""
     from ptexplore.view.trace.views import view, view_to_json
-    from ptexplore.view.words.saved import trail_to_json
+    from ptexplore.view.words.saved import trace_to_json
 
-    print(view_to_json(view(trail, wanted, session)) if wanted.view is not None else trail_to_json(trail))
+    print(view_to_json(view(trace, wanted, session)) if wanted.view is not None else trace_to_json(trace))
 
 
-def _legend(trail: Trail, session: Session | None, wanted: Options, *, as_json: bool) -> None:
+def _legend(trace: Trace, session: Session | None, wanted: Options, *, as_json: bool) -> None:
     """Prints the meaning of each sign and word of the view."""
     from ptexplore.render.terminal.screen import print_legend
     from ptexplore.view.trace.legend import whole_legend
     from ptexplore.view.trace.views import view
 
-    signs = whole_legend(view(trail, wanted, session))
+    signs = whole_legend(view(trace, wanted, session))
     if as_json:
         print_json({"format": 1, "legend": [{"sign": sign, "means": means} for sign, means in signs]})
     else:
@@ -383,15 +383,15 @@ def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))
 
 
-def _explain(trail: Trail, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:
+def _explain(trace: Trace, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:
     from ptexplore.render.terminal.trace import print_explanation
     from ptexplore.view.trace.explain import ERROR, explain, explain_error, explanation_to_json, hop_named
 
     if asked == ERROR:
-        explanation = explain_error(trail, session)
+        explanation = explain_error(trace, session)
     else:
         is_number = asked.isascii() and asked.isdigit() and len(asked) < DIGITS
-        explanation = explain(trail, session, int(asked) if is_number else hop_named(trail, asked))
+        explanation = explain(trace, session, int(asked) if is_number else hop_named(trace, asked))
     if as_json:
         print(explanation_to_json(explanation))
     else:

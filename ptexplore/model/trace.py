@@ -20,7 +20,7 @@ from ptexplore.model.reasons import AnyReason
 from ptexplore.model.traced import TRACED, Traced
 
 Status = Literal["observed", "derived", "predicted", "inlined", "cut"]
-TRAIL_FORMAT = 5  # the format of saved sessions and traces; within a format keys are only added
+TRACE_FORMAT = 5  # the format of saved sessions and traces; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ResultInfo:
 class SessionFacts:
     """Everything in a session except the observations."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
+    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 5
     expression: str  # the expression as you typed it
     torch: TorchInfo  # the torch that ran
     bound: tuple[BoundName, ...]  # the value of each name
@@ -613,10 +613,10 @@ class HopRow(HopFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class TrailFacts:
+class TraceFacts:
     """Everything in a trace except the hops."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)  # 5
+    format: int = field(default=TRACE_FORMAT, kw_only=True)  # 5
     expression: str  # the expression as you typed it
     bound: tuple[BoundName, ...]  # the value of each name
     torch: TorchInfo  # the torch that ran
@@ -643,14 +643,14 @@ class TrailFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Trail(TrailFacts):
+class Trace(TraceFacts):
     """A trace: everything that ran for one expression, as nested hops with their precision and evidence."""
 
     hops: tuple[Hop, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class SavedTrail(TrailFacts):
+class SavedTrace(TraceFacts):
     """A trace as `--json` prints it and `--save` writes it."""
 
     hops: tuple[HopRow, ...]  # the hops in reading order, each after the hop around it

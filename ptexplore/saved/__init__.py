@@ -1,1 +1,1 @@
-"""Writes and reads saved sessions and Trails. Every format that was ever written can be read."""
+"""Writes and reads saved sessions and Traces. Every format that was ever written can be read."""

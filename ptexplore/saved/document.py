@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
-from ptexplore.model.trace import TRAIL_FORMAT
+from ptexplore.model.trace import TRACE_FORMAT
 from ptexplore.safe_text import clean_json
 
 MAX_BYTES = 512 * 1024 * 1024  # of a whole document, unpacked
@@ -138,8 +138,8 @@ def known_format(number: int, name: str) -> int:
     """Returns the number of a format if this ptexplore can read it. Raises the errors of `format_of`."""
     if number < 1:
         raise refused(name, "it has no format number")
-    if number > TRAIL_FORMAT:
-        message = f"{name} has format {str(number)[:20]}, but this ptexplore knows formats only up to {TRAIL_FORMAT}"
+    if number > TRACE_FORMAT:
+        message = f"{name} has format {str(number)[:20]}, but this ptexplore knows formats only up to {TRACE_FORMAT}"
         hint = "pip install --upgrade ptexplore"
         raise PtexploreError(message, "it was saved by a newer ptexplore", hint, MISSING)
     return number

@@ -1,4 +1,4 @@
-"""Converts a Trail of an older format to the present one, one format at a time."""
+"""Converts a Trace of an older format to the present one, one format at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptexplore.model.observed import reasons_of
-from ptexplore.model.trace import TRAIL_FORMAT
+from ptexplore.model.trace import TRACE_FORMAT
 from ptexplore.saved.document import MAX_DEPTH, refused
 
 # Sentences of format 2 whose codes later stages need.
@@ -45,7 +45,7 @@ _LONGEST_COMMAND = 10_000
 
 
 def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[str, Any]:
-    """Converts a Trail of the older format `written` to the present one. `name` is the file's, for messages.
+    """Converts a Trace of the older format `written` to the present one. `name` is the file's, for messages.
 
     Raises PtexploreError (USAGE) if a value is missing or has the wrong type.
     """
@@ -56,10 +56,10 @@ def in_todays_format(document: dict[str, Any], written: int, name: str) -> dict[
 
 
 def _upgraded(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Converts a Trail of format 1 to format 2. Raises PtexploreError (USAGE) if its hops are not a tree."""
+    """Converts a Trace of format 1 to format 2. Raises PtexploreError (USAGE) if its hops are not a tree."""
     try:
         bound = [{"name": key, "description": text} for key, text in document["bound"].items()]
-        return {**document, "format": TRAIL_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
+        return {**document, "format": TRACE_FORMAT, "bound": bound, "hops": _rows_of_format_1(document["hops"])}
     except _WRONG as error:
         raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
 
@@ -92,7 +92,7 @@ def _row_of_format_1(hop: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_codes(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Converts a Trail of format 2, whose reasons are sentences, to format 3."""
+    """Converts a Trace of format 2, whose reasons are sentences, to format 3."""
     try:
         ending = document.get("ending")
         return {
@@ -149,14 +149,14 @@ _BEGAN = {
 
 
 def _with_recorded_reasons(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Converts a Trail of format 3, whose recorders use sentences, to format 4."""
+    """Converts a Trace of format 3, whose recorders use sentences, to format 4."""
     try:
         session, program = document.get("session"), document.get("program")
         findings = [{**finding, "told": _without_sentences(finding["told"])} for finding in document["findings"]]
         return {
             **document,
             **_facts_of_format_3(document),
-            "format": TRAIL_FORMAT,
+            "format": TRACE_FORMAT,
             "findings": findings,
             "hops": [_hop_of_format_3(hop) for hop in document["hops"]],
             "ending": _with_files(document.get("ending")),
@@ -202,7 +202,7 @@ def _with_places(held: Any, change: Callable[[str], Mapping[str, Any]], depth: i
 
 
 def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Converts a Trail of format 4, whose places have sentences as reasons, to format 5.
+    """Converts a Trace of format 4, whose places have sentences as reasons, to format 5.
 
     Only a file outside torch needs a code: views use no other.
     """
@@ -216,7 +216,7 @@ def _with_place_codes(document: Mapping[str, Any], name: str) -> dict[str, Any]:
         held = {part: _with_places(document[part], coded) for part in ("hops", "ending", "program") if part in document}
     except _WRONG as error:
         raise refused(name, f"a value is missing or has the wrong type: {str(error)[:100]}") from error
-    return {**document, **held, "format": TRAIL_FORMAT}
+    return {**document, **held, "format": TRACE_FORMAT}
 
 
 def _as_reason(text: str | None) -> dict[str, Any] | None:
@@ -241,7 +241,7 @@ def _without_sentences(reason: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts_of_format_3(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Converts the names, passes and result of a Trail or session of format 3."""
+    """Converts the names, passes and result of a Trace or session of format 3."""
     captured, result = record["captured"], record["result"]
     first, began = captured.get("first"), result.get("backward")
     return {
@@ -278,7 +278,7 @@ def _program_of_format_3(program: Mapping[str, Any]) -> dict[str, Any]:
 
 def _session_of_format_3(session: Mapping[str, Any]) -> dict[str, Any]:
     observations = [{**seen, "data": _data_of_format_3(seen)} for seen in session["observations"]]
-    return {**session, **_facts_of_format_3(session), "format": TRAIL_FORMAT, "observations": observations}
+    return {**session, **_facts_of_format_3(session), "format": TRACE_FORMAT, "observations": observations}
 
 
 def _data_of_format_3(seen: Mapping[str, Any]) -> dict[str, Any]:

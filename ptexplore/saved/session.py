@@ -11,7 +11,7 @@ from msgspec import ValidationError, structs
 
 from ptexplore.model.observed import Observation, Plain, SavedObservation, SteppedCalls
 from ptexplore.model.reasons import Reason
-from ptexplore.model.trace import TRAIL_FORMAT, SavedSession, Session, SessionFacts
+from ptexplore.model.trace import TRACE_FORMAT, SavedSession, Session, SessionFacts
 from ptexplore.saved.changed import facts_with, observation_with
 from ptexplore.saved.document import MAX_DEPTH, known_format, refused
 
@@ -20,7 +20,7 @@ FACTS = tuple(known.name for known in fields(SessionFacts))
 
 
 def portable(session: Session) -> SavedSession:
-    """Returns the session without the folders of its machine, and without the program, which is in its Trail."""
+    """Returns the session without the folders of its machine, and without the program, which is in its Trace."""
     folder = os.path.dirname(session.torch.torch_dir).rstrip("/")
     observations = tuple(_portable(observation.as_saved(), folder) for observation in session.observations)
     facts = {name: getattr(session, name) for name in FACTS}
@@ -42,7 +42,7 @@ def checked(session: SavedSession, change: Callable[[Reason], Reason], name: str
     if len({o.id for o in observations}) != len(observations):
         raise refused(name, "two observations of the session have the same id")
     facts = {fact: getattr(session, fact) for fact in FACTS}
-    facts |= {"format": TRAIL_FORMAT, "torch": replace(session.torch, torch_dir="")}
+    facts |= {"format": TRACE_FORMAT, "torch": replace(session.torch, torch_dir="")}
     return facts_with(Session(**facts, observations=observations), change)
 
 

@@ -33,9 +33,9 @@ from ptexplore.tui.messages import (
     OpenOperator,
     OpenPlace,
     OpenTour,
-    OpenTrail,
+    OpenTrace,
     ShowFolder,
-    ShowTrail,
+    ShowTrace,
     StepCall,
     TraceSuggested,
     message_for,
@@ -55,14 +55,14 @@ if TYPE_CHECKING:
 
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.lookup.trees import Candidate, IndexedTree
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.palette import Searcher
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.workspace.consent import NotYours
 
 _SWITCHES = 0.001  # seconds that a lookup in a thread may keep the screen waiting; Python's own value is 5 ms
-_TRAIL = "trail"  # the name of the screen with the last trace
+_TRACE = "last_trace"  # the name of the screen with the last trace
 
 
 class _Gate(LineFilter):
@@ -89,12 +89,12 @@ class Start:
     A map is the page of the whole first tree.
     """
 
-    kind: Literal["map", "folder", "candidates", "tour", "trail"] = "map"
+    kind: Literal["map", "folder", "candidates", "tour", "last_trace"] = "map"
     name: str = ""  # a folder's path, a tour's id, or the text that was asked for
     tree: str = ""
     stop: str | None = None
     candidates: Sequence[Candidate] = ()
-    trail: Trail | None = None
+    trace: Trace | None = None
     session: Session | None = None
 
 
@@ -122,7 +122,7 @@ class Browser(App[None]):
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H"),
         Binding("x", "trace", "Trace"),
-        Binding("T", "trail", "Trail", key_display="T"),
+        Binding("T", "last_trace", "Last trace", key_display="T"),
         Binding("F", "fetch", "Fetch source", key_display="F"),
         Binding("question_mark,f1", "keys", "Keys", key_display="?"),
         Binding("t", "theme", show=False),
@@ -161,7 +161,7 @@ class Browser(App[None]):
         self.reader = ReadingScreen(library)
         self.jobs = JobRunner(self, self.reader)
         self.navigator = Navigator(self, library, self.reader)
-        self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trail)
+        self.touring = Touring(self, library, self.reader, self.jobs, self._keep_trace)
 
     # --- the first screen ---
 
@@ -209,8 +209,8 @@ class Browser(App[None]):
             self.navigator.choose(start.name, start.candidates)
         elif start.kind == "tour":
             self.touring.open(start.name, start.stop)
-        elif start.trail is not None:
-            self.post_message(OpenTrail(start.trail, start.session))
+        elif start.trace is not None:
+            self.post_message(OpenTrace(start.trace, start.session))
         elif self.library.trees:
             self.reader.go(Place(self.library.trees[0].tree.info.name, "", FOLDER))
 
@@ -284,17 +284,17 @@ class Browser(App[None]):
         self.navigator.show_reader()
         self.touring.open(event.tour, event.at, event.origin)
 
-    def on_show_trail(self, event: ShowTrail) -> None:
+    def on_show_trace(self, event: ShowTrace) -> None:
         """Show the last trace."""
-        self.action_trail()
-        if self.is_screen_installed(_TRAIL):
-            self.get_screen(_TRAIL).went_back = event.went_back  # type: ignore[attr-defined]
+        self.action_last_trace()
+        if self.is_screen_installed(_TRACE):
+            self.get_screen(_TRACE).went_back = event.went_back  # type: ignore[attr-defined]
 
     def on_open_hop(self, event: OpenHop) -> None:
         """Show a hop of the last trace."""
-        if self.is_screen_installed(_TRAIL):
-            self.action_trail()
-            screen = self.get_screen(_TRAIL)
+        if self.is_screen_installed(_TRACE):
+            self.action_last_trace()
+            screen = self.get_screen(_TRACE)
             screen.call_after_refresh(screen.go_to, event.hop)  # type: ignore[attr-defined]
 
     def on_go_to_stop(self, event: GoToStop) -> None:
@@ -310,10 +310,10 @@ class Browser(App[None]):
         else:
             self.reader.tell(opening.why)
 
-    def on_open_trail(self, event: OpenTrail) -> None:
+    def on_open_trace(self, event: OpenTrace) -> None:
         """Show a trace as a tree."""
-        self._keep_trail(event.trail, event.session, event.ran)
-        self.action_trail()
+        self._keep_trace(event.trace, event.session, event.ran)
+        self.action_last_trace()
 
     def on_step_call(self, event: StepCall) -> None:
         """Run the last trace again and step only one operator call."""
@@ -342,8 +342,8 @@ class Browser(App[None]):
             return bool(self.touring.labs) and self.screen is self.reader
         if action == "fetch":
             return bool(self.library.lacks)
-        if action == "trail":
-            return self.is_screen_installed(_TRAIL)
+        if action == "last_trace":
+            return self.is_screen_installed(_TRACE)
         return super().check_action(action, parameters)
 
     def action_home(self) -> None:
@@ -424,8 +424,8 @@ class Browser(App[None]):
         """Use the new trees, and return to the stop of the tour, or to the place, where the reader is."""
         walk, place = self.touring.walk, self.reader.place
         self._close()
-        if self.is_screen_installed(_TRAIL):
-            self.uninstall_screen(_TRAIL)
+        if self.is_screen_installed(_TRACE):
+            self.uninstall_screen(_TRACE)
         while len(self.screen_stack) > 1:
             self.pop_screen()
         self._read(library)
@@ -455,29 +455,29 @@ class Browser(App[None]):
         if started and self.screen is not self.reader:
             self.notify("Esc on the reading screen stops it", title=clean(title))
 
-    def _traced(self, traced: tuple[Trail, Session | None, AllowedRun]) -> str:
-        self.post_message(OpenTrail(*traced))
+    def _traced(self, traced: tuple[Trace, Session | None, AllowedRun]) -> str:
+        self.post_message(OpenTrace(*traced))
         return ""
 
-    def _keep_trail(self, trail: Trail, session: Session | None = None, ran: AllowedRun | None = None) -> None:
+    def _keep_trace(self, trace: Trace, session: Session | None = None, ran: AllowedRun | None = None) -> None:
         """Make the screen of the new trace, and remove the screen of the one before."""
-        from ptexplore.tui.screens.trail import TrailScreen
+        from ptexplore.tui.screens.trace import TraceScreen
 
-        if self.is_screen_installed(_TRAIL):
-            if self.screen is self.get_screen(_TRAIL):
+        if self.is_screen_installed(_TRACE):
+            if self.screen is self.get_screen(_TRACE):
                 self.pop_screen()
-            self.uninstall_screen(_TRAIL)
-        self.install_screen(TrailScreen(self.library, trail, session, ran), _TRAIL)
-        self.reader.symbol.trail = trail
+            self.uninstall_screen(_TRACE)
+        self.install_screen(TraceScreen(self.library, trace, session, ran), _TRACE)
+        self.reader.symbol.trace = trace
         self.reader.symbol.show_again()
         self.refresh_bindings()
 
-    def action_trail(self) -> None:
+    def action_last_trace(self) -> None:
         """Go back to the tree of the last trace, where the reader left it."""
-        if self.is_screen_installed(_TRAIL) and self.screen is not self.get_screen(_TRAIL):
+        if self.is_screen_installed(_TRACE) and self.screen is not self.get_screen(_TRACE):
             self.navigator.show_reader()
-            self.get_screen(_TRAIL).went_back = False  # type: ignore[attr-defined]
-            self.push_screen(_TRAIL)
+            self.get_screen(_TRACE).went_back = False  # type: ignore[attr-defined]
+            self.push_screen(_TRACE)
 
     # --- the end ---
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.trees import IndexedTree
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.source.python_docs import DocLine
     from ptexplore.tui.jobs import Job
     from ptexplore.tui.places import Place
@@ -147,7 +147,7 @@ class Library:
         trees = [indexed for indexed in self.reopened_trees() if project(indexed) == "pytorch"]
         return Guide(self.notes, trees, self.torch)
 
-    def trace(self, run: AllowedRun, job: Job) -> tuple[Trail, Session | None, AllowedRun]:
+    def trace(self, run: AllowedRun, job: Job) -> tuple[Trace, Session | None, AllowedRun]:
         """Trace allowed code. Returns the trace, its session, and the run. Ends early if the job is stopped."""
         from ptexplore.view.words.commands import words_of
         from ptexplore.workspace.saved_traces import load_trace
@@ -158,7 +158,7 @@ class Library:
             self.run_command(["trace", *words, *self._python, "--save", file], job)
             return (*load_trace(file), run)
 
-    def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trail | None]:
+    def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trace | None]:
         """Run one lab. Returns the result, and the trace if there is one. Ends early if the job is stopped."""
         from ptexplore.annotations.records import Where
         from ptexplore.view.notes.labs import LabResult
@@ -166,11 +166,11 @@ class Library:
 
         notes = [part for folder in self.workspace.notes for part in ("--notes", folder)]
         with temporary_folder("browse") as folder:
-            file = f"{folder}/trail.json"
+            file = f"{folder}/trace.json"
             command = ["__lab", tour.name_of(stop), lab.id, *notes, *self._python, "--save", file]
             result: dict[str, Any] = json.loads(self.run_command(command, job))
-            trail = load_trace(file)[0] if os.path.isfile(file) else None
-        return LabResult(**result | {"where": Where(**result["where"])}), trail
+            trace = load_trace(file)[0] if os.path.isfile(file) else None
+        return LabResult(**result | {"where": Where(**result["where"])}), trace
 
     def fetch(self, job: Job) -> Library:
         """Fetch and index the installed torch's source. Returns the new library. Ends early if the job is stopped."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.folders import FolderPage
     from ptexplore.annotations.records import See
     from ptexplore.capture.allowed import AllowedRun
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.view.opening import Opening
 
 
@@ -56,13 +56,13 @@ class OpenTour(Message):
 
 
 @dataclass
-class OpenTrail(Message):
+class OpenTrace(Message):
     """Show a trace as a tree; its hops open the source.
 
     `ran` is the code that you allowed to run for it in this `browse`, or None if the trace was loaded from a file.
     """
 
-    trail: Trail
+    trace: Trace
     session: Session | None = None
     ran: AllowedRun | None = None
 
@@ -83,7 +83,7 @@ class GoBack(Message):
 
 
 @dataclass
-class ShowTrail(Message):
+class ShowTrace(Message):
     """Show the tree of the last trace, as the reader left it. `went_back` says that going back led to it."""
 
     went_back: bool = False

@@ -15,7 +15,7 @@ from ptexplore.safe_text import clean_json
 from ptexplore.writing import changing, keep_whole, kept_bytes
 
 FOLDER = 0  # the line of a place that is a folder
-TRAIL = -1  # of a place that is the tree of the last trace
+TRACE = -1  # of a place that is the tree of the last trace
 CARD = -2  # of a place that is an operator's card
 HOME = -3  # of a place that is the home screen
 _HISTORY = 500  # places to go back to
@@ -30,7 +30,7 @@ class Place:
     """A place of the reader: a line (from 1) and a column (from 0) of a file in a tree.
 
     A folder's page is a place, too: then `path` is the folder ("" for the whole tree), and `line` is FOLDER. Other
-    places are the tree of the last trace (`line` is TRAIL), an operator's card (CARD, `path` is its name), and the home
+    places are the tree of the last trace (`line` is TRACE), an operator's card (CARD, `path` is its name), and the home
     screen (HOME).
 
     The other fields say how the place was shown; they make no difference between places. `top` is the first line on the

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.records import Lab, Stop, Tour
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Trace
     from ptexplore.tui.jobs import JobRunner
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Touring:
-    """The current tour on the screen. `walk` is None if there is none. `keep_trail` gets the traces of labs."""
+    """The current tour on the screen. `walk` is None if there is none. `keep_trace` gets the traces of labs."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class Touring:
         library: Library,
         reader: ReadingScreen,
         jobs: JobRunner,
-        keep_trail: Callable[[Trail], object],
+        keep_trace: Callable[[Trace], object],
     ) -> None:
         self._app = app
         self._library = library
         self._reader = reader
         self._jobs = jobs
-        self._keep_trail = keep_trail
+        self._keep_trace = keep_trace
         self._guide: Guide | None = None
         self.walk: TourWalk | None = None
         self._left: tuple[Place | None, bool | None] = (None, None)  # where it was opened, `wants_notes` there
@@ -226,14 +226,14 @@ class Touring:
         if started:
             notes.show_result(lab, "running …  (Esc stops it)")
 
-    def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, prediction: str, ended: tuple[LabResult, Trail | None]) -> str:
-        result, trail = ended
+    def _ran(self, walk: TourWalk, stop: Stop, lab: Lab, prediction: str, ended: tuple[LabResult, Trace | None]) -> str:
+        result, trace = ended
         self._reader.notes.show_result(lab, result, prediction)
         if walk.ran(stop, lab, result, prediction):
             self._marked()
-        if trail is None:
+        if trace is None:
             return result.outcome
-        self._keep_trail(trail)
+        self._keep_trace(trace)
         return f"{result.outcome}; T shows the trace"
 
     # --- read or not ---

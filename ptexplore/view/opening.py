@@ -13,7 +13,7 @@ from ptexplore.annotations.anchors import Resolver
 from ptexplore.annotations.records import Anchor, See
 from ptexplore.lookup.trees import Candidate, IndexedTree, spot
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Trail
+from ptexplore.model.trace import Trace
 from ptexplore.source.permalink import permalink, permalink_of, public_commit, tagged
 from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
@@ -77,14 +77,14 @@ def open_see(see: See, trees: Sequence[IndexedTree]) -> Opening:
     return Opening(why=f"{see.symbol} in {see.path} is in none of these trees: ptexplore fetch gets the source")
 
 
-def first_to_open(places: Sequence[SourceRef], trail: Trail, trees: Sequence[IndexedTree]) -> Opening:
+def first_to_open(places: Sequence[SourceRef], trace: Trace, trees: Sequence[IndexedTree]) -> Opening:
     """Returns the first of a row's places that can be opened, else why the first one cannot."""
-    troubles = [(ref, _why_not(ref, trail, trees)) for ref in places]
+    troubles = [(ref, _why_not(ref, trace, trees)) for ref in places]
     opens = next((Opening(ref=ref) for ref, why in troubles if why is None), None)
     return opens or Opening(why=(troubles[0][1] or "") if troubles else "its place is not known")
 
 
-def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[IndexedTree]) -> tuple[str | None, str]:
+def permalink_of_place(ref: SourceRef | None, trace: Trace, trees: Sequence[IndexedTree]) -> tuple[str | None, str]:
     """Returns the URL of a trace's place in PyTorch's repository, with a remark; or None with the reason.
 
     If the text is not at hand, the trace's information about the tree gives the commit, or at least the version.
@@ -92,11 +92,11 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
     if ref is None or ref.path is None or ref.line is None:
         return None, "this row names no place"
     indexed = _tree(trees, ref.tree)
-    if indexed is not None and _why_not(ref, trail, trees) is None:
+    if indexed is not None and _why_not(ref, trace, trees) is None:
         return permalink_of(indexed.tree, indexed.checkout, ref.path, ref.line)
     if ref.layer == "generated":
         return None, "this file is generated: it is in no repository, so there is no permalink"
-    known = next((info for info in trail.trees if info.name == ref.tree), None)
+    known = next((info for info in trace.trees if info.name == ref.tree), None)
     if known is None:
         return None, f"the commit of {ref.tree} is not known"
     if _COMMIT.fullmatch(known.commit or ""):
@@ -105,14 +105,14 @@ def permalink_of_place(ref: SourceRef | None, trail: Trail, trees: Sequence[Inde
     return (permalink(tag, ref.path, ref.line) if tag is not None else None), remark
 
 
-def _why_not(ref: SourceRef, trail: Trail, trees: Sequence[IndexedTree]) -> str | None:
+def _why_not(ref: SourceRef, trace: Trace, trees: Sequence[IndexedTree]) -> str | None:
     """Returns why a place of a trace cannot be opened; None if it can.
 
     It can be opened only in exactly the tree that the trace refers to.
     """
     if ref.path is None or (ref.line is None and ref.precision in ("unknown", "ambiguous")):
         return why_there(ref.reason) or f"its place is {ref.precision}"
-    known = next((info for info in trail.trees if info.name == ref.tree), None)
+    known = next((info for info in trace.trees if info.name == ref.tree), None)
     if ref.layer == "atlas" or (known is not None and known.layers == ("atlas",)):
         return f"{ref.path}:{ref.line} is known only by name and line: ptexplore fetch gets its text"
     indexed = _tree(trees, ref.tree)

@@ -19,14 +19,14 @@ from ptexplore.errors import BROKEN, PtexploreError, cache_errors
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import Precision
 from ptexplore.model.reasons import RefusedInside
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Trace, walk
 from ptexplore.safe_text import clean_json
 from ptexplore.saved.document import from_document, refused
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.trace.native import condense, shown_name
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import sentence
-from ptexplore.view.words.saved import trail_to_json
+from ptexplore.view.words.saved import trace_to_json
 from ptexplore.writing import forget_below, keep_whole, open_users_file
 
 FACTS_FORMAT = 1  # of a survey's files; within a format, keys are only added
@@ -83,8 +83,8 @@ class SurveyRow(Struct, frozen=True):
         return f"{self.expression}  (OpInfo {self.op}, sample {self.sample})" if self.expression else self.op
 
 
-def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
-    """Returns the facts of one run. `trail` is the trace resolved from its session; None if there is no session."""
+def row_of(run: Surveyed, trace: Trace | None) -> SurveyRow:
+    """Returns the facts of one run. `trace` is the trace resolved from its session; None if there is no session."""
     base: dict[str, Any] = {
         "op": run.op,
         "way": run.way,
@@ -94,22 +94,22 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         "dtype": run.dtype or "",
         "seconds": round(run.seconds, 2),
     }
-    if trail is None or run.session is None:
+    if trace is None or run.session is None:
         return SurveyRow(state="failed" if run.has_sample else "no sample", **base)
     parts = records(run.session.observations, "calls", SteppedCalls)
     called = [f"{part.op}#{part.number}" for part in parts if part.part == "operator"]
-    base["why"] = sentence(trail.captured.reason) if trail.captured.reason is not None else ""
+    base["why"] = sentence(trace.captured.reason) if trace.captured.reason is not None else ""
     result, changed = _compared(run)
-    seen = [hop for hop in walk(trail.hops) if hop.status == "observed"]
+    seen = [hop for hop in walk(trace.hops) if hop.status == "observed"]
     reached = any(hop.kind in ("key", "kernel") for hop in seen)
     dispatches = [hop.dispatch for hop in seen if hop.kind == "key" and hop.dispatch is not None]
-    kept = [hop for hop in walk(condense(trail.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
-    differences = tuple(sentence(f.told) for f in trail.findings if f.kind == "prediction-differs")
+    kept = [hop for hop in walk(condense(trace.hops)[0]) if hop.kind in KINDS and hop.status == "observed"]
+    differences = tuple(sentence(f.told) for f in trace.findings if f.kind == "prediction-differs")
     return SurveyRow(
-        state="derived" if not trail.captured.native else "call" if called else "whole",
+        state="derived" if not trace.captured.native else "call" if called else "whole",
         stepped=", ".join(called),
         keys=tuple(dict.fromkeys(hop.key for hop in seen if hop.kind == "key" and hop.key)),
-        leaf=_leaf(trail.hops),
+        leaf=_leaf(trace.hops),
         frames=dict(Counter(hop.source.precision for hop in kept).most_common()),
         unplaced=tuple(
             dict.fromkeys(
@@ -124,7 +124,7 @@ def row_of(run: Surveyed, trail: Trail | None) -> SurveyRow:
         changed=changed,
         cuts=tuple(sentence(part.cut) for part in parts if part.cut is not None),
         findings=tuple(
-            f"{f.kind}: {sentence(f.told)}" for f in trail.findings if f.kind not in ("prediction-differs", "cut")
+            f"{f.kind}: {sentence(f.told)}" for f in trace.findings if f.kind not in ("prediction-differs", "cut")
         ),
         instructions=sum(part.instructions for part in parts),
         steps=len(dispatches),
@@ -138,13 +138,13 @@ class Concluded:
     """A run and the trace resolved from its session. `why` says why a session has no trace."""
 
     run: Surveyed
-    trail: Trail | None
+    trace: Trace | None
     why: str = ""
 
     @property
     def row(self) -> SurveyRow:
         """The facts of the run."""
-        row = row_of(self.run, self.trail)
+        row = row_of(self.run, self.trace)
         return structs.replace(row, why=self.why) if self.why else row
 
 
@@ -254,8 +254,8 @@ class Folder:
         """Saves the traces and facts of one operator: its sample alone, and inside transforms."""
         rows = [concluded.row for concluded in (alone, *inside)]
         for concluded, row in zip((alone, *inside), rows, strict=True):
-            if concluded.trail is not None:
-                text = trail_to_json(replace(concluded.trail, expression=row.title), concluded.run.session)
+            if concluded.trace is not None:
+                text = trace_to_json(replace(concluded.trace, expression=row.title), concluded.run.session)
                 keep_whole(self.trace(row.op, row.way), gzip.compress(text.encode(), 3), root=self.root)
         row = structs.replace(rows[0], inside=tuple(rows[1:]))
         run = replace(alone.run.facts, inside=tuple(concluded.run.facts for concluded in inside))
@@ -274,7 +274,7 @@ class Folder:
         for each in (run, *run.inside):
             file = self.trace(op, each.way)
             if file.exists():
-                session = trail_from_json(_bytes(file), file.name)[1]
+                session = trace_from_json(_bytes(file), file.name)[1]
                 if session is None:
                     raise refused(file.name, "it has no session")
                 # Paths in a saved session begin below site-packages.

@@ -14,13 +14,13 @@ from ptexplore.workspace.typed import typed
 from ptexplore.writing import keep_whole
 
 if TYPE_CHECKING:
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.workspace.workspace import Workspace
 
 EXAMPLE = "torch.add(a, b)"
 
 
-def example_trace(workspace: Workspace, code: str) -> tuple[Trail, Session | None]:
+def example_trace(workspace: Workspace, code: str) -> tuple[Trace, Session | None]:
     """Returns the trace of `EXAMPLE` with this workspace's torch and source: the kept one, else a new one.
 
     A trace is kept for one `code`, a hash of ptexplore's own files.
@@ -32,10 +32,10 @@ def example_trace(workspace: Workspace, code: str) -> tuple[Trail, Session | Non
     if file.exists():
         with contextlib.suppress(PtexploreError):  # a damaged file: it is written again
             return load_trace(str(file))
-    trail, session = workspace.trace(typed(TraceRequest(expression=EXAMPLE, native=True)))
+    trace, session = workspace.trace(typed(TraceRequest(expression=EXAMPLE, native=True)))
     with contextlib.suppress(OSError, PtexploreError):  # nothing can be kept here: the next site records again
-        keep_whole(file, packed(trail, session, PACKED), mode=0o600, root=cache_root())
-    return trail, session
+        keep_whole(file, packed(trace, session, PACKED), mode=0o600, root=cache_root())
+    return trace, session
 
 
 def _key(workspace: Workspace, code: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import cache_root, kept_traces_dir
-from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.workspace.saved_traces import packed
 from ptexplore.writing import forget_below, keep_whole
 
@@ -19,24 +19,24 @@ ENDING = ".trace.gz"
 QUICKLY = 1  # how hard gzip tries: the user waits for it
 
 
-def can_keep(trail: Trail) -> bool:
+def can_keep(trace: Trace) -> bool:
     """Whether `keep` will write this trace: it is not too large, and the folder is there and can be written to."""
     folder = kept_traces_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return False
-    return os.access(folder, os.W_OK | os.X_OK) and sum(1 for _ in walk(trail.hops)) <= LARGEST
+    return os.access(folder, os.W_OK | os.X_OK) and sum(1 for _ in walk(trace.hops)) <= LARGEST
 
 
-def keep(trail: Trail, session: Session | None) -> None:
+def keep(trace: Trace, session: Session | None) -> None:
     """Write a trace into the cache, and delete all but the newest `MOST`. What cannot be written is not kept.
 
     The file's name has the time and the terminal, so that `--last` in one terminal is not the trace of another one.
     """
     folder = kept_traces_dir()
     with contextlib.suppress(OSError, MemoryError, PtexploreError):  # the answer is already given
-        data = packed(trail, session, QUICKLY)
+        data = packed(trace, session, QUICKLY)
         keep_whole(folder / f"{time.time_ns():020d}-{_terminal()}{ENDING}", data, mode=0o600, root=cache_root())
         for name in _names(folder)[MOST:]:
             forget_below(cache_root(), folder / name)

@@ -17,9 +17,9 @@ from ptexplore.capture.probing import TraceRequest
 from ptexplore.capture.trace import capture
 from ptexplore.errors import PtexploreError
 from ptexplore.model.places import Runtime
-from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.lookup import Lookup
-from ptexplore.resolve.trail import resolve
+from ptexplore.resolve.trace import resolve
 from ptexplore.temporary import temporary_folder
 from ptexplore.view.notes.labs import LabResult, missing
 from ptexplore.view.words.errors import in_words
@@ -98,8 +98,8 @@ def run_labs(
 
 def run_lab(
     tour: Tour, stop: Stop, lab: Lab, opened: Callable[[], tuple[InstalledTorch, Lookup]]
-) -> tuple[LabResult, Trail | None]:
-    """Returns the result of one lab, and its Trail if there is one. `opened` is called only if the lab may run."""
+) -> tuple[LabResult, Trace | None]:
+    """Returns the result of one lab, and its Trace if there is one. `opened` is called only if the lab may run."""
     if not allowed_labs()(tour):
         return _untrusted(tour, stop, lab), None
     torch, lookup = opened()
@@ -112,15 +112,15 @@ def _untrusted(tour: Tour, stop: Stop, lab: Lab) -> LabResult:
     return LabResult(f"{tour.name_of(stop)}/{lab.id}", lab.where, "untrusted", why)
 
 
-def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> tuple[LabResult, Trail | None]:
-    """Returns whether a lab gave the expected result, or why not; and its Trail, if there is one."""
-    trail = resolve(done.session, lookup) if done.session is not None else None
-    lacking = missing(trail, lab.trail) if trail is not None else None
+def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> tuple[LabResult, Trace | None]:
+    """Returns whether a lab gave the expected result, or why not; and its Trace, if there is one."""
+    trace = resolve(done.session, lookup) if done.session is not None else None
+    lacking = missing(trace, lab.trace) if trace is not None else None
     failed = done.failed or lacking or done.differs
     name = f"{tour.name_of(stop)}/{lab.id}"
-    hops = [f"{kind} {hop}" for kind, hop in lab.trail] if trail is not None and lacking is None else []
+    hops = [f"{kind} {hop}" for kind, hop in lab.trace] if trace is not None and lacking is None else []
     gave = "\n".join([*hops, *([done.value] if done.value else [])])
-    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trail
+    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trace
 
 
 def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:
@@ -132,7 +132,7 @@ def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) 
         request = _request_of(lab, str(folder), timeout)
         try:
             with in_words():
-                if lab.trail:
+                if lab.trace:
                     session = capture(_allowed(tour, lab, request), torch.runtime, torch.catalogue.digests())
                 if lab.value is not None:
                     value, differs = _value(tour, lab, torch.runtime, request)
@@ -161,7 +161,7 @@ def _request_of(lab: Lab, folder: str, timeout: float = TIMEOUT) -> TraceRequest
         backward=lab.backward,
         timeout=timeout,
         cwd=str(home),
-        native=any(kind in ("native", "closed") for kind, _ in lab.trail),
+        native=any(kind in ("native", "closed") for kind, _ in lab.trace),
     )
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ptexplore.errors import USAGE, PtexploreError
-from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.saved.document import costs_too_much
-from ptexplore.saved.trail import MAX_HOPS, trail_from_json
-from ptexplore.view.words.saved import trail_to_json
+from ptexplore.saved.trace import MAX_HOPS, trace_from_json
+from ptexplore.view.words.saved import trace_to_json
 from ptexplore.writing import open_users_file, write_users_file
 
 _SAVES = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
@@ -20,7 +20,7 @@ RECORDS_LESS = "--no-native or --native-op NAME records less"
 _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; a larger one is refused before it is read
 
 
-def load_trace(name: str) -> tuple[Trail, Session | None]:
+def load_trace(name: str) -> tuple[Trace, Session | None]:
     """Returns a saved trace. Raises PtexploreError (USAGE) if the file is not one."""
     try:
         with open_users_file(name) as file:  # even if the file grows meanwhile, no more than the limit is read
@@ -31,39 +31,39 @@ def load_trace(name: str) -> tuple[Trail, Session | None]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "the system refused it"
         raise PtexploreError(f"{name} cannot be read", why, _SAVES, USAGE) from error
-    return trail_from_json(data, name)
+    return trace_from_json(data, name)
 
 
-def with_times_of(trail: Trail, name: str) -> Trail:
+def with_times_of(trace: Trace, name: str) -> Trace:
     """Returns the trace of a program with the times of another run, from a trace that torch.profiler wrote.
 
-    Raises PtexploreError (usage) if that file is not such a trace or is of another program, or if `trail` has no
+    Raises PtexploreError (usage) if that file is not such a trace or is of another program, or if `trace` has no
     program.
     """
     from ptexplore.capture.chrome_trace import read_chrome_trace
     from ptexplore.resolve.times import with_times
 
-    if trail.program is None:
-        why = f"{trail.expression} was traced as an expression; --times adds times to a program"
+    if trace.program is None:
+        why = f"{trace.expression} was traced as an expression; --times adds times to a program"
         raise PtexploreError("this trace is not of a program", why, "ptexplore trace --script FILE --times FILE", USAGE)
-    return replace(trail, program=with_times(trail.program, read_chrome_trace(name)))
+    return replace(trace, program=with_times(trace.program, read_chrome_trace(name)))
 
 
-def save_trace(path: Path, trail: Trail, session: Session | None) -> None:
+def save_trace(path: Path, trace: Trace, session: Session | None) -> None:
     """Writes a trace to a file. Raises PtexploreError if the file cannot be written."""
-    write_file(path, packed(trail, session, 0 if trail.program is None else PACKED, str(path)))
+    write_file(path, packed(trace, session, 0 if trace.program is None else PACKED, str(path)))
 
 
-def packed(trail: Trail, session: Session | None, level: int, name: str = "the trace") -> bytes:
+def packed(trace: Trace, session: Session | None, level: int, name: str = "the trace") -> bytes:
     """Returns what a file of the trace holds, packed with gzip's `level` (0: as text).
 
     Raises PtexploreError if it would be too large to be loaded again; `name` is what the message calls it.
     """
-    hops = sum(1 for _ in walk(trail.hops))
+    hops = sum(1 for _ in walk(trace.hops))
     if hops > MAX_HOPS:
         why = f"it has {hops:,} hops, but a trace with more than {MAX_HOPS:,} could not be loaded again"
         raise PtexploreError(f"{name} was not written", why, RECORDS_LESS)
-    data = trail_to_json(trail, session).encode()
+    data = trace_to_json(trace, session).encode()
     cost = costs_too_much(data)
     if cost is not None:
         raise PtexploreError(f"{name} was not written", f"{cost}: it could not be loaded again", RECORDS_LESS)

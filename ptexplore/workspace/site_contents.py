@@ -15,7 +15,7 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace import Session, Trace
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.source.python_docs import DocLine
 from ptexplore.view.notes.folder import MAP
@@ -52,22 +52,22 @@ class SiteContents:
     library: NoteLibrary
     folder_pages: FolderPages
     marks_by_tree: MarksByTree
-    traces: Sequence[tuple[str, Trail, Session | None]]
+    traces: Sequence[tuple[str, Trace, Session | None]]
     reader: UseReader  # resolves names, over the indexes of the trees
     # the Python documentation of ATen's operators
     docs: Mapping[str, DocLine] = field(default_factory=dict)
 
 
-def load_traces(files: Sequence[str]) -> list[tuple[str, Trail, Session | None]]:
+def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
     """Returns saved traces, each with the name of its page. Raises PtexploreError if a file is not a trace."""
     traces = []
     times: Counter[str] = Counter()
     for file in files:
-        trail, session = load_trace(file)
+        trace, session = load_trace(file)
         name = safe(Path(file).name.removesuffix(".gz").removesuffix(".json"))
         name = f"{name}~" if name.lower() == "index" else name
         times[name.lower()] += 1
-        traces.append((name if times[name.lower()] == 1 else f"{name}~{times[name.lower()]}", trail, session))
+        traces.append((name if times[name.lower()] == 1 else f"{name}~{times[name.lower()]}", trace, session))
     return traces
 
 
@@ -93,8 +93,8 @@ def plan_site(
     """
     reader, names, trees = contents.reader, contents.reader.names, contents.trees
     marks = [mark for placed in contents.marks_by_tree.values() for mark in placed]
-    trails = [trail for _name, trail, _session in contents.traces]
-    extents = touched(marks, trails)
+    traces = [trace for _name, trace, _session in contents.traces]
+    extents = touched(marks, traces)
     paths = {path for path in names.owner if in_scope(path, settings.scope)}
     paths |= {path for path in extents if path in names.owner}
     paths |= {see.path for _t, stop in contents.library.stops() for see in stop.anchor.see if see.path in names.owner}
@@ -105,7 +105,7 @@ def plan_site(
     operators: dict[str, str] = {}
     if contents.torch is not None:
         every = contents.torch.catalogue.all_names()
-        wanted = operators_of(marks, trails) if settings.scope == "tours" else set(every)
+        wanted = operators_of(marks, traces) if settings.scope == "tours" else set(every)
         operators = apart((name for name in every if name in wanted), operator_url)
         if settings.scope == "tours":
             of_kernels = _of_kernels(contents, kernels(operators))

@@ -322,7 +322,7 @@ def _concluded(run: Surveyed, lookup: Lookup) -> Concluded:
 
     Raises OSError and MemoryError, which are not about this run.
     """
-    from ptexplore.resolve.trail import resolve
+    from ptexplore.resolve.trace import resolve
     from ptexplore.view.survey import Concluded
 
     try:

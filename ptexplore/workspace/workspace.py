@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
     from ptexplore.model.coverage import KeyCoverage, Side
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.source.fetch.install import FetchOutcome, Request
@@ -293,13 +293,13 @@ class Workspace:
         """Returns file and line on this machine for a place in a trace or on a card."""
         return self.lookup.place_of(ref)
 
-    def trace(self, run: AllowedRun) -> tuple[Trail, Session]:
+    def trace(self, run: AllowedRun) -> tuple[Trace, Session]:
         """Runs an allowed expression or script in a probe. Returns the trace, with notes, and the probe's observations.
 
         Raises PtexploreError if it cannot be run, raises, dies or takes too long.
         """
         from ptexplore.capture.trace import capture, check
-        from ptexplore.resolve.trail import resolve
+        from ptexplore.resolve.trace import resolve
         from ptexplore.view.notes.notes_about import with_notes
         from ptexplore.view.words.errors import in_words
 
@@ -310,13 +310,13 @@ class Workspace:
             session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
 
-    def resolve_block(self, recorded: RecordedBlock) -> tuple[Trail, Session]:
+    def resolve_block(self, recorded: RecordedBlock) -> tuple[Trace, Session]:
         """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.
 
         Raises PtexploreError if another torch ran than the one of this workspace.
         """
         from ptexplore.capture.own_process import session_of
-        from ptexplore.resolve.trail import resolve
+        from ptexplore.resolve.trace import resolve
         from ptexplore.view.notes.notes_about import with_notes
         from ptexplore.view.words.errors import in_words
 
@@ -590,8 +590,8 @@ class Workspace:
 
         return run_labs(stops, self.torch, lambda: self.lookup, timeout)
 
-    def run_lab(self, tour: Tour, stop: Stop, lab: Lab) -> tuple[LabResult, Trail | None]:
-        """Runs one lab. Returns the result, and the Trail if there is one."""
+    def run_lab(self, tour: Tour, stop: Stop, lab: Lab) -> tuple[LabResult, Trace | None]:
+        """Runs one lab. Returns the result, and the Trace if there is one."""
         from ptexplore.workspace.lab_runs import run_lab
 
         return run_lab(tour, stop, lab, lambda: (self.torch, self.lookup))

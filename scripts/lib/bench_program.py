@@ -22,11 +22,11 @@ print(json.dumps({"peak": used.ru_maxrss / 1024, "processor": used.ru_utime + us
 """
 RECORDED = """
 import json, resource, sys
-from ptexplore.api.trail import PublicTrail
+from ptexplore.api.trace import PublicTrace
 import ptexplore
-trail = ptexplore.trace(script=sys.argv[1], native=False, timeout=3600)
+trace = ptexplore.trace(script=sys.argv[1], native=False, timeout=3600)
 if len(sys.argv) > 2:
-    trail.save(sys.argv[2])
+    trace.save(sys.argv[2])
 told = {}
 for name, who in (("own", resource.RUSAGE_SELF), ("probe", resource.RUSAGE_CHILDREN)):
     used = resource.getrusage(who)
@@ -95,7 +95,7 @@ def program_rows(bench: Bench, folder: Path, runs: int, progress: Callable[[str]
         ("GPT step (12 layers, d 256, AdamW)", {}, 3.0),
         ("GPT-2's size (12 layers, d 768, 128 tokens)", {"WIDTH": 768, "HEADS": 12, "TOKENS": 128}, 5.0),
     ):
-        script, saved = variant(folder, "gpt" if not values else "gpt2", **values), folder / "saved.trail"
+        script, saved = variant(folder, "gpt" if not values else "gpt2", **values), folder / "saved.trace"
         alone, recorded = in_turns(bench, script, saved, runs, progress)
         budget = 3 * median(alone) + (3 if not values else 0)
         note = f"{median(recorded) / median(alone):.2f} x the script without recording, {median(alone):.2f} s"
@@ -133,7 +133,7 @@ def hundred(bench: Bench, folder: Path, runs: int, progress: Callable[[str], Non
     for number in range(runs):
         for steps in STEPS:
             progress(f"{steps} steps, {number + 1} of {runs}")
-            script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trail"
+            script, saved = variant(folder, f"steps{steps}", STEPS=steps, LAYERS=4), folder / f"steps{steps}.trace"
             alone[steps].append(_read_values(bench.run_python("-c", MEMORY, str(script)))["processor"])
             measured = _read_values(bench.run_python("-c", RECORDED, str(script), str(saved)))
             probe[steps].append(measured["processor_probe"])

@@ -18,7 +18,7 @@ class Fault(NamedTuple):
     rule: str
 
 
-# Two passes of resolve/trail.py::PASSES, which stand one behind the other.
+# Two passes of resolve/trace.py::PASSES, which stand one behind the other.
 _KEYS = (
     "    Step(reasoning.reason,\n"
     '         "operators with names, bindings with places; the key sets that were read, the dispatcher\'s tables",\n'
@@ -69,7 +69,7 @@ FAULTS = (
         "the traced process's own table counts where it differs",
     ),
     Fault(
-        "resolve/trail.py",
+        "resolve/trace.py",
         "".join((_KEYS, _NODES)),
         "".join((_NODES, _KEYS)),
         "autograd's nodes are linked after the kernels are there",
@@ -94,7 +94,7 @@ FAULTS = (
         "a node that several entries make is given no formula",
     ),
     Fault(
-        "resolve/trail.py",
+        "resolve/trace.py",
         "SteppedResult(equal=False):",
         "SteppedResult(equal=False | None):",
         "a result that was not compared does not differ",

@@ -127,10 +127,10 @@ def _format_1() -> bytes:
 
 
 def _format_2() -> bytes:
-    from ptexplore.saved.trail import trail_from_json
-    from ptexplore.view.words.saved import trail_to_json
+    from ptexplore.saved.trace import trace_from_json
+    from ptexplore.view.words.saved import trace_to_json
 
-    return trail_to_json(trail_from_json(_text("1", _format_1), "x")[0]).encode()
+    return trace_to_json(trace_from_json(_text("1", _format_1), "x")[0]).encode()
 
 
 def _program() -> bytes:
@@ -156,23 +156,23 @@ def _mutated(drawn: random.Random, data: bytes) -> bytes:
 def _shown(data: bytes, *views: str | None) -> None:
     """Read a saved trace and draw each of these views as a terminal, an SVG and a page have it."""
     from ptexplore.render.terminal.console import make_console, picture
-    from ptexplore.render.terminal.trace import print_trail
-    from ptexplore.saved.trail import trail_from_json
+    from ptexplore.render.terminal.trace import print_trace
+    from ptexplore.saved.trace import trace_from_json
     from ptexplore.view.trace.page import Options
     from ptexplore.view.trace.views import named, view, view_to_json
-    from ptexplore.view.words.saved import trail_to_json
+    from ptexplore.view.words.saved import trace_to_json
 
-    trail, session = trail_from_json(data, "x.json")
-    drawn = trail_to_json(trail, session)
+    trace, session = trace_from_json(data, "x.json")
+    drawn = trace_to_json(trace, session)
     for name in views:
         options = Options(full=True) if name == "full" else Options(opened="add") if name == "open" else None
-        page = view(trail, options or Options(view=named(name), verbose=name == "operators"), session)
+        page = view(trace, options or Options(view=named(name), verbose=name == "operators"), session)
         console = make_console()
         console.file = io.StringIO()
-        print_trail(console, page, lambda _: None, plain=name == "modules" and len(data) % 2 == 1)
+        print_trace(console, page, lambda _: None, plain=name == "modules" and len(data) % 2 == 1)
         drawn += console.file.getvalue() + view_to_json(page)
         if len(data) % 3 == 0:  # it takes as long as all else
-            drawn += picture(lambda other, page=page: print_trail(other, page, lambda _: None), trail.expression)
+            drawn += picture(lambda other, page=page: print_trace(other, page, lambda _: None), trace.expression)
     _check_safe(drawn)
 
 
@@ -194,7 +194,7 @@ def load(drawn: random.Random, folder: Path) -> None:
 def program(drawn: random.Random, folder: Path) -> None:
     """The saved trace of a program: a view of it, or the stacks that profilers' viewers read, or by the API."""
     from ptexplore.render.stacks import FORMATS, exported
-    from ptexplore.saved.trail import trail_from_json
+    from ptexplore.saved.trace import trace_from_json
     from ptexplore.view.trace.stacks import stacks_of
 
     data = _mutated(drawn, _text("program", _program))
@@ -202,14 +202,14 @@ def program(drawn: random.Random, folder: Path) -> None:
     if way < 4:
         _shown(data, drawn.choice((None, "modules", "operators", "tree", "full")))
     elif way == 4:
-        trail, session = trail_from_json(data, "x.json")
-        _check_safe(exported(stacks_of(trail, session), drawn.choice(sorted(FORMATS))))
+        trace, session = trace_from_json(data, "x.json")
+        _check_safe(exported(stacks_of(trace, session), drawn.choice(sorted(FORMATS))))
     else:
         from ptexplore.api.questions import load as load_by_api
 
-        (folder / "x.trail").write_bytes(data)
-        trail = load_by_api(folder / "x.trail")
-        _check_safe(trail.text() + trail.to_json())
+        (folder / "x.trace").write_bytes(data)
+        trace = load_by_api(folder / "x.trace")
+        _check_safe(trace.text() + trace.to_json())
 
 
 def _events() -> bytes:
@@ -234,12 +234,12 @@ def chrome_times(drawn: random.Random, folder: Path) -> None:
     """A trace that torch.profiler wrote, laid over a program."""
     from ptexplore.capture.chrome_trace import read_chrome_trace
     from ptexplore.resolve.times import with_times
-    from ptexplore.saved.trail import trail_from_json
+    from ptexplore.saved.trace import trace_from_json
 
     (folder / "times.json").write_bytes(_mutated(drawn, _text("events", _events)))
-    trail, _ = trail_from_json(_text("program", _program), "x")
-    if trail.program is not None:
-        with_times(trail.program, read_chrome_trace(str(folder / "times.json")))
+    trace, _ = trace_from_json(_text("program", _program), "x")
+    if trace.program is not None:
+        with_times(trace.program, read_chrome_trace(str(folder / "times.json")))
 
 
 def tour(drawn: random.Random, folder: Path) -> None:

@@ -55,15 +55,15 @@ def with_tables(text: str) -> str:
 
 def sections() -> Mapping[str, Callable[[], str]]:
     """What makes each section, in the order in which they are in the document."""
-    from ptexplore.model.trace import SavedTrail
+    from ptexplore.model.trace import SavedTrace
 
     shared = _defined_in(parts)
     made: dict[str, Callable[[], str]] = {
-        "trail": partial(tables, SavedTrail),
+        "trace": partial(tables, SavedTrace),
         "observations": observations,
         "parts": partial(tables, *shared),
     }
-    described = (*records(SavedTrail), *shared)
+    described = (*records(SavedTrace), *shared)
     for name, top in documents().items():
         made[name] = partial(tables, *top, but=described)
         described = (*described, *records(*top))
@@ -94,7 +94,7 @@ def observations() -> str:
     from ptexplore.model.observed import KINDS
 
     kinds = "\n".join(["| kind | `data` |", "| --- | --- |", *(f"| `{k}` | {words(KINDS[k])} |" for k in KINDS), ""])
-    return f"{recorders()}\n{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # its table is among the Trail's
+    return f"{recorders()}\n{kinds}\n{tables(*KINDS.values(), but=(Reason,))}"  # its table is among the Trace's
 
 
 def recorders() -> str:

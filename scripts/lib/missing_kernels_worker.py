@@ -158,7 +158,7 @@ def lacks(op: str, key: str) -> bool:
 
 
 def try_operator(op: str, made: dict[str, Callable[[], Any]], wanted: list[str], share: int, channel: Any) -> None:
-    """Every wanted key that an operator lacks: what its calls raise, and the Trail of one that raises for that key."""
+    """Every wanted key that an operator lacks: what its calls raise, and the Trace of one that raises for that key."""
     import torch
 
     namespace, _, rest = op.partition("::")

@@ -82,7 +82,7 @@ def build(base: Path) -> None:
     root = write_tree(base / "mini")
     shutil.copytree(TOURS, base / "notes")
     hostile.write_notes(base / "notes")
-    (base / "hostile trace.json").write_text(hostile.trail(), encoding="utf-8")
+    (base / "hostile trace.json").write_text(hostile.trace(), encoding="utf-8")
     (base / "hostile program.json").write_text(hostile.program(), encoding="utf-8")
     cli = bare(base)
     fetched = cli("fetch", "--from", str(root))

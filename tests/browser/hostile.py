@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ptexplore.saved.trail import trail_from_json
-from ptexplore.view.words.saved import trail_to_json
-from tests.unit.saved.test_trail import SAVED
+from ptexplore.saved.trace import trace_from_json
+from ptexplore.view.words.saved import trace_to_json
+from tests.unit.saved.test_trace import SAVED
 from tests.unit.test_safe_text import spoilt
 
 # Whoever gets to run one of these sets a mark that the tests look for.
@@ -134,8 +134,8 @@ def _hop(number: int, name: str, path: str | None, line: int | None, *children: 
     }  # fmt: skip
 
 
-def trail() -> str:
-    """A saved trail whose every text is a payload."""
+def trace() -> str:
+    """A saved trace whose every text is a payload."""
     inner = _hop(3, f"at::native::mix{TAG}", "aten/src/ATen/native/Mix.cpp", 11)
     hops = [
         _hop(
@@ -154,5 +154,5 @@ def trail() -> str:
 
 def program() -> str:
     """A saved program (format 2) with a payload in every text, and what a terminal would take for an order."""
-    recorded, _ = trail_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
-    return trail_to_json(spoilt(recorded, f"\x1b]0;x\x07\x9b31m\u202e{SCRIPT}{TAG}"))
+    recorded, _ = trace_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
+    return trace_to_json(spoilt(recorded, f"\x1b]0;x\x07\x9b31m\u202e{SCRIPT}{TAG}"))

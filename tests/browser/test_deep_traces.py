@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.model.trace import Trail, walk
+from ptexplore.model.trace import Trace, walk
 from ptexplore.render.html.check import broken
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.pages import write_assets
@@ -15,7 +15,7 @@ from ptexplore.render.html.trace_steps import ROWS
 from ptexplore.render.html.traces import Traces
 from ptexplore.view.site.site import Settings, Site
 from tests.browser.conftest import PHONE, Reader
-from tests.unit.view.test_deep import frames, nested, operator, other_functions, trail
+from tests.unit.view.test_deep import frames, nested, operator, other_functions, trace
 
 LEVELS = 4000
 # How many elements the innermost one is inside of: beyond 512 Chromium puts what is nested side by side.
@@ -31,11 +31,11 @@ DEPTH = """() => {
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-def write(root: Path, *trails: tuple[str, Trail]) -> Path:
+def write(root: Path, *traces: tuple[str, Trace]) -> Path:
     site = Site(Settings("Deep", "core"), [], {}, {}, {}, traces=True)
     out = Output(root)
     out.begin()
-    Traces(site, out, [(name, one, None) for name, one in trails], {}).write()
+    Traces(site, out, [(name, one, None) for name, one in traces], {}).write()
     write_assets(out)
     out.finish()
     return root
@@ -46,7 +46,7 @@ def write(root: Path, *trails: tuple[str, Trail]) -> Path:
 def test_every_level_can_be_read(
     make_reader: Callable[..., Reader], tmp_path: Path, shape: Callable[..., object], width: str
 ) -> None:
-    deep = trail(nested(LEVELS, shape))  # type: ignore[arg-type]
+    deep = trace(nested(LEVELS, shape))  # type: ignore[arg-type]
     root = write(tmp_path / "site", ("deep", deep))
     reader = make_reader(f"{root.as_uri()}/", **(PHONE if width == "phone" else {}))
     page = reader.open("traces/deep.html")
@@ -65,7 +65,7 @@ def test_every_level_can_be_read(
 
 
 def test_a_page_of_steps_leads_around_it_and_on(make_reader: Callable[..., Reader], tmp_path: Path) -> None:
-    root = write(tmp_path / "site", ("deep", trail(nested(LEVELS, other_functions))))
+    root = write(tmp_path / "site", ("deep", trace(nested(LEVELS, other_functions))))
     page = make_reader(f"{root.as_uri()}/").open("steps/deep/2.html")
     around = page.locator("p.facts a[href*='#h']")
     assert around.first.inner_text() == f"f{ROWS - 7}()"  # the eight nearest of those that it is inside of
@@ -80,8 +80,8 @@ def test_a_page_of_steps_leads_around_it_and_on(make_reader: Callable[..., Reade
 
 def test_equal_steps_are_one_row_and_each_hop_leads_to_it(tmp_path: Path) -> None:
     """Nothing is missing: the rows, each as often as it says, are all hops; no link of the site leads nowhere."""
-    flat = trail(*(operator(number) for number in range(1, 8)), operator(8, "aten::mul.Tensor"))
-    root = write(tmp_path / "site", ("flat", flat), ("deep", trail(nested(100, frames))))
+    flat = trace(*(operator(number) for number in range(1, 8)), operator(8, "aten::mul.Tensor"))
+    root = write(tmp_path / "site", ("flat", flat), ("deep", trace(nested(100, frames))))
     page = (root / "steps/flat/1.html").read_text(encoding="utf-8")
     assert page.count("<li id=h") == 2
     assert "<span class=times>×7</span>" in page

@@ -1,4 +1,4 @@
-"""The public API on a real torch: its examples run, its Trail is the command's, and mypy checks a user's script."""
+"""The public API on a real torch: its examples run, its Trace is the command's, and mypy checks a user's script."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["api.trail", "api.questions", "api.recording", "errors"])
+@pytest.mark.parametrize("module", ["api.trace", "api.questions", "api.recording", "errors"])
 @pytest.mark.skipif(TARGET is not None, reason="the examples are about the torch of the Python that runs them")
 @pytest.mark.usefixtures("command")
 def test_the_examples_run(module: str) -> None:
@@ -39,20 +39,20 @@ def test_the_examples_run(module: str) -> None:
     assert not results.failed
 
 
-def test_the_trail_is_the_commands(cli: Cli, tmp_path: Path) -> None:
-    """The command and the API give one Trail: the same text, the same document, the same saved file."""
+def test_the_trace_is_the_commands(cli: Cli, tmp_path: Path) -> None:
+    """The command and the API give one Trace: the same text, the same document, the same saved file."""
     code = (
         "import ptexplore, sys\n"
-        "trail = ptexplore.trace('torch.add(a, b)', grad=True, native=False)\n"
-        "trail.save('x.trail')\n"
-        "open('x.json', 'w').write(trail.to_json())\n"
-        "open('x.txt', 'w').write(trail.text(view='tree'))\n"
+        "trace = ptexplore.trace('torch.add(a, b)', grad=True, native=False)\n"
+        "trace.save('x.trace')\n"
+        "open('x.json', 'w').write(trace.to_json())\n"
+        "open('x.txt', 'w').write(trace.text(view='tree'))\n"
         "assert 'torch' not in sys.modules\n"
     )
     run(cli, "-c", code, cwd=tmp_path)
-    loaded = cli("trace", "--load", str(tmp_path / "x.trail"), "--json", target=None)
+    loaded = cli("trace", "--load", str(tmp_path / "x.trace"), "--json", target=None)
     assert json.loads(loaded.out) == json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
-    shown = cli("trace", "--load", str(tmp_path / "x.trail"), env={"COLUMNS": "160"}, target=None).out
+    shown = cli("trace", "--load", str(tmp_path / "x.trace"), env={"COLUMNS": "160"}, target=None).out
     tree = [line for line in shown.splitlines() if "cpp:" in line]
     assert tree
     assert tree == [line for line in (tmp_path / "x.txt").read_text(encoding="utf-8").splitlines() if "cpp:" in line]
@@ -61,16 +61,16 @@ def test_the_trail_is_the_commands(cli: Cli, tmp_path: Path) -> None:
 SCRIPT = """\
 import ptexplore
 
-trail: ptexplore.Trail = ptexplore.trace("torch.add(a, b)", grad=True)
-names: list[str] = [hop.name for hop in trail.find("add_kernel")]
-text: str = trail.to_json() + str(trail) + trail.svg()
+trace: ptexplore.Trace = ptexplore.trace("torch.add(a, b)", grad=True)
+names: list[str] = [hop.name for hop in trace.find("add_kernel")]
+text: str = trace.to_json() + str(trace) + trace.svg()
 recording = ptexplore.record()
 @recording
 def double(number: int) -> int: return 2 * number
 four: int = double(2)
 with recording as entered:
     same: ptexplore.Recording = entered
-traced: ptexplore.Trail = ptexplore.trace(lambda: double(2))
+traced: ptexplore.Trace = ptexplore.trace(lambda: double(2))
 with ptexplore.Workspace(python="/other/bin/python") as workspace:
     schema: str = workspace.op("add.Tensor").operator.schema
 """

@@ -124,7 +124,7 @@ def test_code_that_raises_before_the_expression(command: InProcess, arguments: t
 
 
 def ending(result: Result) -> dict[str, Any]:
-    """What was raised: a Trail, and the exit code of a failure."""
+    """What was raised: a Trace, and the exit code of a failure."""
     assert (result.code, result.err) == (FAILED, ""), result
     raised: dict[str, Any] = json.loads(result.out)["ending"]
     return raised

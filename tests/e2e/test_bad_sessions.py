@@ -96,7 +96,7 @@ def broken_sessions(saved: str) -> dict[str, dict[str, Any]]:
             del reach(copy)[name]
             made[f"{label} without {name}"] = copy
 
-    spoil("trail", lambda d: d)
+    spoil("trace", lambda d: d)
     spoil("hop", lambda d: d["hops"][0])
     spoil("source", lambda d: d["hops"][0]["source"])
     spoil("session", lambda d: d["session"])

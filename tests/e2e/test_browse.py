@@ -192,7 +192,7 @@ def test_reading_the_real_tree(sourced):
 
 
 def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
-    """In place, with the real torch; then its Trail, and back from what one of the hops opens."""
+    """In place, with the real torch; then its Trace, and back from what one of the hops opens."""
     terminal.type("L")
     terminal.until("what will run")
     terminal.type("\r")

@@ -12,7 +12,7 @@ from ptexplore.annotations.trust import trust
 from ptexplore.tui.library import Library
 from ptexplore.tui.messages import OpenOperator, OpenTour
 from ptexplore.tui.screens.card import CardScreen
-from ptexplore.tui.screens.trail import TrailScreen
+from ptexplore.tui.screens.trace import TraceScreen
 from tests.unit.tui import conftest as screens
 from tests.unit.tui.conftest import KERNEL
 from tests.unit.tui.test_guided import noted, notes, with_notes
@@ -39,7 +39,7 @@ Before [bold]them[/bold] \x1b[31m.
 id: adds
 run: torch.add(a, b)
 expect:
-  trail: ["op aten::add.Tensor"]
+  trace: ["op aten::add.Tensor"]
 ```
 
 ```lab
@@ -92,7 +92,7 @@ def test_labs_run_in_place_and_one_that_hangs_is_ended(running, drive, own_cache
         assert "result op aten::add.Tensor" in notes(app), notes(app)
         await until(pilot, lambda: "lab adds: passed; T shows the trace" in said(), 60)
         await pilot.press("T")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "aten::add.Tensor" in said())
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen) and "aten::add.Tensor" in said())
         await pilot.press("escape", "L", "j", "enter", "enter")
         await until(pilot, lambda: any("main.py" in one for one in started_with(own_cache)), 60)
         await pilot.press("j")

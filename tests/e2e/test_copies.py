@@ -70,7 +70,7 @@ def test_copies_have_the_strides_of_torchs_own_tensors(command: InProcess) -> No
 
 
 def test_the_first_screen_says_why_a_reshape_copied(command: InProcess, tmp_path: Path) -> None:
-    saved = str(tmp_path / "copied.trail")
+    saved = str(tmp_path / "copied.trace")
     ran = command("trace", "x.t().reshape(-1)", *given(x="torch.randn(3, 4)"), "--no-native", "--save", saved)
     words = described((Copies(what=("48 B",), strides=("(1, 4)", "(3, 1)")),))
     assert words in " ".join(ran.out.split())

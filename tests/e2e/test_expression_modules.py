@@ -67,15 +67,15 @@ def test_modules_calls_and_bytes_are_what_torch_tells(name: str, command: InProc
     counts, packed, order = by_torch(model, torch.randn(*size))
     options = ("--setup", f"m = {text}", "--var", f"x=torch.randn({', '.join(map(str, size))})", "--no-native")
     done = command("trace", "m(x)", *options, "--json")
-    trail = json.loads(done.out)
-    called = [hop["module"] for hop in trail["hops"] if hop.get("module")]
+    trace = json.loads(done.out)
+    called = [hop["module"] for hop in trace["hops"] if hop.get("module")]
     assert [module["name"] for module in called] == order
     assert [module["type"] for module in called] == [type(model.get_submodule(n)).__qualname__ for n in order]
     assert {module["bound"] for module in called} <= {"m", None}
-    assert sum(hop.get("saved") or 0 for hop in trail["hops"]) == packed > 0
-    parents = {hop["id"]: hop for hop in trail["hops"]}
+    assert sum(hop.get("saved") or 0 for hop in trace["hops"]) == packed > 0
+    parents = {hop["id"]: hop for hop in trace["hops"]}
     seen: Counter[str] = Counter()
-    for hop in trail["hops"]:
+    for hop in trace["hops"]:
         if hop["kind"] == "op" and not any(outer["kind"] == "op" for outer in around(hop, parents)):
             seen.update(outer["module"]["name"] for outer in around(hop, parents) if outer.get("module"))
     assert seen == counts
@@ -90,7 +90,7 @@ def around(hop: dict[str, Any], parents: dict[int, dict[str, Any]]) -> list[dict
 
 
 def test_the_first_screen_of_an_encoder_layer(command: InProcess, tmp_path: Path) -> None:
-    file = str(tmp_path / "x.trail")
+    file = str(tmp_path / "x.trace")
     given = ("nn.TransformerEncoderLayer(16, 2)(x)", "--var", "x=torch.randn(5, 1, 16)", "--backward")
     assert command("trace", *given, "--save", file).code == 0
     for width in (80, 100, 120, 200):
@@ -120,7 +120,7 @@ def test_what_a_function_of_yours_saves_is_of_no_operator_before_it(command: InP
     forward = "def forward(ctx, i):\n  r = i * i\n  ctx.save_for_backward(i, r)\n  return r"
     backward = "def backward(ctx, g):\n  return 2 * ctx.saved_tensors[0] * g"
     setup = f"class Sq(torch.autograd.Function):\n @staticmethod\n {forward}\n @staticmethod\n {backward}"
-    file = str(tmp_path / "x.trail")
+    file = str(tmp_path / "x.trace")
     given = ("(a.argmax(), Sq.apply(a))[1]", "--setup", setup, "--grad", "--backward", "--save", file)
     hops = command("trace", *given, "--json").hops
     saved = {hop["name"]: hop["saved"] for hop in hops if hop["saved"]}

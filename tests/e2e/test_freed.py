@@ -384,6 +384,6 @@ loud.kept.mean().backward()
         encoding="utf-8",
     )
     result = command("trace", "--script", str(script), "--native-budget", "0", "--json")
-    trail = json.loads(result.out)
-    assert trail["ending"]["freed"]["names"] == ["loud.kept"]
+    trace = json.loads(result.out)
+    assert trace["ending"]["freed"]["names"] == ["loud.kept"]
     assert not (tmp_path / "asked").exists()

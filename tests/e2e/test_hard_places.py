@@ -1718,7 +1718,7 @@ named.register_autograd(back, setup_context=keep)"""
 
 
 def test_a_name_that_a_row_has_is_opened(compiler_command: InProcess, tmp_path: Path) -> None:
-    file = str(tmp_path / "named.trail")
+    file = str(tmp_path / "named.trace")
     given = ("named(x)", "--setup", NAMED_BY_CLASS, "--var", "x=torch.ones(3)", "--backward", "--no-native")
     told = compiler_command("trace", *given, "--view", "path", "--save", file).out
     for name in ("Tensor.backward()", "BackwardCFunction.apply()", "torch.Tensor.sum", "back()"):

@@ -340,16 +340,16 @@ def test_a_row_of_a_trace_has_one_share(command: InProcess, tmp_path: Path) -> N
     from ptexplore.view.trace.views import view
     from ptexplore.workspace.saved_traces import load_trace
 
-    saved = tmp_path / "sum.trail"
+    saved = tmp_path / "sum.trace"
     made = command("trace", "torch.add(a, b)", "--save", str(saved))
     assert made.code == 0, made
-    trail, session = load_trace(str(saved))
-    if session is None or not trail.captured.native:
+    trace, session = load_trace(str(saved))
+    if session is None or not trace.captured.native:
         pytest.skip("no native pass here")
     site = Site(Settings("Traces", "core"), [], {}, {}, {})
     steps = StepPages(["steps/sum/1.html"], 1, {})
-    first = first_rows(site, trail, view(trail, Options(), session), "traces/sum.html")
-    whole = tree(site, trail, session, view(trail, Options(view="tree"), session), "traces/sum.html", steps)
+    first = first_rows(site, trace, view(trace, Options(), session), "traces/sum.html")
+    whole = tree(site, trace, session, view(trace, Options(view="tree"), session), "traces/sum.html", steps)
     of_table = re.search(r"<span>(\d+%)</span></span></span>(?:(?!<li).)*?aten::add\.Tensor", first, re.DOTALL)
     row = r"<span>(\d+%)</span><span>[\d,]+</span></span>(?:(?!<li).)*?aten::add\.Tensor"
     of_tree = re.search(row, whole, re.DOTALL)

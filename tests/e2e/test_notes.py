@@ -223,9 +223,9 @@ def run_labs(study: Study, *more: str) -> dict[str, dict[str, Any]]:
 
 @pytest.mark.slow
 def test_labs_run_only_where_they_are_trusted(study: Study) -> None:
-    labs = lab("adds", "torch.add(a, b)", "trail: [op aten::add.Tensor, key AutogradCPU]", "grad: true\n")
+    labs = lab("adds", "torch.add(a, b)", "trace: [op aten::add.Tensor, key AutogradCPU]", "grad: true\n")
     labs += lab("strides", "torch.arange(6).reshape(2, 3).t().stride()", "value: (1, 3)")
-    labs += lab("wrong", "1 + 1", "value: 3") + lab("order", "torch.add(a, b)", "trail: [key CPU, op aten::add.Tensor]")
+    labs += lab("wrong", "1 + 1", "value: 3") + lab("order", "torch.add(a, b)", "trace: [key CPU, op aten::add.Tensor]")
     study.put("notes/a.md", note("a", stop("x", MIX, "native::use", prose=labs)))
     assert {one["outcome"] for one in run_labs(study, "a").values()} == {"untrusted"}
     trusted = study("trust", "notes")

@@ -86,7 +86,7 @@ def inside(hop: dict) -> list[dict]:  # type: ignore[type-arg]
 
 def test_what_was_saved_is_shown_again(cli: Cli, own: dict[str, str], tmp_path: Path) -> None:
     """The file of the user's own is in no tree."""
-    saved = tmp_path / "saved.trail"
+    saved = tmp_path / "saved.trace"
     first = cli(*asked("a.as_subclass(Logged) + 1", "--no-native", "--save", str(saved), "--view", "path"), env=own)
     again = cli("trace", "--load", str(saved), "--view", "path", env=own)
     assert again.code == 0, again
@@ -377,10 +377,10 @@ def test_what_ran_after_the_last_python_function_that_is_told_stands_where_it_is
     setup = "def many(x):\n    return [one() for _ in range(20100)] and x.cos()\ndef one(): return 1\n"
     setup += "def later(x): return x.sin()"
     result = command("trace", "many(a), later(a), a.exp()", "--setup", setup, "--no-native", "--json")
-    trail = json.loads(result.out)
-    (told,) = (finding["text"] for finding in trail["findings"] if finding["kind"] == "cut")
+    trace = json.loads(result.out)
+    (told,) = (finding["text"] for finding in trace["findings"] if finding["kind"] == "cut")
     assert "in the frames that were open then, or in the part of the expression that called it" in told
-    hops = {hop["id"]: hop for hop in trail["hops"]}
+    hops = {hop["id"]: hop for hop in trace["hops"]}
 
     def around(op: str) -> set[str]:
         """The names of what an operator stands in."""

@@ -69,7 +69,7 @@ def words(row: str) -> list[str]:
 
 
 def test_the_first_screen_has_modules_functions_and_backward(command: InProcess, script: Path, tmp_path: Path) -> None:
-    saved = tmp_path / "small.trail"
+    saved = tmp_path / "small.trace"
     rows = screen(command, "--script", str(script), "--save", str(saved))
     assert len(rows) <= 100
     assert not [row for row in table(rows) if len(row) > 100]
@@ -274,7 +274,7 @@ def test_a_signal_keeps_what_ran_until_then(cli: Cli, tmp_path: Path, name: str)
     file = tmp_path / "long.py"
     text = f"import torch, pathlib, time\ntorch.ones(3) + 1\npathlib.Path({str(started)!r}).touch()\ntime.sleep(600)\n"
     file.write_text(text, encoding="utf-8")
-    saved = tmp_path / "long.trail"
+    saved = tmp_path / "long.trace"
     child = subprocess.Popen(
         [sys.executable, "-m", "ptexplore", "trace", "--script", str(file), "--save", str(saved)],
         env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,

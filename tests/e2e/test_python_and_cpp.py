@@ -310,10 +310,10 @@ def _mine_and_theirs(mine: list[str], other: list[str], name: str) -> Iterator[s
 FOR_A_PROFILER = ("torch/_dynamo/utils.py log_event_start", "torch/_dynamo/utils.py _reset_to_state")
 
 
-def differences(trail: dict[str, Any], recorded: dict[str, Any], *, whole: bool) -> list[str]:
+def differences(trace: dict[str, Any], recorded: dict[str, Any], *, whole: bool) -> list[str]:
     """How a trace's nesting differs from the recorder's; `whole`: all of it was stepped."""
-    hops = trail["hops"]
-    stepped = {seen["id"] for seen in trail["session"]["observations"] if seen["kind"] == "calls"}
+    hops = trace["hops"]
+    stepped = {seen["id"] for seen in trace["session"]["observations"] if seen["kind"] == "calls"}
     theirs = [[(kind, name) for kind, name in call["chain"]] for call in recorded["calls"]]
     cold = [[name for kind, name in call["chain"] if kind == "python"] for call in recorded["cold"]]
     differing = []
@@ -367,12 +367,12 @@ def test_python_and_cpp_take_turns_as_they_did(
     cases = [CASES[number] for number in numbers if number < len(CASES)]
     differing = {}
     for (setup, expression), recorded in zip(cases, _recorded(cases), strict=True):
-        saved = tmp_path / "trail.json"
+        saved = tmp_path / "trace.json"
         saved.unlink(missing_ok=True)
         result = compiler_command("trace", expression, "--setup", setup, "--save", str(saved))
         assert result.code == 0, result
-        trail = json.loads(saved.read_text(encoding="utf-8"))
-        parts = [seen["data"] for seen in trail["session"]["observations"] if seen["kind"] == "calls"]
+        trace = json.loads(saved.read_text(encoding="utf-8"))
+        parts = [seen["data"] for seen in trace["session"]["observations"] if seen["kind"] == "calls"]
         whole = bool(parts) and all(part["part"] != "operator" and not part["cut"] for part in parts)
-        differing[expression] = differences(trail, recorded, whole=whole)
+        differing[expression] = differences(trace, recorded, whole=whole)
     assert not {expression: said for expression, said in differing.items() if said}

@@ -45,7 +45,7 @@ def test_the_first_screen_answers_or_names_what_does(
     trace: str, command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    file = "x.trail"
+    file = "x.trace"
     done = command("trace", *shlex.split(trace), "--save", file)
     assert Path(file).is_file(), done
 

@@ -474,7 +474,7 @@ def test_who_wrote_to_a_saved_tensor_of_a_script(command: InProcess, tmp_path: P
     """By the operators of its one run where this torch lets the tensor be read; else a second run is offered."""
     script = tmp_path / "train.py"
     script.write_text(WRITING, encoding="utf-8")
-    saved = tmp_path / "train.trail"
+    saved = tmp_path / "train.trace"
     asked = ("--script", str(script), "--native-budget", "0", *(["--again"] if again else []))
     ending = ending_of(command, *asked, "--save", str(saved))
     modified, shown = ending["modified"], command("trace", "--load", str(saved)).out

@@ -102,7 +102,7 @@ def test_a_block_tells_what_the_plain_profiler_saw_and_changes_nothing() -> None
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(p, q) for p, q in zip(again.parameters(), weights, strict=True))
 
-    program = recording.trail.program
+    program = recording.trace.program
     assert program is not None
     seen = [kind.name for unit in units(program) for _, kind in unit if kind.type not in ("user", "script")]
     assert seen == list(plain(profile.kineto_results.experimental_event_tree()))
@@ -119,18 +119,18 @@ def test_the_function_around_the_block_has_its_lines() -> None:
         return recording
 
     recording = around()
-    trail = recording.trail
-    assert trail.expression.startswith("record() in around at test_record.py:")
-    assert trail.program is not None
-    paths = trail.program.paths
+    trace = recording.trace
+    assert trace.expression.startswith("record() in around at test_record.py:")
+    assert trace.program is not None
+    paths = trace.program.paths
     first = around.__code__.co_firstlineno
     cosines = [path for path in paths if path.name == "torch.Tensor.cos"]
     assert [path.line for path in cosines] == [first + 2, first + 3]
     (outer,) = {path.parent for path in cosines}
     assert outer is not None
     assert (paths[outer].name.rpartition(".")[2], paths[outer].first) == ("around", first)
-    assert paths[outer].time <= trail.program.wall
-    assert not trail.findings
+    assert paths[outer].time <= trace.program.wall
+    assert not trace.findings
 
 
 def test_what_was_made_before_it_may_be_a_view_or_a_dual_tensor() -> None:
@@ -143,7 +143,7 @@ def test_what_was_made_before_it_may_be_a_view_or_a_dual_tensor() -> None:
             conjugate.exp()
             dual.sin()
     given = {"aten::exp": conjugate, "aten::sin": dual}
-    keys = [(hop.op, hop.dispatch) for hop in walk(recording.trail.hops) if hop.dispatch is not None]
+    keys = [(hop.op, hop.dispatch) for hop in walk(recording.trace.hops) if hop.dispatch is not None]
     starts = {op: dispatch for op, dispatch in keys if dispatch.redispatch is None}
     for op, tensor in given.items():
         stated, torchs = starts[op].arguments.get("self"), repr(torch._C._dispatch_keys(tensor))
@@ -154,12 +154,12 @@ def test_what_was_made_before_it_may_be_a_view_or_a_dual_tensor() -> None:
 def test_a_saved_one_is_read_back(tmp_path: Any) -> None:
     with ptexplore.record() as recording:
         torch.ones(2) + 1
-    recording.save(tmp_path / "x.trail")
-    loaded = ptexplore.load(tmp_path / "x.trail")
+    recording.save(tmp_path / "x.trace")
+    loaded = ptexplore.load(tmp_path / "x.trace")
     assert loaded.program is not None
-    assert recording.trail.program is not None
-    assert loaded.program.calls == recording.trail.program.calls
-    assert loaded.expression == recording.trail.expression
+    assert recording.trace.program is not None
+    assert loaded.program.calls == recording.trace.program.calls
+    assert loaded.expression == recording.trace.expression
 
 
 def test_what_it_raised_passes_through_and_is_the_ending() -> None:
@@ -169,11 +169,11 @@ def test_what_it_raised_passes_through_and_is_the_ending() -> None:
     recording = ptexplore.record()
     with pytest.raises(RuntimeError) as caught, recording:
         left()
-    ending = recording.trail.ending
+    ending = recording.trace.ending
     assert ending is not None
     assert (ending.stage, ending.exception, ending.message) == ("block", "RuntimeError", str(caught.value))
     assert [function.name for function in ending.python][0] == "left"
-    assert f"the recorded block raised RuntimeError: {caught.value}"[:80] in recording.trail.text()
+    assert f"the recorded block raised RuntimeError: {caught.value}"[:80] in recording.trace.text()
 
 
 def test_a_graph_that_was_freed_has_the_call_that_recorded_it(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_graph_that_was_freed_has_the_call_that_recorded_it(tmp_path: Path) ->
             loss = state.mean()
             loss.backward(), lines.update(freed=line())
     assert state.grad_fn is not None
-    ending = recording.trail.ending
+    ending = recording.trace.ending
     assert ending is not None
     assert ending.message == str(caught.value)
     freed = ending.freed
@@ -202,8 +202,8 @@ def test_a_graph_that_was_freed_has_the_call_that_recorded_it(tmp_path: Path) ->
     assert [use.source.line for use in freed.uses] == [lines["recorded"]]
     assert "state" in freed.names
     assert all(parameter.grad is not None for parameter in net.parameters()), "of the first backward"
-    recording.save(tmp_path / "x.trail")
-    kept = ptexplore.load(tmp_path / "x.trail").ending
+    recording.save(tmp_path / "x.trace")
+    kept = ptexplore.load(tmp_path / "x.trace").ending
     assert kept is not None
     assert kept.freed == freed
 
@@ -262,11 +262,11 @@ def test_an_operator_by_syntax_and_its_module_are_named() -> None:
             return x * torch.ones(4)
 
     net = torch.nn.Sequential(torch.nn.Linear(3, 3), Added())
-    trail = ptexplore.trace(lambda: net(torch.ones(2, 3)))
-    assert trail.ending is not None
-    assert trail.ending.module == "1 (Added) of Sequential"
-    assert trail.ending.given == (("self", "float32[2, 3] cpu"), ("other", "float32[4] cpu"))
-    assert "aten::mul.Tensor, inside it at::wrapper_CPU_mul_Tensor" in " ".join(trail.text().split())
+    trace = ptexplore.trace(lambda: net(torch.ones(2, 3)))
+    assert trace.ending is not None
+    assert trace.ending.module == "1 (Added) of Sequential"
+    assert trace.ending.given == (("self", "float32[2, 3] cpu"), ("other", "float32[4] cpu"))
+    assert "aten::mul.Tensor, inside it at::wrapper_CPU_mul_Tensor" in " ".join(trace.text().split())
 
 
 @pytest.mark.parametrize(
@@ -278,15 +278,15 @@ def test_every_kind_of_exception_passes_through(error: BaseException) -> None:
         torch.ones(2) + 1
         raise error
     assert caught.value is error
-    assert recording.trail.ending is not None
-    assert recording.trail.ending.exception == type(error).__name__
+    assert recording.trace.ending is not None
+    assert recording.trace.ending.exception == type(error).__name__
 
 
 def test_a_good_exit_is_no_ending() -> None:
     recording = ptexplore.record()
     with pytest.raises(SystemExit), recording:
         sys.exit(0)
-    assert recording.trail.ending is None
+    assert recording.trace.ending is None
 
 
 # --- a decorator, and a function that is traced -------------------------------------------------------------------
@@ -302,13 +302,13 @@ def test_a_decorated_function_is_recorded_at_each_call() -> None:
 
     assert (power.__name__, power.__doc__) == ("power", "Its docstring.")
     assert power(torch.full((1,), 2.0), 2).item() == 8
-    program = recording.trail.program
+    program = recording.trace.program
     assert program is not None
     (kind,) = program.kinds
     assert (kind.name, sum(calls.calls for calls in program.calls)) == ("aten::mul", 2)
     power(torch.ones(1), 1)
-    assert recording.trail.program is not None
-    assert sum(calls.calls for calls in recording.trail.program.calls) == 1  # used again, it records anew
+    assert recording.trace.program is not None
+    assert sum(calls.calls for calls in recording.trace.program.calls) == 1  # used again, it records anew
 
 
 def test_a_decorated_function_that_raises() -> None:
@@ -320,8 +320,8 @@ def test_a_decorated_function_that_raises() -> None:
 
     with pytest.raises(RuntimeError):
         raises()
-    assert recording.trail.ending is not None
-    assert [function.name for function in recording.trail.ending.python] == ["raises"]  # none of ptexplore's own
+    assert recording.trace.ending is not None
+    assert [function.name for function in recording.trace.ending.python] == ["raises"]  # none of ptexplore's own
 
 
 STEPPED = """
@@ -350,14 +350,14 @@ assert recorded == plain
 assert torch.equal(torch.get_rng_state(), state)
 assert ran == [os.getpid()] * 2
 assert children() == before
-trail = recording.trail
-stepping = trail.record.program.stepping
+trace = recording.trace
+stepping = trace.record.program.stepping
 assert (stepping.most, stepping.reason) == (90_000_000, None), stepping
 assert stepping.forks >= 2, stepping
-assert trail.record.captured.native
-(entry,) = (hop for hop in trail.find("softmax") if hop.kind == "op" and hop.op == "aten::softmax.int")
+assert trace.record.captured.native
+(entry,) = (hop for hop in trace.find("softmax") if hop.kind == "op" and hop.op == "aten::softmax.int")
 assert entry.instructions > 100, entry
-(told,) = (finding.text for finding in trail.record.findings if finding.kind == "stepped")
+(told,) = (finding.text for finding in trace.record.findings if finding.kind == "stepped")
 assert "--script" not in told, told
 """
 
@@ -380,7 +380,7 @@ if not child:
     assert not torch.autograd.profiler._is_profiler_enabled
     with ptexplore.record() as recording:
         torch.ones(3).mul(2)
-    assert "aten::mul" in {kind.name for kind in recording.trail.record.program.kinds}
+    assert "aten::mul" in {kind.name for kind in recording.trace.record.program.kinds}
     os._exit(7)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
@@ -401,8 +401,8 @@ def test_threads_of_the_user_forbid_it() -> None:
             torch.softmax(torch.ones(2), -1)
     over.set()
     thread.join()
-    assert recording.trail.record.captured.reason == ThreadsOfProgram()
-    assert recording.trail.record.program.stepping.forks == 0
+    assert recording.trace.record.captured.reason == ThreadsOfProgram()
+    assert recording.trace.record.program.stepping.forks == 0
 
 
 @pytest.mark.parametrize("given", [-1, math.inf, math.nan, "20 s", 20, None, True])
@@ -418,16 +418,16 @@ def test_a_function_is_traced_here() -> None:
         inside.append(os.getpid())
         torch.ones(2).sin()
 
-    trail = ptexplore.trace(closes_over)
+    trace = ptexplore.trace(closes_over)
     assert inside == [os.getpid()]  # once
-    assert trail.expression == "closes_over()"
-    assert trail.record.captured.reason == RanInYourProcess()
-    assert "aten::sin" in {hop.op for hop in trail.find("sin")}
+    assert trace.expression == "closes_over()"
+    assert trace.record.captured.reason == RanInYourProcess()
+    assert "aten::sin" in {hop.op for hop in trace.find("sin")}
     assert ptexplore.trace(lambda: torch.ones(2).view(3)).ending is not None
     with pytest.raises(KeyboardInterrupt):
         ptexplore.trace(interrupted)
     with ptexplore.Workspace() as workspace:
-        assert workspace.trace(closes_over).hops == trail.hops
+        assert workspace.trace(closes_over).hops == trace.hops
 
 
 def interrupted() -> None:
@@ -456,12 +456,12 @@ def test_no_recording_inside_of_another() -> None:
         with pytest.raises(ptexplore.PtexploreError, match="cannot begin"), outer:
             pass
         with pytest.raises(ptexplore.PtexploreError) as caught:
-            _ = outer.trail
+            _ = outer.trace
         assert "still running" in caught.value.why
         torch.ones(2).cos()
-    assert outer.trail.find("cos")
+    assert outer.trace.find("cos")
     with pytest.raises(ptexplore.PtexploreError) as caught:
-        _ = ptexplore.record().trail
+        _ = ptexplore.record().trace
     assert "has not begun" in caught.value.why
 
 
@@ -511,7 +511,7 @@ def test_no_recording_of_another_torch_than_the_workspaces(monkeypatch: pytest.M
     assert recording._block is not None
     monkeypatch.setattr(recording, "_block", type(recording._block)("x", "/elsewhere/torch", recording._block.message))
     with pytest.raises(ptexplore.PtexploreError, match="another torch") as caught:
-        _ = recording.trail
+        _ = recording.trace
     assert caught.value.exit_code == 3
 
 
@@ -553,8 +553,8 @@ def test_a_thread_that_goes_on_loses_its_profile_function() -> None:
     ask.set()
     thread.join()
     assert answers == [None]
-    assert recording.trail.program is not None
-    assert [path.name for path in recording.trail.program.paths if path.kind == "thread"] == ["worker"]
+    assert recording.trace.program is not None
+    assert [path.name for path in recording.trace.program.paths if path.kind == "thread"] == ["worker"]
 
 
 def recording_sees(thread: threading.Thread) -> bool:
@@ -584,7 +584,7 @@ def test_what_is_kept_does_not_grow_with_what_repeats(monkeypatch: pytest.Monkey
             loop(count)
         assert recording._block is not None
         sizes.append(len(recording._block.message))
-        program = recording.trail.program
+        program = recording.trace.program
         assert program is not None
         assert sum(calls.calls for calls in program.calls) == count + 1
         assert len(program.calls) == 2
@@ -605,16 +605,16 @@ def test_ctrl_c_while_it_ends_comes_when_all_is_put_back(monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt), recording:
         torch.ones(2).cos()
         monkeypatch.setattr(fold.Fold, "take", interrupts)
-    assert recording.trail.find("cos")
+    assert recording.trace.find("cos")
 
 
 def test_contexts_that_others_enter() -> None:
     with contextlib.ExitStack() as stack:
         recording = stack.enter_context(ptexplore.record())
         torch.ones(2).cos()
-    assert recording.trail.program is not None
-    (cos,) = (path for path in recording.trail.program.paths if path.name == "torch.Tensor.cos")
-    assert recording.trail.program.paths[cos.parent or 0].name == "test_contexts_that_others_enter"
+    assert recording.trace.program is not None
+    (cos,) = (path for path in recording.trace.program.paths if path.name == "torch.Tensor.cos")
+    assert recording.trace.program.paths[cos.parent or 0].name == "test_contexts_that_others_enter"
 
 
 # --- the command, with what was saved -----------------------------------------------------------------------------
@@ -623,13 +623,13 @@ def test_contexts_that_others_enter() -> None:
 def test_the_command_exports_a_saved_one_and_lays_times_over_it(command: InProcess) -> None:
     with ptexplore.record() as recording:
         torch.ones(2).exp()
-    recording.save("x.trail")
+    recording.save("x.trace")
     event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
     seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
     events = [event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]
     Path("times.json").write_text(json.dumps(events), encoding="utf-8")
     given = ("--times", "times.json", "--export", "collapsed", "out.txt", "--view", "modules")
-    result = command("trace", "--load", "x.trail", *given)
+    result = command("trace", "--load", "x.trace", *given)
     assert result.code == 0, result
     assert "times are from another run, in times.json" in " ".join(result.out.split())
     weights = {line.split(";")[-1].split()[0]: line.split()[-1] for line in Path("out.txt").read_text().splitlines()}
@@ -651,7 +651,7 @@ def test_what_cannot_be_exported_or_read(
 ) -> None:
     with ptexplore.record() as recording:
         torch.ones(2).exp()
-    saved = str(tmp_path / "x.trail")
+    saved = str(tmp_path / "x.trace")
     recording.save(saved)
     given = [argument.format(folder=tmp_path, saved=saved) for argument in arguments]
     result = command("trace", "--load", saved, *given).three_parts(1, 2)

@@ -92,7 +92,7 @@ def test_with_every_warning_an_error_nothing_is_told_of_a_recording(warm_cache: 
     program = (
         "import torch, ptexplore\n"
         "with ptexplore.record(native_budget='3M') as recording: torch.neg(torch.ones(2))\n"
-        "recording.save('x.trail'); print(len(recording.trail.hops) > 0)"
+        "recording.save('x.trace'); print(len(recording.trace.hops) > 0)"
     )
     environment = {**os.environ, "PTEXPLORE_CACHE": str(warm_cache), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-X", "dev", "-W", "error", "-c", program]

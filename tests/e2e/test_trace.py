@@ -186,11 +186,11 @@ def test_every_located_line_holds_the_name(traced: tuple[Case, Result, Cli]) -> 
 
 def test_the_form_holds(traced: tuple[Case, Result, Cli]) -> None:
     case, result, _ = traced
-    trail = result.data
-    assert trail["format"] == 5
-    assert trail["expression"] == case.arguments[0]
-    assert trail["torch"]["version"] == torch_version()
-    assert all(set(bound) == {"name", "description", "how"} for bound in trail["bound"])
+    trace = result.data
+    assert trace["format"] == 5
+    assert trace["expression"] == case.arguments[0]
+    assert trace["torch"]["version"] == torch_version()
+    assert all(set(bound) == {"name", "description", "how"} for bound in trace["bound"])
     hops = result.hops
     assert len({hop["id"] for hop in hops}) == len(hops)
     for hop in hops:
@@ -357,8 +357,8 @@ def test_a_name_is_bound_where_python_finds_none(command: InProcess, expression:
 
 
 def test_names_are_bound_as_the_design_says(command: InProcess) -> None:
-    trail = command("trace", "torch.add(a1, 1)", "--var", "unused=torch.zeros(2)", "--no-native", "--json").data
-    assert "3, 3" in next(bound["description"] for bound in trail["bound"] if bound["name"] == "a1")
+    trace = command("trace", "torch.add(a1, 1)", "--var", "unused=torch.zeros(2)", "--no-native", "--json").data
+    assert "3, 3" in next(bound["description"] for bound in trace["bound"] if bound["name"] == "a1")
     text = command("trace", "torch.add(a, b)", "--no-native").out
     assert re.search(r"\ba\b.*3, 3|\ba\b.*3 ?[x×] ?3", text), text
 

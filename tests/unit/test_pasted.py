@@ -52,13 +52,13 @@ PLAIN = {
     ("render/terminal/tour.py", "see.text.replace('#', ' ')"): _ID,
     ("render/terminal/tour_list.py", "chosen.tour.id"): _ID,
     ("render/terminal/tour_list.py", "view.following.replace('#', ' ')"): _ID,
-    ("saved/document.py", "TRAIL_FORMAT"): _OURS,
+    ("saved/document.py", "TRACE_FORMAT"): _OURS,
     ("source/fetch/fetch.py", "request.project"): _NAME,
     ("source/fetch/install.py", "checkout.name"): _NAME,
     ("source/fetch/install.py", "taken.name"): _NAME,
     ("source/fetch/remotes.py", "PYTORCH"): _OURS,
     ("source/fetch/remotes.py", "file"): "a known release's archive (source/fetch/releases.json)",
-    ("tui/screens/trail.py", "step"): "the name in it is quoted a line before",
+    ("tui/screens/trace.py", "step"): "the name in it is quoted a line before",
     ("view/notes/tour.py", "close[0] if close else names[0]"): _ID,
     ("view/notes/tour.py", "tour.id"): _ID,
     ("workspace/workspace.py", "checkout.name"): _NAME,
@@ -116,7 +116,7 @@ def test_all_of_a_request_comes_back_from_the_shell_as_it_was(name: str) -> None
 
 @pytest.mark.parametrize("name", EVIL)
 def test_a_lab_is_pasted_as_it_is_written(name: str) -> None:
-    lab = Lab(Where("a.md", 1), "x", name, trail=(("op", "x"),), setup=(name,))
+    lab = Lab(Where("a.md", 1), "x", name, trace=(("op", "x"),), setup=(name,))
     command = trace_command(lab)
     assert command is not None
     run = f"({name})" if name.startswith("-") else name.strip()

@@ -23,16 +23,16 @@ from ptexplore.annotations.lock import read_lock
 from ptexplore.cli.app import report
 from ptexplore.cli.options import print_json, warn
 from ptexplore.errors import PtexploreError
-from ptexplore.model.trace import Trail
+from ptexplore.model.trace import Trace
 from ptexplore.processes import _decode
 from ptexplore.render.html.output import Output
 from ptexplore.render.html.prose import html_of
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.render.terminal.console import make_console, picture
-from ptexplore.render.terminal.trace import print_explanation, print_trail
+from ptexplore.render.terminal.trace import print_explanation, print_trace
 from ptexplore.safe_text import UNSAFE, clean, clean_document, clean_json, clean_lines, unsafe_in
 from ptexplore.saved.document import to_json
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.source.fetch.project_file import find_project
 from ptexplore.tui.widgets.colours import content, cut_to, label
 from ptexplore.view.line import Line, Span
@@ -40,7 +40,7 @@ from ptexplore.view.trace.explain import explain
 from ptexplore.view.trace.page import Options
 from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view
-from tests.unit.saved.test_trail import SAVED, a_trail, document, places, put
+from tests.unit.saved.test_trace import SAVED, a_trace, document, places, put
 
 # One of each kind: an escape that sets a title, C0, DEL, C1, bidi, a line end, what is not seen, a tag, a half.
 NASTY = "\x1b]0;x\x07\r\b\x7f\x9b31m\u202e\u2066\u2028\u200b\ufeff\U000e0041\U0001d173\ud800"
@@ -124,18 +124,18 @@ def test_what_is_no_json_or_no_utf8_is_left_to_its_reader() -> None:
         assert clean_json(data) == data
 
 
-def every_view(trail: Trail) -> Iterator[tuple[str, str]]:
-    """What each renderer makes of a Trail."""
+def every_view(trace: Trace) -> Iterator[tuple[str, str]]:
+    """What each renderer makes of a Trace."""
     for options in (Options(), Options(full=True), Options(only="a"), Options(full=True, depth=2)):
-        page = view(trail, options)
-        yield "svg", picture(lambda console, page=page: print_trail(console, page, lambda _: None), trail.expression)
-        yield "terminal", printed(lambda console, page=page: print_trail(console, page, lambda _: None))
+        page = view(trace, options)
+        yield "svg", picture(lambda console, page=page: print_trace(console, page, lambda _: None), trace.expression)
+        yield "terminal", printed(lambda console, page=page: print_trace(console, page, lambda _: None))
         spans = [span for row in page.rows for line in row.lines for span in line.spans]
         spans += [span for row in page.rows for span in row.heading(counted=page.counted)]
         yield "tui", label(spans).plain + content(spans).plain + "".join(span.text for span in cut_to(spans, 40))
     for hop in (1, 2, 3, 4):
-        yield "terminal", printed(lambda console, hop=hop: print_explanation(console, explain(trail, None, hop), lambda _: None))  # fmt: skip  # noqa: E501
-    yield "json", to_json(trail)
+        yield "terminal", printed(lambda console, hop=hop: print_explanation(console, explain(trace, None, hop), lambda _: None))  # fmt: skip  # noqa: E501
+    yield "json", to_json(trace)
 
 
 def printed(draw: Callable[[Console], None]) -> str:
@@ -146,10 +146,10 @@ def printed(draw: Callable[[Console], None]) -> str:
     return console.file.getvalue()
 
 
-def test_no_renderer_lets_anything_of_a_trail_through() -> None:
+def test_no_renderer_lets_anything_of_a_trace_through() -> None:
     """Whatever is in any text of any record, a field that comes later too: the records are walked by their fields."""
-    trail = spoilt(a_trail())
-    for made in (trail, dataclasses.replace(trail, ending=None)):
+    trace = spoilt(a_trace())
+    for made in (trace, dataclasses.replace(trace, ending=None)):
         for renderer, text in every_view(made):
             assert not unsafe(text), renderer
 
@@ -166,23 +166,23 @@ def of_program() -> Any:
 
 def test_no_renderer_lets_anything_of_a_program_through() -> None:
     """Its paths, kinds, routes and sets too, in each of its views and in the stacks for viewers of profiles."""
-    trail = spoilt(trail_from_json(json.dumps(of_program()).encode(), "x")[0])
-    assert NASTY in trail.program.paths[0].name
-    assert NASTY in trail.program.kinds[0].name
+    trace = spoilt(trace_from_json(json.dumps(of_program()).encode(), "x")[0])
+    assert NASTY in trace.program.paths[0].name
+    assert NASTY in trace.program.kinds[0].name
     for options in (Options(), Options(view="operators", verbose=True), Options(view="tree"), Options(full=True)):
-        page = view(trail, options)
+        page = view(trace, options)
         for plain in (False, True):
             text = printed(
-                lambda console, page=page, plain=plain: print_trail(console, page, lambda _: None, plain=plain)
+                lambda console, page=page, plain=plain: print_trace(console, page, lambda _: None, plain=plain)
             )
             assert len(text) > 300
             assert not unsafe(text), options
         assert not unsafe(
-            picture(lambda console, page=page: print_trail(console, page, lambda _: None), trail.expression)
+            picture(lambda console, page=page: print_trace(console, page, lambda _: None), trace.expression)
         )
     for form in FORMATS:
-        assert not unsafe(exported(stacks_of(trail, None), form)), form
-    assert not unsafe(to_json(trail))
+        assert not unsafe(exported(stacks_of(trace, None), form)), form
+    assert not unsafe(to_json(trace))
 
 
 def of_format_1() -> Any:
@@ -200,7 +200,7 @@ def test_every_string_of_a_saved_trace_is_cleaned_where_it_is_read(made: Callabl
         data = json.dumps(put(saved, path, old + NASTY)).encode()
         put(saved, path, old)
         try:
-            told: Any = trail_from_json(data, "x.json")
+            told: Any = trace_from_json(data, "x.json")
             read += 1
         except PtexploreError as error:
             told = clean_lines(error.one_line)  # as the boundary prints it

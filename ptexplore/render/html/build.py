@@ -104,10 +104,10 @@ def _with_example(workspace: Workspace, contents: SiteContents) -> tuple[SiteCon
     if contents.traces or contents.torch is None:
         return contents, []
     try:
-        trail, session = example_trace(workspace, _code())
+        trace, session = example_trace(workspace, _code())
     except PtexploreError as error:
         return contents, [f"the home page has no trace of {EXAMPLE}: {error.one_line}"]
-    return replace(contents, traces=[("add", trail, session)]), []
+    return replace(contents, traces=[("add", trace, session)]), []
 
 
 def _cpu_kernels(workspace: Workspace, operators: Iterable[str]) -> list[SourceRef]:

@@ -59,7 +59,7 @@ def _where(site: Site, page: str, ref: SourceRef, trees: Mapping[str, TreeInfo] 
     file = (breaking if short else escaped)(f"{name}:{ref.line}" if ref.line else name)
     text = file if short else f"{escaped(folder + slash)}{'<wbr>' if folder else ''}{file}"
     whole = f' title="{escaped(path)}"' if short and folder else ""
-    outside = ref.url  # made by us, also for a loaded trace (saved/trail.py)
+    outside = ref.url  # made by us, also for a loaded trace (saved/trace.py)
     if _has_text(site, ref, trees):
         where = site.place(page, path, ref.line)
         if where is not None:

@@ -180,5 +180,5 @@ def _written(tours: Tours, traces: Traces) -> Iterator[SearchRow]:
         parts += headings(part.text for part in stop.parts if part.lab is None)
         for title, anchor in parts:
             yield _row(Entry("heading", title, stop.title), "h", url, anchor)
-    for name, trail, _session in traces.given:
-        yield _row(Entry("trace", trail.expression[:120], "trace"), "x", traces.url(name))
+    for name, trace, _session in traces.given:
+        yield _row(Entry("trace", trace.expression[:120], "trace"), "x", traces.url(name))

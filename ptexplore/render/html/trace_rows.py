@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.site.site import Site, between
@@ -13,7 +13,7 @@ from ptexplore.view.trace.screen import stepped
 
 if TYPE_CHECKING:
     from ptexplore.view.line import Line
-    from ptexplore.view.trace.page import TraceRowFacts, TrailView
+    from ptexplore.view.trace.page import TraceRowFacts, TraceView
 
 _BAR = 48  # pixels
 
@@ -26,15 +26,15 @@ class RowParts(NamedTuple):
     whole: int
 
 
-def row_parts(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str) -> RowParts:
+def row_parts(site: Site, trace: Trace, session: Session | None, shown: TraceView, url: str) -> RowParts:
     """Returns the data that the rows of a view are made with, on the page `url`."""
     cards = {
         hop.id: escaped(between(url, site.operators[hop.op]))
-        for hop in walk(trail.hops)
+        for hop in walk(trace.hops)
         if hop.kind == "op" and hop.op and hop.op in site.operators
     }
-    whole = stepped(trail, session) if shown.counted else 0
-    return RowParts(places(site, url, {info.name: info for info in trail.trees}), cards, whole)
+    whole = stepped(trace, session) if shown.counted else 0
+    return RowParts(places(site, url, {info.name: info for info in trace.trees}), cards, whole)
 
 
 def bar(share: float, own: float | None = None) -> str:

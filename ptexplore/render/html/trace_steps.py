@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.render.html.trace_rows import RowParts, lines_of, row_parts, title_of
@@ -42,9 +42,9 @@ class StepPages:
         return self.places.get(hop, self.first)
 
 
-def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Session | None, back: str) -> StepPages:
+def write_steps(site: Site, out: Output, name: str, trace: Trace, session: Session | None, back: str) -> StepPages:
     """Write all steps of the trace `name`, whose own page is `back`."""
-    shown = view(trail, Options(view="tree", full=True), session)
+    shown = view(trace, Options(view="tree", full=True), session)
     rows = leveled(shown).rows
     parted = [rows[start : start + ROWS] for start in range(0, len(rows), ROWS)] or [()]
     # A folder for each trace holds only these pages: no two names can collide.
@@ -52,10 +52,10 @@ def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Sessi
     around: list[LeveledRow] = []  # the rows that the next row may be inside of
     own: dict[int, str] = {}
     for number, (url, some) in enumerate(zip(urls, parted, strict=True)):
-        parts = row_parts(site, trail, session, shown, url)
+        parts = row_parts(site, trace, session, shown, url)
         inside = [row for row in around if some and row.level < some[0].level]
         page = render(
-            site, "steps.html", url, kind="trace", id=name, title=f"{trail.expression}: all steps", view=shown,
+            site, "steps.html", url, kind="trace", id=name, title=f"{trace.expression}: all steps", view=shown,
             back=back, urls=urls, number=number, count=len(rows),
             inside=[(row.title, own[row.hop]) for row in inside[-_AROUND:]], outer=len(inside[:-_AROUND]),
             rows=Markup("".join(_row(row, parts) for row in some)),
@@ -65,14 +65,14 @@ def write_steps(site: Site, out: Output, name: str, trail: Trail, session: Sessi
             del around[row.level :]
             around.append(row)
             own[row.hop] = f"{url}#h{row.hop}"
-    return StepPages(urls, len(rows), _every_place(trail, own, urls[0]))
+    return StepPages(urls, len(rows), _every_place(trace, own, urls[0]))
 
 
-def _every_place(trail: Trail, own: dict[int, str], first: str) -> dict[int, str]:
+def _every_place(trace: Trace, own: dict[int, str], first: str) -> dict[int, str]:
     """Returns the place of every hop. Several equal hops share one row, the row of the first."""
     places: dict[int, str] = {}
     last = first
-    for hop in walk(trail.hops):
+    for hop in walk(trace.hops):
         last = own.get(hop.id, last)
         places[hop.id] = last
     return places

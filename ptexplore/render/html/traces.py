@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ptexplore.model.nesting import Unrolling, unrolled
-from ptexplore.model.trace import Session, Trail, walk
+from ptexplore.model.trace import Session, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
@@ -19,7 +19,7 @@ from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, 
 from ptexplore.render.html.trace_steps import StepPages, write_steps
 from ptexplore.view.site.site import Site, between
 from ptexplore.view.trace.legend import whole_legend
-from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TrailView, percent
+from ptexplore.view.trace.page import Options, ScreenRow, TraceRow, TraceView, percent
 from ptexplore.view.trace.rows import stops_to_read
 from ptexplore.view.trace.views import view
 from ptexplore.view.words.legend import STATUS_MEANS
@@ -36,7 +36,7 @@ _LEVELS = 30  # levels that are indented in the first view
 _Further = Callable[[TraceRow, int], str]
 
 
-def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, url: str, steps: StepPages) -> Markup:
+def tree(site: Site, trace: Trace, session: Session | None, shown: TraceView, url: str, steps: StepPages) -> Markup:
     """Returns the nested rows of a trace, on the page `url`. If instructions were counted, each has a bar for its cost.
 
     If rows inside a row are not shown here, a link leads to the pages with all `steps`.
@@ -50,24 +50,24 @@ def tree(site: Site, trail: Trail, session: Session | None, shown: TrailView, ur
         return f'<div class=place><a href="{where}">{what}, among all steps</a></div>'
 
     out: list[str] = []
-    unrolled(_rows(out, shown.rows, row_parts(site, trail, session, shown, url), further, 0))
+    unrolled(_rows(out, shown.rows, row_parts(site, trace, session, shown, url), further, 0))
     return Markup("".join(out))
 
 
-def first_rows(site: Site, trail: Trail, shown: TrailView, url: str) -> Markup:
+def first_rows(site: Site, trace: Trace, shown: TraceView, url: str) -> Markup:
     """Returns the rows of a view that fits a screen, on the page `url`. Empty if the view is a tree.
 
     Nested rows without columns of their own open and close; all other rows are a table.
     """
     if not shown.table:
         return Markup("")
-    show = places(site, url, {info.name: info for info in trail.trees})
+    show = places(site, url, {info.name: info for info in trace.trees})
     if not shown.columns and any(row.level for row in shown.table):
         return _folding(shown, show)
     return _table(shown, show)
 
 
-def _folding(shown: TrailView, show: Shown) -> Markup:
+def _folding(shown: TraceView, show: Shown) -> Markup:
     """Returns nested rows: share, name, details and place."""
     counted = any(row.share is not None for row in shown.table)
     head = f"<span class=name>{escaped(shown.name)}</span><span class=what>{escaped(shown.told)}</span>"
@@ -108,7 +108,7 @@ def _what(row: ScreenRow) -> str:
     return f'<span class="what {row.status}"{means}>{escaped(row.what)}</span>'
 
 
-def _table(shown: TrailView, show: Shown) -> Markup:
+def _table(shown: TraceView, show: Shown) -> Markup:
     has_shares = any(row.share is not None for row in shown.table)
     headings = [*(["share"] if has_shares else []), shown.name, *shown.columns, shown.told, "where"]
     out = [
@@ -172,52 +172,52 @@ class Traces:
 
     site: Site
     out: Output
-    given: Sequence[tuple[str, Trail, Session | None]]
+    given: Sequence[tuple[str, Trace, Session | None]]
     titles: Mapping[str, str]  # "tour#stop" -> title
 
     def observed(self) -> dict[str, list[tuple[str, str, int]]]:
         """Returns the traces that ran each operator: expression, page, number of calls."""
         traces: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
-        for name, trail, _session in self.given:
-            hops = (hop for hop in walk(trail.hops) if hop.kind == "op" and hop.status == "observed")
+        for name, trace, _session in self.given:
+            hops = (hop for hop in walk(trace.hops) if hop.kind == "op" and hop.status == "observed")
             for op, times in sorted(Counter(hop.op for hop in hops if hop.op).items()):
-                traces[op].append((trail.expression, self.url(name), times))
+                traces[op].append((trace.expression, self.url(name), times))
         return traces
 
     @staticmethod
     def url(name: str) -> str:
         return f"traces/{name}.html"
 
-    def _places(self, trail: Trail, url: str) -> Shown:
-        return places(self.site, url, {info.name: info for info in trail.trees})
+    def _places(self, trace: Trace, url: str) -> Shown:
+        return places(self.site, url, {info.name: info for info in trace.trees})
 
     def live(self) -> LiveTrace | None:
         """Returns what the home page shows of the first trace; None if there is none, or if its view is a tree."""
         if not self.given:
             return None
-        name, trail, session = self.given[0]
-        shown = view(trail, Options(), session)
-        rows = first_rows(self.site, trail, shown, "index.html")
-        return LiveTrace(trail.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
+        name, trace, session = self.given[0]
+        shown = view(trace, Options(), session)
+        rows = first_rows(self.site, trace, shown, "index.html")
+        return LiveTrace(trace.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
     def write(self) -> None:
         """Write the page of each trace, and the list of all."""
-        for name, trail, session in self.given:
-            shown, url = view(trail, Options(view="tree"), session), self.url(name)
-            first = view(trail, Options(), session)
-            steps = write_steps(self.site, self.out, name, trail, session, url)
-            stops = [stop for stop in stops_to_read(trail) if stop in self.site.stops]
+        for name, trace, session in self.given:
+            shown, url = view(trace, Options(view="tree"), session), self.url(name)
+            first = view(trace, Options(), session)
+            steps = write_steps(self.site, self.out, name, trace, session, url)
+            stops = [stop for stop in stops_to_read(trace) if stop in self.site.stops]
             page = render(
-                self.site, "trace.html", url, kind="trace", id=name, title=trail.expression, view=shown,
-                first=first, rows=first_rows(self.site, trail, first, url),
-                tree=tree(self.site, trail, session, shown, url, steps), steps=steps,
-                ending=Markup("".join(line_of(line, self._places(trail, url)) for line in shown.ending)),
+                self.site, "trace.html", url, kind="trace", id=name, title=trace.expression, view=shown,
+                first=first, rows=first_rows(self.site, trace, first, url),
+                tree=tree(self.site, trace, session, shown, url, steps), steps=steps,
+                ending=Markup("".join(line_of(line, self._places(trace, url)) for line in shown.ending)),
                 left=shown.left_out, meanings=whole_legend(first),
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
         if not self.given:
             return
-        rows = [(trail.expression, self.url(name), trail.torch.version) for name, trail, _session in self.given]
+        rows = [(trace.expression, self.url(name), trace.torch.version) for name, trace, _session in self.given]
         url = "traces/index.html"
         self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))

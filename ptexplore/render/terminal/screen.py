@@ -19,7 +19,7 @@ from ptexplore.render.terminal.console import (
     print_command,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.trace.page import IN_CALL, NextStep, ScreenRow, TrailView, percent
+from ptexplore.view.trace.page import IN_CALL, NextStep, ScreenRow, TraceView, percent
 from ptexplore.view.trace.screen import MADE_INSIDE
 
 WIDEST = 100  # columns of a row in a pipe, which has no width of its own
@@ -33,7 +33,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "  "
 
 
-def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bool) -> None:
+def print_screen(console: Console, view: TraceView, locate: Locate, *, plain: bool) -> None:
     """Print the whole view: title and facts, the ending, the rows, what is left out, and the next commands."""
     width = WIDEST if console.width >= PIPE_WIDTH else console.width
     _header(console, view, locate, width)
@@ -46,7 +46,7 @@ def print_screen(console: Console, view: TrailView, locate: Locate, *, plain: bo
     _footer(console, view, width, plain=plain)
 
 
-def _header(console: Console, view: TrailView, locate: Locate, width: int) -> None:
+def _header(console: Console, view: TraceView, locate: Locate, width: int) -> None:
     title, facts = Text(clean(view.title), style="bold"), list(view.facts)
     if facts and cell_len(title.plain) + 3 + cell_len(facts[0]) <= width:
         title.append(f"   {clean(facts.pop(0))}", "not bold dim")
@@ -60,7 +60,7 @@ def _header(console: Console, view: TrailView, locate: Locate, width: int) -> No
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", "  ", width)
 
 
-def _footer(console: Console, view: TrailView, width: int, *, plain: bool) -> None:
+def _footer(console: Console, view: TraceView, width: int, *, plain: bool) -> None:
     if width >= NARROW:
         console.print()
     for sign, meaning in view.legend:
@@ -103,7 +103,7 @@ def print_legend(console: Console, signs: Iterable[tuple[str, str]]) -> None:
 class _Columns:
     """The rows in columns: share, bar, name, cells, facts, place."""
 
-    def __init__(self, console: Console, view: TrailView, locate: Locate, width: int) -> None:
+    def __init__(self, console: Console, view: TraceView, locate: Locate, width: int) -> None:
         self.console = console
         self.view = view
         self.locate = locate
@@ -284,7 +284,7 @@ def bar(share: float | None) -> str:
     return "█" * full + (_EIGHTHS[part] if part else "")
 
 
-def _print_plain(console: Console, view: TrailView) -> None:
+def _print_plain(console: Console, view: TraceView) -> None:
     """Print the rows as sentences: level, name, facts, cost, place, certainty. Nothing is shown by looks alone."""
     of = "time" if {"time", IN_CALL} & {*view.columns} else "instructions"
     for row in view.table:

@@ -202,8 +202,8 @@ def _pointed(text: Text) -> Table:
 
 def expected(lab: Lab) -> list[str]:
     """Returns the expected results of a lab, as lines."""
-    lines = ["its trace has, in this order:"] if lab.trail else []
-    lines += [f"  {clean(kind)} {clean(name)}" for kind, name in lab.trail]
+    lines = ["its trace has, in this order:"] if lab.trace else []
+    lines += [f"  {clean(kind)} {clean(name)}" for kind, name in lab.trace]
     return [*lines, f"its value is {clean(lab.value)}"] if lab.value is not None else lines
 
 

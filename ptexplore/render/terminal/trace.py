@@ -20,7 +20,7 @@ from ptexplore.view.line import place_spans
 if TYPE_CHECKING:
     from ptexplore.model.trace import Session
     from ptexplore.view.trace.explain import Explanation
-    from ptexplore.view.trace.page import TraceRow, TrailView
+    from ptexplore.view.trace.page import TraceRow, TraceView
 
 GUIDES = 120  # columns, at most half of the terminal; deeper rows get only their nearest guides
 COUNTS = "instr"  # the heading of the column of instructions
@@ -87,7 +87,7 @@ def _column(rows: Sequence[TraceRow]) -> int:
     return max((len(f"{row.instructions or 0:,}") + 1 for row in walk(rows)), default=0)
 
 
-def print_trail(console: Console, view: TrailView, locate: Locate, *, plain: bool = False) -> None:
+def print_trace(console: Console, view: TraceView, locate: Locate, *, plain: bool = False) -> None:
     """Print the whole view: facts, ending, rows, findings, what is left out, and the next commands."""
     if view.view != "tree":
         print_screen(console, view, locate, plain=plain)

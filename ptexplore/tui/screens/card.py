@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _ABOVE = 2  # lines of a dispatch key above its first place: the key, the kernel
-_LEAST = ("quit", "trail", "fetch", "home", "trace")  # keys that the last line drops first
+_LEAST = ("quit", "last_trace", "fetch", "home", "trace")  # keys that the last line drops first
 
 
 class CardScreen(Screen[Message | None]):

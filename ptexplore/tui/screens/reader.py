@@ -20,9 +20,9 @@ from ptexplore.lookup.link_targets import is_own
 from ptexplore.safe_text import clean
 from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.key_line import KeyLine
-from ptexplore.tui.messages import GoHome, Left, Moved, OpenOperator, OpenUses, ShowTrail, Tell, open_stop
+from ptexplore.tui.messages import GoHome, Left, Moved, OpenOperator, OpenUses, ShowTrace, Tell, open_stop
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import CARD, FOLDER, HOME, TRAIL, History, Place, Recent, keep_recent
+from ptexplore.tui.places import CARD, FOLDER, HOME, TRACE, History, Place, Recent, keep_recent
 from ptexplore.tui.widgets.file_tree import FileTree
 from ptexplore.tui.widgets.folder_pane import FolderPane
 from ptexplore.tui.widgets.notes_pane import NotesPane
@@ -49,7 +49,7 @@ NARROW = 40  # columns; below this width, source cannot be read
 _PAINTS = 1.0  # seconds after which a screen that does not paint is no longer waited for
 
 # Keys that the last line drops first. `?` lists every key.
-_LEAST = ("home", "find", "everything", "trail", "fetch", "word(1)", "files", "trace", "note(1)", "quit",
+_LEAST = ("home", "find", "everything", "last_trace", "fetch", "word(1)", "files", "trace", "note(1)", "quit",
           "scroll_notes(3)", "uses", "notes", "back", "tour('contents')")  # fmt: skip
 EMPTY = "Choose a file on the left (Enter), or search: ctrl+p. ? shows every key."
 
@@ -328,9 +328,9 @@ class ReadingScreen(Screen[None]):
 
     def go(self, place: Place, *, remember: bool = True, lit: tuple[int, int] | None = None) -> None:
         """Show a place, if its tree is here. The old place goes into the history."""
-        if place.line in (TRAIL, CARD, HOME):
+        if place.line in (TRACE, CARD, HOME):
             card = OpenOperator(place.path, place)
-            self.post_message({TRAIL: ShowTrail(went_back=True), HOME: GoHome(went_back=True)}.get(place.line, card))
+            self.post_message({TRACE: ShowTrace(went_back=True), HOME: GoHome(went_back=True)}.get(place.line, card))
             return
         if self.library.tree(place.tree) is None:
             self.tell(f"the tree {place.tree} is not here")

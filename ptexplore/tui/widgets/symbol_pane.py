@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ptexplore.lookup.symbol_facts import SymbolFacts
     from ptexplore.model.places import SourceRef
-    from ptexplore.model.trace import Trail
+    from ptexplore.model.trace import Trace
     from ptexplore.tui.library import Library
     from ptexplore.tui.open_file import OpenFile
     from ptexplore.tui.places import Place
@@ -48,7 +48,7 @@ READING = "being read …"
 
 
 class SymbolPane(Links):
-    """The facts about the symbol under the cursor. `trail` is the last trace, if there is one."""
+    """The facts about the symbol under the cursor. `trace` is the last trace, if there is one."""
 
     DEFAULT_CSS = """
     SymbolPane, SymbolPane:focus { max-height: 55%; text-overflow: fold; margin-bottom: 1; }
@@ -66,7 +66,7 @@ class SymbolPane(Links):
         self._answer: Answer | None = None
         self._shown: Pointed | None = None  # the thing that the answer is about; None while there is no answer
         self._blank = False  # the old facts are gone, and there are no new ones yet
-        self.trail: Trail | None = None
+        self.trace: Trace | None = None
         self.noted: frozenset[str] = frozenset()  # stops that are already shown beside it
 
     def follow(self, file: OpenFile, place: Place) -> None:
@@ -210,10 +210,10 @@ class SymbolPane(Links):
         return message_for(Opening(ref=ref))
 
     def _hops(self, facts: SymbolFacts) -> Iterator[Leads]:
-        trail = self.trail
-        hops = seen_in(trail, facts) if trail is not None else []
-        if trail is not None and hops:
-            yield _heading("ran in", f" {trail.expression}")
+        trace = self.trace
+        hops = seen_in(trace, facts) if trace is not None else []
+        if trace is not None and hops:
+            yield _heading("ran in", f" {trace.expression}")
             for line, number in hop_lines(hops):
                 yield self._line(line, OpenHop(number))
 

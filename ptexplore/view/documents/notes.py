@@ -216,7 +216,7 @@ class LabEntry(Struct, frozen=True):
     variables: Mapping[str, str] = field(name="var")  # each name with the code of the value
     setup: tuple[str, ...]  # code that comes first
     contexts: tuple[str, ...] = field(name="with")  # context managers around it
-    trail: tuple[str, ...]  # hops that must be in its trace, in order: a kind and a name
+    trace: tuple[str, ...]  # hops that must be in its trace, in order: a kind and a name
     value: str | None  # the expected value
 
 
@@ -408,6 +408,6 @@ def _lab_entry(lab: Lab) -> LabEntry:
         variables=dict(lab.variables),
         setup=lab.setup,
         contexts=lab.contexts,
-        trail=tuple(f"{kind} {name}" for kind, name in lab.trail),
+        trace=tuple(f"{kind} {name}" for kind, name in lab.trace),
         value=lab.value,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ptexplore.annotations.records import Lab, Where
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Trace, walk
 from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
@@ -61,9 +61,9 @@ def is_right(prediction: str, gave: str) -> bool | None:
         return True if typed == value else None
 
 
-def missing(trail: Trail, expected: Sequence[tuple[str, str]]) -> str | None:
+def missing(trace: Trace, expected: Sequence[tuple[str, str]]) -> str | None:
     """Returns which expected hop the trace lacks, in words; None if it has all of them, in order."""
-    hops = list(walk(trail.hops))
+    hops = list(walk(trace.hops))
     at = 0
     for number, (kind, name) in enumerate(expected):
         place = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
@@ -119,4 +119,4 @@ def trace_command(lab: Lab) -> str | None:
     command += ["--backward"] if lab.backward else ["--grad"] if lab.grad else []
     shown = shlex.join(command)
     at_a_glance = shown.isascii() and shown.isprintable() and "   " not in shown  # users paste it
-    return shown if lab.trail and at_a_glance and len(shown) <= 200 else None
+    return shown if lab.trace and at_a_glance and len(shown) <= 200 else None

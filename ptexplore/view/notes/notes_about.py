@@ -12,10 +12,10 @@ from ptexplore.annotations.about import MarksByTree, about_operator, holds
 
 if TYPE_CHECKING:
     from ptexplore.annotations.marks import Mark
-    from ptexplore.model.trace import Hop, Trail
+    from ptexplore.model.trace import Hop, Trace
 
 
-def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
+def with_notes(trace: Trace, marks_by_tree: MarksByTree) -> Trace:
     """Adds to each hop the stops about its place, and about its operator's entry."""
     by_path: dict[tuple[str, str], list[Mark]] = {}
     for tree, marks in marks_by_tree.items():
@@ -23,10 +23,10 @@ def with_notes(trail: Trail, marks_by_tree: MarksByTree) -> Trail:
             if mark.placed:
                 by_path.setdefault((tree, mark.path), []).append(mark)
     if not by_path:
-        return trail
+        return trace
     from ptexplore.model.nesting import folded
 
-    return replace(trail, hops=folded(trail.hops, lambda hop, children: _with_stops(hop, children, by_path)))
+    return replace(trace, hops=folded(trace.hops, lambda hop, children: _with_stops(hop, children, by_path)))
 
 
 _ByPath = Mapping[tuple[str, str], Sequence["Mark"]]  # by tree and path, since a trace may have a hundred thousand hops

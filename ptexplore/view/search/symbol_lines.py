@@ -9,7 +9,7 @@ from ptexplore.lookup.refs import VALUES
 from ptexplore.lookup.symbol_facts import SymbolFacts
 from ptexplore.model.places import SourceRef
 from ptexplore.model.symbols import Symbol
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Trace, walk
 from ptexplore.view.line import Line
 from ptexplore.view.search.override_lines import overridden_lines
 from ptexplore.view.words.uses import certainty_in_words, counted, otherwise_in_words, overridden_in_words, used_on
@@ -20,15 +20,15 @@ _TYPES = ("class", "struct", "union", "enum", "typedef")
 _OTHERS = 3  # keys of an operator, stubs and hops that are named
 
 
-def seen_in(trail: Trail, facts: SymbolFacts) -> list[Hop]:
+def seen_in(trace: Trace, facts: SymbolFacts) -> list[Hop]:
     """Returns the hops of a trace that ran inside a symbol, if the trace has the same tree."""
     symbol, tree = facts.symbol, facts.spot.tree
-    known = next((info for info in trail.trees if info.name == tree.name), None)
+    known = next((info for info in trace.trees if info.name == tree.name), None)
     if known is None or known.version != tree.version:
         return []
     return [
         hop
-        for hop in walk(trail.hops)
+        for hop in walk(trace.hops)
         if (hop.source.tree, hop.source.path) == (tree.name, symbol.path)
         and hop.source.line is not None
         and symbol.begin <= hop.source.line <= symbol.end_line

@@ -13,7 +13,7 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Trace, walk
 from ptexplore.source.permalink import page_on
 from ptexplore.view.site.source_page import source_data
 
@@ -217,14 +217,14 @@ def in_scope(path: str, scope: Scope) -> bool:
     return False
 
 
-def touched(marks: Iterable[Mark], trails: Iterable[Trail]) -> Extents:
+def touched(marks: Iterable[Mark], traces: Iterable[Trace]) -> Extents:
     """Returns the lines that stops and traces are about, by path."""
     extents: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
     for mark in marks:
         if mark.placed:
             extents[mark.path].add((mark.begin or mark.line, mark.symbol_end or mark.end_line))
-    for trail in trails:
-        for hop in walk(trail.hops):
+    for trace in traces:
+        for hop in walk(trace.hops):
             for ref in refs(hop):
                 if ref.path is not None:
                     extents[ref.path].add((ref.line or 1, ref.end_line or ref.line or 1))
@@ -257,7 +257,7 @@ def around(reader: UseReader, trees: Sequence[IndexedTree], extents: Extents, *,
     return files
 
 
-def operators_of(marks: Iterable[Mark], trails: Iterable[Trail]) -> set[str]:
+def operators_of(marks: Iterable[Mark], traces: Iterable[Trace]) -> set[str]:
     """Returns the full names of operators that stops refer to or traces ran."""
     pointed_to = {op if "::" in op else f"aten::{op}" for mark in marks for op in mark.ops}
-    return pointed_to | {hop.op for trail in trails for hop in walk(trail.hops) if hop.op}
+    return pointed_to | {hop.op for trace in traces for hop in walk(trace.hops) if hop.op}

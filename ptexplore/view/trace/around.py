@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.reasons import TreeEnds
-from ptexplore.model.trace import Trail, script_in
+from ptexplore.model.trace import Trace, script_in
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
 from ptexplore.view.words.legend import SEVERAL
@@ -22,35 +22,35 @@ from ptexplore.view.words.trace_remarks import all_in_words, worded
 LONG = 200  # characters; a longer command is not repeated
 
 
-def title_of(trail: Trail) -> str:
+def title_of(trace: Trace) -> str:
     """Returns the title of a trace: the text of an expression, or the file name of a script."""
     return (
-        os.path.basename(script_in(trail.expression) or trail.expression) if trail.traced.in_files else trail.expression
+        os.path.basename(script_in(trace.expression) or trace.expression) if trace.traced.in_files else trace.expression
     )
 
 
-def findings(trail: Trail, *, verbose: bool = True) -> tuple[TraceRemark, ...]:
+def findings(trace: Trace, *, verbose: bool = True) -> tuple[TraceRemark, ...]:
     """Returns the findings that a reader must know, each once; a finding that occurs several times has a count.
 
     If one call of each of several kinds was stepped, the facts say how many of them were cut: only a `verbose` view has
     a finding for each.
     """
-    words = (f for f in trail.findings if verbose or not (isinstance(f.told, TreeEnds) and f.told.op))
+    words = (f for f in trace.findings if verbose or not (isinstance(f.told, TreeEnds) and f.told.op))
     counted = Counter((finding.kind, sentence(finding.told)) for finding in words)
     return tuple(
         says.Found(kind=kind, finding=words, few=count if count > 1 else 0) for (kind, words), count in counted.items()
     )
 
 
-def legend(trail: Trail, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
+def legend(trace: Trace, rows: Iterable[ScreenRow]) -> tuple[tuple[str, str], ...]:
     """Returns a legend: each sign that occurs in these rows, with its meaning."""
     rows = tuple(rows)
     marks = {row.mark for row in rows}
     out = []
     if "~" in marks:
-        others = [tree for tree in trail.trees if tree.relation == "version-skew"]
+        others = [tree for tree in trace.trees if tree.relation == "version-skew"]
         versions = tuple(dict.fromkeys(tree.version or tree.name for tree in others)) or (says.AnotherVersion(),)
-        own = trail.torch.version.partition("+")[0]
+        own = trace.torch.version.partition("+")[0]
         out.append(("~", worded(says.FoundByNameIn(versions=versions, own=own))))
     if "?" in marks:
         out.append(("?", SEVERAL))
@@ -118,9 +118,9 @@ _FLAGS = {"-v": "verbose=True", "--full": "full=True"}
 def _in_python(more: Sequence[str]) -> str:
     """Returns the Python counterpart of options: a call of the trace's `text`, or its `ending` for `--explain`."""
     if more[0] == "--explain":
-        return "trail.ending"
+        return "trace.ending"
     arguments, left = [], list(more)
     while left:
         option = left.pop(0)
         arguments.append(_FLAGS.get(option) or f"{_ARGUMENTS[option]}={left.pop(0)!r}")
-    return f"trail.text({', '.join(arguments)})"
+    return f"trace.text({', '.join(arguments)})"

@@ -17,7 +17,7 @@ from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.observed import UserCall, records
 from ptexplore.model.program import CopiedTensor, OperatorCalls, Program
-from ptexplore.model.trace import CopyRef, Hop, Session, TensorRef, Trail
+from ptexplore.model.trace import CopyRef, Hop, Session, TensorRef, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.copies import tensor_of, why_copied
 from ptexplore.resolve.dispatch import schema
@@ -26,7 +26,7 @@ from ptexplore.view.trace.around import about_this, findings, legend, title_of, 
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.memory_layouts import copied, of_copy
 from ptexplore.view.trace.native import called_in_python
-from ptexplore.view.trace.page import Options, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words
 from ptexplore.view.trace.program_parts import users_place
 from ptexplore.view.trace.screen import facts
 from ptexplore.view.words.trace_remarks import all_in_words
@@ -48,19 +48,19 @@ class _Copies:
     bytes: int
 
 
-def expression_copies(trail: Trail, options: Options, session: Session | None) -> TrailView:
+def expression_copies(trace: Trace, options: Options, session: Session | None) -> TraceView:
     """Lays out the copies of an expression."""
-    return _copies_view(trail, options, _of_expression(trail, session), facts(trail, options, session))
+    return _copies_view(trace, options, _of_expression(trace, session), facts(trace, options, session))
 
 
-def program_copies(trail: Trail, options: Options, _session: Session | None) -> TrailView:
+def program_copies(trace: Trace, options: Options, _session: Session | None) -> TraceView:
     """Lays out the copies of a program."""
-    return _copies_view(trail, options, _of_program(trail, trail.recorded), ())
+    return _copies_view(trace, options, _of_program(trace, trace.recorded), ())
 
 
 def _copies_view(
-    trail: Trail, options: Options, copies: Iterable[_Copies], about: tuple[TraceRemark, ...]
-) -> TrailView:
+    trace: Trace, options: Options, copies: Iterable[_Copies], about: tuple[TraceRemark, ...]
+) -> TraceView:
     """Lays out one row for each kind of copy, the largest sum of bytes first."""
     rows: dict[object, list[_Copies]] = {}
     for made in copies:
@@ -73,19 +73,19 @@ def _copies_view(
     if rest:
         cells = (size(sum(row.bytes for row in rest)), f"{sum(row.count for row in rest):,}", "")
         table.append(ScreenRow(f"… {len(rest):,} more", cells=cells))
-    return TrailView(
-        title=title_of(trail),
-        traced=trail.traced.name,
+    return TraceView(
+        title=title_of(trace),
+        traced=trace.traced.name,
         facts=all_in_words((in_all, *about)),
-        findings=all_in_words(findings(trail)),
+        findings=all_in_words(findings(trace)),
         next_steps=to_legend(options),
-        ending=ending_lines(trail, None),
+        ending=ending_lines(trace, None),
         view="copies",
         table=in_words(table),
         columns=COLUMNS,
         name="operator",
         told="what is copied, and why",
-        legend=legend(trail, table),
+        legend=legend(trace, table),
         left_out=about_this(()),
     )
 
@@ -99,12 +99,12 @@ def _row(row: _Copies) -> ScreenRow:
     return ScreenRow(row.operator, cells=(size(row.bytes), f"{row.count:,}", caller), details=row.details, hop=row.hop)
 
 
-def _of_expression(trail: Trail, session: Session | None) -> Iterator[_Copies]:
+def _of_expression(trace: Trace, session: Session | None) -> Iterator[_Copies]:
     """Yields the copies of an expression, in order. The caller is your call, else the function that Python called."""
     sources = {
         call.observation: call.source for call in records(session.observations if session else (), "call", UserCall)
     }
-    pending: list[tuple[Hop, tuple[Hop, ...], str]] = [(hop, (), "") for hop in reversed(trail.hops)]
+    pending: list[tuple[Hop, tuple[Hop, ...], str]] = [(hop, (), "") for hop in reversed(trace.hops)]
     while pending:
         hop, around, caller = pending.pop()
         if hop.kind == "op":
@@ -122,9 +122,9 @@ def _of_expression(trail: Trail, session: Session | None) -> Iterator[_Copies]:
         pending += [(child, around, caller) for child in reversed(hop.children)]
 
 
-def _of_program(trail: Trail, program: Program) -> Iterator[_Copies]:
+def _of_program(trace: Trace, program: Program) -> Iterator[_Copies]:
     """Yields the copies of a program."""
-    hops = {hop.id: hop for hop in trail.hops}
+    hops = {hop.id: hop for hop in trace.hops}
     for calls in program.calls:
         for tensor in calls.copies:
             yield _of_calls(program, calls, tensor, hops)

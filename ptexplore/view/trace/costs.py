@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ptexplore.model.nesting import folded
 from ptexplore.model.observed import SteppedCalls, records
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.view.trace.screen import counted_parts, has_cut, is_timed, outermost_timed, stepped
 
 
@@ -33,16 +33,16 @@ class Costs:
     instructions: Mapping[int, int] = field(default_factory=dict)  # by hop id: the stepped instructions
 
 
-def costs_of(trail: Trail, session: Session | None, *, single: bool) -> Costs:
+def costs_of(trace: Trace, session: Session | None, *, single: bool) -> Costs:
     """Returns the costs of a trace: times if several operators were called and only calls of them were stepped.
 
     `single`: the expression is one operator call.
     """
     parts = counted_parts(session)
-    timed = sum(hop.time or 0 for hop in outermost_timed(trail.hops))
+    timed = sum(hop.time or 0 for hop in outermost_timed(trace.hops))
     if set(parts) == {"operator"} and timed and not single:
-        return _timed(trail, session, timed)
-    return Costs(trail.hops, stepped(trail, session), parts, has_cut(session))
+        return _timed(trace, session, timed)
+    return Costs(trace.hops, stepped(trace, session), parts, has_cut(session))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class _Inside:
     instructions: int
 
 
-def _timed(trail: Trail, session: Session | None, whole: int) -> Costs:
+def _timed(trace: Trace, session: Session | None, whole: int) -> Costs:
     observations = session.observations if session is not None else ()
     cut = {part.observation for part in records(observations, "calls", SteppedCalls) if part.cut is not None}
     around: dict[int, _Inside] = {}
-    pending = list(trail.hops)
+    pending = list(trace.hops)
     while pending:
         hop = pending.pop()
         inside = around.get(hop.id)
@@ -78,10 +78,10 @@ def _timed(trail: Trail, session: Session | None, whole: int) -> Costs:
         return replace(hop, instructions=cost, children=children)
 
     parts: dict[str, int] = {}
-    for hop in trail.hops:
+    for hop in trace.hops:
         parts[hop.phase] = parts.get(hop.phase, 0) + sum(timed.time or 0 for timed in outermost_timed((hop,)))
-    counted = {hop.id: hop.instructions for hop in walk(trail.hops) if hop.instructions is not None}
+    counted = {hop.id: hop.instructions for hop in walk(trace.hops) if hop.instructions is not None}
     calls = {number: inside.time for number, inside in around.items()}
     return Costs(
-        folded(trail.hops, with_cost), whole, parts, has_cut=False, timed=True, calls=calls, instructions=counted
+        folded(trace.hops, with_cost), whole, parts, has_cut=False, timed=True, calls=calls, instructions=counted
     )

@@ -24,7 +24,7 @@ from ptexplore.model.trace import (
     ModifiedTensor,
     RecordingCall,
     TensorSaver,
-    Trail,
+    Trace,
     script_in,
     walk,
 )
@@ -106,12 +106,12 @@ def summary(ending: Ending) -> EndingRemark:
     return remarks.RaisedAtEnd(stage=stage, exception=ending.exception, where=where, words=words)
 
 
-def left_here(trail: Trail, ending: Ending) -> tuple[Detail, ...]:
+def left_here(trace: Trace, ending: Ending) -> tuple[Detail, ...]:
     """Returns the details for the innermost hop that the error propagated out of.
 
     A hop known only from the C++ stack does not show earlier calls, since these were no longer on the stack.
     """
-    left = next((hop for hop in walk(trail.hops) if hop.id == ending.hop), None)
+    left = next((hop for hop in walk(trace.hops) if hop.id == ending.hop), None)
     is_on_stack = left is not None and OnStack() in left.why
     return (_left_by(ending), *((says.EndedBefore(),) if is_on_stack else ()))
 
@@ -129,14 +129,14 @@ def _left_by(ending: Ending) -> Detail:
     return says.ErrorLeft(exception=ending.exception) if ending.handed is None else says.HandedErrorLeft()
 
 
-def ending_lines(trail: Trail, shown: tuple[int, str] | None) -> tuple[Line, ...]:
+def ending_lines(trace: Trace, shown: tuple[int, str] | None) -> tuple[Line, ...]:
     """Returns all lines about how the traced code ended, or () if it did not raise.
 
     `shown`: the hop number and title of the innermost shown row that the error propagated out of.
     """
-    if trail.ending is None:
+    if trace.ending is None:
         return ()
-    return (Line("warning", ending_in_words(summary(trail.ending))), *_details(trail, trail.ending, shown))
+    return (Line("warning", ending_in_words(summary(trace.ending))), *_details(trace, trace.ending, shown))
 
 
 def line_of(remark: EndingRemark, source: SourceRef | None = None, *, indent: int = 1) -> Line:
@@ -144,10 +144,10 @@ def line_of(remark: EndingRemark, source: SourceRef | None = None, *, indent: in
     return Line("text" if source is None else "place", ending_in_words(remark), source, indent=indent)
 
 
-def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
-    yield from _where(trail, ending)
+def _details(trace: Trace, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
+    yield from _where(trace, ending)
     yield from _thrown(ending)
-    yield from _step(trail, ending, shown)
+    yield from _step(trace, ending, shown)
     if ending.in_memory is not None:
         yield line_of(remarks.InMemory(words=sentence(ending.in_memory)))
     if ending.check:
@@ -156,7 +156,7 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield line_of(remarks.ComparedAtEnd(values=tuple(map(compared_value, ending.compared))))
     if ending.handed is not None:
         yield from _left(remarks.RaisedThere if ending.handed.exception else remarks.YourCode, ending.handed.python)
-    if not trail.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
+    if not trace.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
         innermost = remarks.PythonLeft if ending.by == "error" else remarks.WasInPython
         yield from _left(innermost, ending.python, ending.further)
     for earlier in ending.before:
@@ -165,21 +165,21 @@ def _details(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Ite
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
         yield from modified_lines(ending.modified)
-        yield from _watched_again(trail, ending.modified)
+        yield from _watched_again(trace, ending.modified)
     if ending.freed is not None:
         yield from freed_lines(ending.freed)
     yield from _advice(ending)
 
 
-def _where(trail: Trail, ending: Ending) -> Iterator[Line]:
+def _where(trace: Trace, ending: Ending) -> Iterator[Line]:
     """Yields where in your own code the error was raised: similar names, the call, your innermost line, the module."""
     if ending.close:
         yield line_of(remarks.DidYouMean(names=ending.close))
-    if ending.call is not None and ending.call != trail.expression:
+    if ending.call is not None and ending.call != trace.expression:
         yield line_of(remarks.InTheCall(call=ending.call))
     elsewhere = ending.handed.python if ending.handed is not None else ()
     yours = next((left for left in (*elsewhere, *ending.python) if _is_yours(left)), None)
-    if yours is not None and trail.traced.in_files:
+    if yours is not None and trace.traced.in_files:
         yield place_of_yours(yours)
     if ending.module:
         yield line_of(remarks.InModule(module=ending.module))
@@ -190,11 +190,11 @@ def place_of_yours(left: LeftFunction, text: str = "") -> Line:
     return _at(remarks.YourLine(function=named(left)), left.source, text)
 
 
-def _step(trail: Trail, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
+def _step(trace: Trace, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
     """Yields a line about the innermost hop that the error propagated out of, and the arguments of its operator."""
-    steps = {hop.id: hop for hop in walk(trail.hops)}
+    steps = {hop.id: hop for hop in walk(trace.hops)}
     step = steps.get(ending.hop) if ending.hop is not None else None
-    path = left_by_error(trail)
+    path = left_by_error(trace)
     held = path[: path.index(shown[0]) + 1] if shown is not None and shown[0] in path else path
     calls = [steps[number] for number in path if steps[number].kind == "op"]
     is_other = bool(calls) and calls[-1].id not in held  # an operator inside the named row
@@ -381,13 +381,13 @@ def _written(modified: ModifiedTensor, saver: TensorSaver) -> Iterator[Line]:
         yield line_of(remarks.WritersDerived())
 
 
-def _watched_again(trail: Trail, modified: ModifiedTensor) -> Iterator[Line]:
+def _watched_again(trace: Trace, modified: ModifiedTensor) -> Iterator[Line]:
     """Yields the command of a further run that would show who wrote to the tensor, if no run proved it yet."""
-    if not trail.traced.asked_again or (modified.saver is not None and modified.watched):
+    if not trace.traced.asked_again or (modified.saver is not None and modified.watched):
         return
-    if any(finding.kind == "unwatched" for finding in trail.findings):
+    if any(finding.kind == "unwatched" for finding in trace.findings):
         return
-    command = as_command(TraceAgain(script_in(trail.expression) or ""))
+    command = as_command(TraceAgain(script_in(trace.expression) or ""))
     is_known = modified.saver is not None and modified.certain
     yield line_of((remarks.ToSeeWriters if is_known else remarks.WhoWrote)(command=command))
 
@@ -412,12 +412,12 @@ def _at(
     return line_of(remark, source)
 
 
-def left_by_error(trail: Trail) -> list[int]:
+def left_by_error(trace: Trace) -> list[int]:
     """Returns the ids of the hops that the error propagated out of, outermost first."""
-    if trail.ending is None or trail.ending.hop is None:
+    if trace.ending is None or trace.ending.hop is None:
         return []
-    callers = {child.id: hop.id for hop in walk(trail.hops) for child in hop.children}
-    path = [trail.ending.hop]
+    callers = {child.id: hop.id for hop in walk(trace.hops) for child in hop.children}
+    path = [trace.ending.hop]
     while path[-1] in callers:
         path.append(callers[path[-1]])
     return path[::-1]

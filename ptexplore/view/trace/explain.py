@@ -16,13 +16,13 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import Reason
 from ptexplore.model.recorders import NATIVE
 from ptexplore.model.trace import (
-    TRAIL_FORMAT,
+    TRACE_FORMAT,
     Ending,
     Hop,
     HopRow,
     LeftFunction,
     Session,
-    Trail,
+    Trace,
     walk,
 )
 from ptexplore.saved.document import to_json
@@ -43,7 +43,7 @@ MOST = 20  # a longer table of an observation is shown by its length
 class ExplainedHop:
     """One hop as `--explain HOP --json` prints it."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)
+    format: int = field(default=TRACE_FORMAT, kw_only=True)
     hop: HopRow
     children: tuple[int, ...]
     observations: tuple[SavedObservation, ...]
@@ -72,7 +72,7 @@ class Explanation:
 class ExplainedEnding:
     """How the expression ended, as `--explain error --json` prints it."""
 
-    format: int = field(default=TRAIL_FORMAT, kw_only=True)
+    format: int = field(default=TRACE_FORMAT, kw_only=True)
     ending: Ending
     observations: tuple[SavedObservation, ...]
 
@@ -81,9 +81,9 @@ ERROR = "error"  # the argument of `--explain` for the error
 RAISED = ("raised", "thrown", "saved")  # kinds of observations that an ending is concluded from
 
 
-def explain_error(trail: Trail, session: Session | None) -> Explanation:
+def explain_error(trace: Trace, session: Session | None) -> Explanation:
     """Explains what the expression raised. Raises PtexploreError (usage) if it raised nothing."""
-    ending = trail.ending
+    ending = trace.ending
     if ending is None:
         raise PtexploreError("there is no error to explain", "the expression raised nothing", "--explain HOP", USAGE)
     evidence = tuple(o.as_saved() for o in session.observations if o.kind in RAISED) if session else ()
@@ -111,9 +111,9 @@ def _with_line(left: LeftFunction) -> SourceRef:
     return replace(at, reason=OutsideTorch(f"{at.outside}:{at.line}")) if is_outside else at
 
 
-def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
+def explain(trace: Trace, session: Session | None, number: int) -> Explanation:
     """Explains hop `number`. Raises PtexploreError (usage) if the trace has no such hop."""
-    hops = {hop.id: hop for hop in walk(trail.hops)}
+    hops = {hop.id: hop for hop in walk(trace.hops)}
     hop = hops.get(number)
     if hop is None:
         last = max(hops, default=0)
@@ -126,7 +126,7 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
     ]
     if hop.op:
         facts.append(("operator", hop.op))
-    facts += _frame(trail, hop)
+    facts += _frame(trace, hop)
     for record in RECORDS:
         facts += _known(getattr(hop, record))
     facts += [("tensor", _words(tensor)) for tensor in hop.tensors]
@@ -148,17 +148,17 @@ def explain(trail: Trail, session: Session | None, number: int) -> Explanation:
         evidence,
         hop,
         parent,
-        hop_keys(trail.hops)[number],
+        hop_keys(trace.hops)[number],
     )
 
 
-def hop_named(trail: Trail, name: str) -> int:
+def hop_named(trace: Trace, name: str) -> int:
     """Returns the number of the hop with this name, as `--open` reads names: the costliest one, else the first.
 
     Raises PtexploreError (usage) if nothing has the name.
     """
-    _, numbers = native.opened(trail, name)
-    named = [hop for hop in walk(trail.hops) if hop.id in numbers]
+    _, numbers = native.opened(trace, name)
+    named = [hop for hop in walk(trace.hops) if hop.id in numbers]
     return max(named, key=lambda hop: (hop.instructions or 0, hop.time or 0)).id
 
 
@@ -199,13 +199,13 @@ def _readable(value: Any) -> Any:
     return value
 
 
-def _frame(trail: Trail, hop: Hop) -> list[tuple[str, str]]:
+def _frame(trace: Trace, hop: Hop) -> list[tuple[str, str]]:
     """Returns a native frame's instruction count, and how the readable tree treats the frame and why."""
     if hop.instructions is None:
         return []
     of_own = f", {hop.native.own:,} of its own" if hop.native is not None else ""
     facts = [("instructions", f"{hop.instructions:,} from entry to exit{of_own}")]
-    words = native.in_the_tree(trail, hop)
+    words = native.in_the_tree(trace, hop)
     return [*facts, ("in the tree", words)] if words else facts
 
 

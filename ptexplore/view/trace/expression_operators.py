@@ -10,7 +10,7 @@ from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.run import Unit
-from ptexplore.model.trace import Hop, Session, Trail
+from ptexplore.model.trace import Hop, Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
@@ -29,7 +29,7 @@ from ptexplore.view.trace.operators import (
     operators_view,
     way_of,
 )
-from ptexplore.view.trace.page import NextStep, Options, TrailView
+from ptexplore.view.trace.page import NextStep, Options, TraceView
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
@@ -58,21 +58,21 @@ class _Call:
     nodes: dict[str, Hop]  # the nodes that it recorded, by name
 
 
-def expression_operators(trail: Trail, options: Options, session: Session | None) -> TrailView:
+def expression_operators(trace: Trace, options: Options, session: Session | None) -> TraceView:
     """Lays out the distinct operator calls of an expression.
 
     If the whole expression was stepped, the cost is in instructions. Otherwise it is the time of the calls: the
     instructions of some calls say nothing about other calls.
     """
-    unit = unit_of(trail, session)
-    numbers = call_numbers(trail)
+    unit = unit_of(trace, session)
+    numbers = call_numbers(trace)
     alike: dict[object, list[_Call]] = {}
-    for call in _calls(trail.hops):
+    for call in _calls(trace.hops):
         alike.setdefault(call.key, []).append(call)
     ways = gathered((key, _way(call, numbers[call.hop.id], unit)) for key, calls in alike.items() for call in calls)
     ordered = by_cost(_worded(way, alike[key], options) for key, way in ways.items())
     if unit == "nanoseconds":
-        whole = sum(hop.time or 0 for hop in outermost_timed(trail.hops))
+        whole = sum(hop.time or 0 for hop in outermost_timed(trace.hops))
     else:
         whole = max(sum(counted_parts(session).values()), max((way.instructions for way in ordered), default=0))
     is_stepped = any(way.stepped for way in ordered)
@@ -83,16 +83,16 @@ def expression_operators(trail: Trail, options: Options, session: Session | None
         whole=whole,
         columns=(*columns(unit, *shown), *((INSTRUCTIONS,) if is_stepped else ())),
         facts=(
-            *facts(trail, options, session),
-            *_of_shares(trail, session, unit, is_nested=is_nested, is_stepped=is_stepped),
+            *facts(trace, options, session),
+            *_of_shares(trace, session, unit, is_nested=is_nested, is_stepped=is_stepped),
         ),
-        left_out=run_again(trail),
-        next_steps=_next_steps(trail, options, session, ordered),
-        read=reads(trail),
+        left_out=run_again(trace),
+        next_steps=_next_steps(trace, options, session, ordered),
+        read=reads(trace),
         most=MOST,
         is_by_cost=bool(unit),
     )
-    return operators_view(trail, operators)
+    return operators_view(trace, operators)
 
 
 def _way(call: _Call, number: int, unit: Unit) -> OperatorWay:
@@ -147,13 +147,13 @@ def _lines(way: OperatorWay, calls: Sequence[_Call]) -> Iterator[Line]:
 
 
 def _of_shares(
-    trail: Trail, session: Session | None, unit: Unit, *, is_nested: bool, is_stepped: bool
+    trace: Trace, session: Session | None, unit: Unit, *, is_nested: bool, is_stepped: bool
 ) -> Iterator[TraceRemark]:
     """Explains which calls are recorded, and the whole that shares are fractions of."""
     yield beside.CallsAreRecorded()
     nested = beside.CountedTwice() if is_nested else None
     if unit == "nanoseconds":
-        yield from how_timed(trail, session, with_nodes=False)
+        yield from how_timed(trace, session, with_nodes=False)
         if nested is not None:
             yield nested
     elif is_stepped:
@@ -207,7 +207,7 @@ def _recorded_by(way: OperatorWay) -> Iterator[Detail]:
 
 
 def _next_steps(
-    trail: Trail, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
+    trace: Trace, options: Options, session: Session | None, ordered: Sequence[OperatorWay]
 ) -> tuple[NextStep, ...]:
     """Returns two commands: open the costliest call, and list everything."""
     first = (
@@ -215,4 +215,4 @@ def _next_steps(
         if ordered
         else ()
     )
-    return (*first, everything(trail, options, session), *to_legend(options))
+    return (*first, everything(trace, options, session), *to_legend(options))

@@ -24,7 +24,7 @@ from ptexplore.model.observed import (
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unit, Unweighed
 from ptexplore.model.tensors import RecordedTensor
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.alike import Shapes
@@ -46,17 +46,17 @@ FORWARD = "forward"
 PLUMBING = frozenset(("_wrapped_call_impl", "_call_impl"))  # nn.Module calls forward through these, for every module
 
 
-def unit_of(trail: Trail, session: Session | None) -> Unit:
+def unit_of(trace: Trace, session: Session | None) -> Unit:
     """Returns the unit of the costs of a trace's parts."""
     if any(part != "operator" for part in counted_parts(session)):
         return "instructions"
-    return "nanoseconds" if any(hop.time is not None for hop in walk(trail.hops)) else ""
+    return "nanoseconds" if any(hop.time is not None for hop in walk(trace.hops)) else ""
 
 
-def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Iterator[TraceRemark]:
+def how_timed(trace: Trace, session: Session | None, *, with_nodes: bool) -> Iterator[TraceRemark]:
     """Says how operator calls were timed. `with_nodes`: nodes of backward were timed too."""
     for timed in records(session.observations if session is not None else (), "times", OperatorTimes):
-        inside = (inner for hop in outermost_timed(trail.hops) for inner in walk(hop.children))
+        inside = (inner for hop in outermost_timed(trace.hops) for inner in walk(hop.children))
         called = any(hop.kind == "python" for hop in inside)
         runs = beside.FastestOf(few=timed.runs) if timed.runs > 1 else beside.OneRunAfterOthers()
         yield beside.HowTimed(nodes=with_nodes, python=called, runs=runs, threads=timed.threads)
@@ -67,9 +67,9 @@ def how_timed(trail: Trail, session: Session | None, *, with_nodes: bool) -> Ite
 _Recorder = tuple[PartInMaking, str | None, int]
 
 
-def expression_run(trail: Trail, session: Session | None) -> Run:
+def expression_run(trace: Trace, session: Session | None) -> Run:
     """Returns what an expression ran as a tree of parts, in the order in which they were first called."""
-    gathering = _Gathering(trail, session)
+    gathering = _Gathering(trace, session)
     whole = unrolled(gathering.finished(gathering.root))[0]
     return Run(whole, gathering.unit, _unweighed(session, whole.saved))
 
@@ -86,28 +86,28 @@ def _unweighed(session: Session | None, saved: int) -> Unweighed:
 
 
 class _Gathering:
-    def __init__(self, trail: Trail, session: Session | None) -> None:
-        self.unit = unit_of(trail, session)
+    def __init__(self, trace: Trace, session: Session | None) -> None:
+        self.unit = unit_of(trace, session)
         self.counted = counted_parts(session)
-        self.root = PartInMaking("program", trail.expression, calls=1, first=0)
+        self.root = PartInMaking("program", trace.expression, calls=1, first=0)
         self.signatures = Shapes()
         self.met = 0  # counts parts and operator calls, to keep their order
         # By sequence number: the part whose call had this number last, and which of the part's calls it is.
         self.recorders: dict[int, _Recorder] = {}
-        wanted = {number for hop in walk(trail.hops) if hop.kind == "op" for number in hop.evidence[:1]}
+        wanted = {number for hop in walk(trace.hops) if hop.kind == "op" for number in hop.evidence[:1]}
         seen = session.observations if session is not None else ()
         self.events = {e.observation: e for e in records((o for o in seen if o.id in wanted), "event", Event)}
         # Functions that ran an operator in at least one call. All calls of these functions count.
         self.running: set[tuple[str, SourceRef | None]] = set()
-        folded(trail.hops, self.note_running)
+        folded(trace.hops, self.note_running)
         self.costs: dict[int, int] = {}  # by hop id
-        folded(trail.hops, self.note_cost)
+        folded(trace.hops, self.note_cost)
         self.called: dict[int, int] = {}  # by the hop id of a node: how many operators it called
-        folded(trail.hops, self.note_called)
+        folded(trace.hops, self.note_called)
         self.kept: dict[int, int] = {}  # by hop id: bytes kept for backward by everything inside
-        folded(trail.hops, self.note_kept)
+        folded(trace.hops, self.note_kept)
         with_python = {0, *(event.thread for event in records(seen, "event", Event) if event.type in OF_PYTHON)}
-        for hop in trail.hops:
+        for hop in trace.hops:
             if hop.kind == "op" and hop.thread not in with_python:
                 continue  # the kernel called it in a thread of its own: it counts for the operator around it
             unrolled(self.take(hop, self.root if hop.phase == "forward" else self.backward(), inside_of_torch=False))

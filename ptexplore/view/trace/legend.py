@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ptexplore.model import details as says
 from ptexplore.model.details import within
 from ptexplore.view.trace.columns import COLUMNS
-from ptexplore.view.trace.page import IN_CALL, TrailView
+from ptexplore.view.trace.page import IN_CALL, TraceView
 from ptexplore.view.words.legend import (
     OF_EXPRESSIONS,
     OF_PROGRAMS,
@@ -20,7 +20,7 @@ from ptexplore.view.words.legend import (
 )
 
 
-def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
+def whole_legend(page: TraceView) -> tuple[tuple[str, str], ...]:
     """Returns the signs and words of this view with their meanings. For a tree, also those of its rows.
 
     The view's own explanations take the place of the general ones for the same words.
@@ -32,7 +32,7 @@ def whole_legend(page: TrailView) -> tuple[tuple[str, str], ...]:
     return (*general[:at], *own, *general[at:])
 
 
-def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
+def _of_expression(page: TraceView) -> Iterator[tuple[str, str]]:
     """Yields the figures in the view `modules` of an expression."""
     if any(row.share is not None for row in page.table):
         yield _sign("share-of-whole", SHARES["time" if "time" in page.columns else "instructions"])
@@ -44,7 +44,7 @@ def _of_expression(page: TrailView) -> Iterator[tuple[str, str]]:
         yield SIGNS["runs"]
 
 
-def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
+def _of_path(page: TraceView) -> Iterator[tuple[str, str]]:
     """Yields the figures in the views `path` and `operators`."""
     if any(row.share is not None for row in page.table):
         is_time = bool({"time", IN_CALL} & {*page.columns})
@@ -60,7 +60,7 @@ def _of_path(page: TrailView) -> Iterator[tuple[str, str]]:
         yield SIGNS["self"]
 
 
-def _signs(page: TrailView) -> Iterator[tuple[str, str]]:
+def _signs(page: TraceView) -> Iterator[tuple[str, str]]:
     details = tuple(within(detail for row in page.table for detail in row.details))
     if page.traced == "expression" and page.view == "modules":
         yield from _of_expression(page)

@@ -11,14 +11,14 @@ from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, unrolled, with_levels
 from ptexplore.model.run import OwnOperators, Part, Run, Weighed, total
-from ptexplore.model.trace import Trail, walk
+from ptexplore.model.trace import Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import about_this, explained, legend, to_legend, typed
 from ptexplore.view.trace.columns import Column, cells, columns_of, of_part
 from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TraceView, in_words
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import all_in_words, worded
 
@@ -47,8 +47,8 @@ class AroundParts:
 
 
 def modules_view(
-    trail: Trail, options: Options, run: Run, around_of: Callable[[Part], AroundParts]
-) -> TrailView | None:
+    trace: Trace, options: Options, run: Run, around_of: Callable[[Part], AroundParts]
+) -> TraceView | None:
     """Returns the parts of what ran, as many as fit. `around_of` returns the text around the rows of one part.
 
     `options.opened` may name an operator and no part. The result is then None. If this view was asked for by name,
@@ -60,7 +60,7 @@ def modules_view(
             return None
         raise _no_part(run.whole, options.opened or "")
     around = around_of(root)
-    each_call = trail.traced.each_call
+    each_call = trace.traced.each_call
     shown = Shown(run, columns_of(run), opened=options.opened is not None, each_call=each_call)
     rows, hidden = fitting(root, shown, around.most)
     if each_call and len(rows) <= FEW and not hidden:
@@ -72,26 +72,26 @@ def modules_view(
         *_hidden_parts(hidden, root),
         *around.measured,
         *_order(root, rows),
-        *backward_and_saved(trail, root),
+        *backward_and_saved(trace, root),
         *uncounted(run),
-        *costliest(root, run, has_nodes=has_nodes(trail, root)),
+        *costliest(root, run, has_nodes=has_nodes(trace, root)),
         *around.further,
     )
-    return TrailView(
+    return TraceView(
         title=run.whole.name,
-        traced=trail.traced.name,
+        traced=trace.traced.name,
         facts=all_in_words(around.facts),
         findings=all_in_words(around.findings),
         left_out=about_this(remarks),
         explained=explained(remarks),
-        ending=ending_lines(trail, None),
+        ending=ending_lines(trace, None),
         counted=each_call and run.whole.cost > 0,
-        next_steps=(*_next_steps(trail, root, options, run, each_call=each_call), *to_legend(options)),
+        next_steps=(*_next_steps(trace, root, options, run, each_call=each_call), *to_legend(options)),
         view="modules",
         table=in_words(rows),
         columns=columns,
         told=around.details_heading,
-        legend=legend(trail, rows),
+        legend=legend(trace, rows),
     )
 
 
@@ -363,25 +363,25 @@ def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[TraceRemark]
         yield beside.Costliest(nodes=has_nodes, instructions=run.unit == "instructions", shares=shares)
 
 
-def runs_nodes_itself(trail: Trail) -> bool:
+def runs_nodes_itself(trace: Trace) -> bool:
     """Whether an expression ran nodes of backward itself, for example with torch.autograd.grad()."""
-    nodes = (hop for hop in walk(trail.hops) if hop.kind == "node" and hop.phase == "forward")
-    return trail.traced.each_call and any(hop.node is None or not hop.node.recorded for hop in nodes)
+    nodes = (hop for hop in walk(trace.hops) if hop.kind == "node" and hop.phase == "forward")
+    return trace.traced.each_call and any(hop.node is None or not hop.node.recorded for hop in nodes)
 
 
-def has_nodes(trail: Trail, root: Part) -> bool:
+def has_nodes(trace: Trace, root: Part) -> bool:
     """Whether the rows include nodes of backward."""
-    return runs_nodes_itself(trail) or any(part.kind == "backward" for part in root.walk())
+    return runs_nodes_itself(trace) or any(part.kind == "backward" for part in root.walk())
 
 
-def backward_and_saved(trail: Trail, root: Part) -> Iterator[TraceRemark]:
+def backward_and_saved(trace: Trace, root: Part) -> Iterator[TraceRemark]:
     """Explains the columns `backward` and `saved`, if they have figures."""
     backward = any(part.backward for part in root.walk())
     if backward:
-        yield beside.BackwardMeans(own=runs_nodes_itself(trail))
+        yield beside.BackwardMeans(own=runs_nodes_itself(trace))
     if any(part.saved for part in root.walk()):
         yield beside.SavedMeans()
-    elif backward and release_of(trail.torch.version) <= TELLS_NO_SAVED:
+    elif backward and release_of(trace.torch.version) <= TELLS_NO_SAVED:
         yield beside.SavedUnknown()
 
 
@@ -414,12 +414,12 @@ def saved_for_backward(run: Run) -> beside.SavedForBackward | None:
     return kept if saved else None
 
 
-def _next_steps(trail: Trail, root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
+def _next_steps(trace: Trace, root: Part, options: Options, run: Run, *, each_call: bool) -> Iterator[NextStep]:
     """Yields two commands: open the part that did most itself (or explain the error), and the view of operators.
 
     In an expression, only modules open.
     """
-    if trail.ending is not None:
+    if trace.ending is not None:
         yield typed(options, beside.HowThatIsKnown(), "--explain", "error")
         yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")
         return

@@ -15,7 +15,7 @@ from ptexplore.model.observed import Observation, SteppedCalls, UnreadableLibrar
 from ptexplore.model.place_reasons import NotLookedUp
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import LibraryTold, MarksRange
-from ptexplore.model.trace import Captured, Hop, LibraryEntry, Session, Trail, walk
+from ptexplore.model.trace import Captured, Hop, LibraryEntry, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.native_names import display, kernel_name
 from ptexplore.view.trace.native_rules import ACTIONS, FOLDED, Action, Rule, rule_for, rule_for_operator
@@ -68,11 +68,11 @@ def _calls_more(hop: Hop) -> bool:
     return any(part.kind == "python" or rule_for_operator(part.op or "") is None for part in inside)
 
 
-def in_the_tree(trail: Trail, hop: Hop) -> str:
+def in_the_tree(trace: Trace, hop: Hop) -> str:
     """Returns how the readable tree treats a hop, and why; "" if no rule applies."""
     if not governed(hop) and rule_of(hop) is None:
         return ""
-    inside = _folded_by(trail, hop)
+    inside = _folded_by(trace, hop)
     if inside is not None:
         return f"left out: it is inside [{inside.id}] {shown_name(inside)}, with the rule: {_reasoned(inside)}"
     return _reasoned(hop)
@@ -83,9 +83,9 @@ def _reasoned(hop: Hop) -> str:
     return f"{ACTIONS[action(hop)]} ({rule.why if rule is not None else 'no rule fits it'})"
 
 
-def _folded_by(trail: Trail, hop: Hop) -> Hop | None:
+def _folded_by(trace: Trace, hop: Hop) -> Hop | None:
     """Returns the innermost caller that leaves out its inside, and this hop with it, or None."""
-    callers = {id(child): caller for caller in walk(trail.hops) for child in caller.children}
+    callers = {id(child): caller for caller in walk(trace.hops) for child in caller.children}
     strict: Hop | None = None
     is_chain = governed(hop) and action(hop) != "keep"
     caller = callers.get(id(hop))
@@ -164,17 +164,17 @@ def is_compiling(hop: Hop) -> bool:
     return hop.kind == "python" and hop.source.path == CONVERTS_FRAMES
 
 
-def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
+def opened(trace: Trace, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
     """Returns the hops whose name contains `wanted`, complete, inside the landmarks that lead to them; and their ids.
 
     A name may be written as a row of any view shows it. "add.Tensor#2" is the operator's second call; `--native-op`
     counts in the same way, in the order of entry. Raises PtexploreError (usage) if no name matches, or if there are
     fewer calls.
     """
-    call = _numbered(trail, wanted)
-    modules = modules_called(trail, wanted) if call is None else frozenset()
+    call = _numbered(trace, wanted)
+    modules = modules_called(trace, wanted) if call is None else frozenset()
     root = _Node(_ROOT, None, strict=False)
-    order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trail.hops)]
+    order, pending = list[_Node](), [_Node(hop, root, strict=False) for hop in reversed(trace.hops)]
     matching: set[int] = set()
     while pending:
         node = pending.pop()
@@ -186,7 +186,7 @@ def opened(trail: Trail, wanted: str) -> tuple[tuple[Hop, ...], frozenset[int]]:
         else:
             pending += [_Node(child, node, strict=False) for child in reversed(node.hop.children)]
     if not matching:
-        raise _not_there(trail, wanted)
+        raise _not_there(trace, wanted)
     for node in reversed(order):
         assert node.caller is not None
         if node.hop.id in matching:
@@ -223,13 +223,13 @@ def _has(hop: Hop, wanted: str) -> bool:
     return any(wanted.lower() in name.lower() for name in names_of(hop))
 
 
-def modules_called(trail: Trail, wanted: str) -> frozenset[int]:
+def modules_called(trace: Trace, wanted: str) -> frozenset[int]:
     """Returns the ids of calls of modules with exactly that name, or whose qualified names end with it.
 
     `wanted` may also be the text of a module's row, with type and forward after the name.
     """
     wanted = name_in_row(wanted)
-    named = {hop.id: hop.module for hop in walk(trail.hops) if hop.module is not None}
+    named = {hop.id: hop.module for hop in walk(trace.hops) if hop.module is not None}
     exact = frozenset(number for number, module in named.items() if wanted in (module.name, module.bound))
     ends = (number for number, module in named.items() if (module.name or "").endswith(f".{wanted}"))
     return exact or frozenset(ends)
@@ -245,12 +245,12 @@ def operator_name(hop: Hop) -> str:
     return (hop.op or hop.name).removeprefix("aten::")
 
 
-def _numbered(trail: Trail, wanted: str) -> int | None:
+def _numbered(trace: Trace, wanted: str) -> int | None:
     """Returns the id of the hop that "add.Tensor#2" means, or None if the text names no call of an operator."""
     name, mark, number = wanted.rpartition("#")
     if not mark or not (number.isascii() and number.isdigit()):
         return None
-    calls = [hop for hop in walk(trail.hops) if hop.kind == "op" and _is_operator(hop, name)]
+    calls = [hop for hop in walk(trace.hops) if hop.kind == "op" and _is_operator(hop, name)]
     if not calls:
         return None
     count = 0
@@ -286,10 +286,10 @@ def names_of(hop: Hop) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _not_there(trail: Trail, wanted: str) -> PtexploreError:
-    names = {name for hop in walk(trail.hops) for name in names_of(hop)}
+def _not_there(trace: Trace, wanted: str) -> PtexploreError:
+    names = {name for hop in walk(trace.hops) for name in names_of(hop)}
     near = _near(name_in_row(wanted), names)
-    reason = trail.captured.reason if not frames(trail.hops) else None
+    reason = trace.captured.reason if not frames(trace.hops) else None
     why = f"this trace has {len(names)} function names"
     if reason is not None:
         why = f"no C++ function was recorded: {sentence(reason)}"
@@ -340,27 +340,27 @@ def shown_name(hop: Hop) -> str:
     return shown.removesuffix("::operator()") if hop.status == "inlined" else shown
 
 
-def facts(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
+def facts(trace: Trace, session: Session | None) -> Iterator[TraceRemark]:
     """Yields what the native pass did and how, which library code it only counted, and why there is no native pass."""
     observations = session.observations if session else ()
     parts = records(observations, "calls", SteppedCalls)
     if parts:
         asked = session is not None and session.options.native_op is not None
-        yield _stepped(parts, cold=trail.captured.cold, asked=asked)
-    elif frames(trail.hops):
-        yield says.FramesStepped(cold=trail.captured.cold)
+        yield _stepped(parts, cold=trace.captured.cold, asked=asked)
+    elif frames(trace.hops):
+        yield says.FramesStepped(cold=trace.captured.cold)
     closed = Counter[str]()
-    for hop in walk(trail.hops):
+    for hop in walk(trace.hops):
         if hop.kind == "closed" and hop.instructions is not None:
             closed[library_of(hop).partition(".so")[0]] += hop.native.own if hop.native is not None else 0
     if closed:
         ran = (says.LibraryRan(library=library, instructions=count) for library, count in closed.most_common())
         yield says.AlsoRan(libraries=tuple(ran))
     yield from _nameless(observations, parts)
-    yield from _which_call(trail.captured)
-    yield from begins_with(trail.captured)
-    if not frames(trail.hops) and trail.captured.reason is not None:
-        yield says.NoNativePass(why=trail.captured.reason)
+    yield from _which_call(trace.captured)
+    yield from begins_with(trace.captured)
+    if not frames(trace.hops) and trace.captured.reason is not None:
+        yield says.NoNativePass(why=trace.captured.reason)
 
 
 def _nameless(observations: Iterable[Observation], parts: Sequence[SteppedCalls]) -> Iterator[TraceRemark]:

@@ -11,14 +11,14 @@ from ptexplore.model import details as says
 from ptexplore.model.details import Detail
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import Weighed, as_sum
-from ptexplore.model.trace import Hop, Status, Trail
+from ptexplore.model.trace import Hop, Status, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace.around import about_this, explained, findings, legend, title_of
 from ptexplore.view.trace.columns import Column, cells
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, ScreenRow, TrailView, in_words
+from ptexplore.view.trace.page import NextStep, ScreenRow, TraceView, in_words
 from ptexplore.view.trace.path import keys_of, of_call
 from ptexplore.view.trace.screen import bare
 from ptexplore.view.words.trace_remarks import all_in_words
@@ -95,7 +95,7 @@ class Operators:
     is_by_cost: bool = True  # False: sorted by the number of calls, since no cost is known
 
 
-def operators_view(trail: Trail, operators: Operators) -> TrailView:
+def operators_view(trace: Trace, operators: Operators) -> TraceView:
     """Lays out one row for each operator and each way of its calls: by cost, or by count if no cost is known."""
     rows = [_row(way, operators) for way in operators.ways[: operators.most]]
     rest = operators.ways[operators.most :]
@@ -104,19 +104,19 @@ def operators_view(trail: Trail, operators: Operators) -> TrailView:
         name = f"… {sum(way.calls for way in rest):,} more"
         rows.append(ScreenRow(name, details=(others(others=len(rest)),), cells=("",) * len(operators.columns)))
     remarks = (*operators.facts, *operators.left_out)
-    return TrailView(
-        title=title_of(trail),
-        traced=trail.traced.name,
+    return TraceView(
+        title=title_of(trace),
+        traced=trace.traced.name,
         facts=about_this(operators.facts),
-        findings=all_in_words(findings(trail, verbose=False)),
+        findings=all_in_words(findings(trace, verbose=False)),
         counted=INSTRUCTIONS in operators.columns,
         next_steps=operators.next_steps,
         read=operators.read,
-        ending=ending_lines(trail, None),
+        ending=ending_lines(trace, None),
         view="operators",
         table=in_words(rows),
         columns=tuple(column.heading for column in operators.columns),
-        legend=legend(trail, rows),
+        legend=legend(trace, rows),
         left_out=about_this(operators.left_out),
         explained=explained(remarks),
     )

@@ -176,7 +176,7 @@ class ScreenRow(ViewRow):
     """One row of a view that fits a screen: a row of the path, an operator, a module, or the heading of a section.
 
     `level` is the depth of the row. `share` is a fraction of the whole, 0 to 1; None if nothing was counted. `cells`
-    are in the columns of `TrailView.columns`. `opens` is the argument of `--open`.
+    are in the columns of `TraceView.columns`. `opens` is the argument of `--open`.
     """
 
     APART: ClassVar = frozenset(("hop", "opens", "lines", "times", "share", "instructions"))
@@ -239,7 +239,7 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailViewFacts:
+class TraceViewFacts:
     """Everything that a renderer needs of one view of a trace, except the rows of a tree.
 
     `counted`: rows have instructions. The view `tree` has `rows`; every other view has `table`.
@@ -264,7 +264,7 @@ class TrailViewFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class TrailView(TrailViewFacts):
+class TraceView(TraceViewFacts):
     """One view of a trace, with nested rows for a tree."""
 
     rows: tuple[TraceRow, ...] = ()
@@ -278,7 +278,7 @@ class LeveledRow(TraceRowFacts):
 
 
 @dataclass(frozen=True, slots=True)
-class LeveledView(TrailViewFacts):
+class LeveledView(TraceViewFacts):
     """One view of a trace without nesting: readers of JSON have a limit of depth, and recursive code does not."""
 
     rows: tuple[LeveledRow, ...] = ()
@@ -292,7 +292,7 @@ class SavedView:
     view: LeveledView
 
 
-def leveled(view: TrailView) -> LeveledView:
+def leveled(view: TraceView) -> LeveledView:
     """Returns the view with the rows of its tree in reading order, each with its level."""
     rows = (
         LeveledRow(**{fact: getattr(row, fact) for fact in _ROW_FACTS}, level=level)
@@ -302,4 +302,4 @@ def leveled(view: TrailView) -> LeveledView:
 
 
 _ROW_FACTS = tuple(known.name for known in fields(TraceRowFacts))
-_view_facts = attrgetter(*(known.name for known in fields(TrailViewFacts)))
+_view_facts = attrgetter(*(known.name for known in fields(TraceViewFacts)))

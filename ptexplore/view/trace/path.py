@@ -24,7 +24,7 @@ from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, folded, outermost, unrolled, with_levels, without
 from ptexplore.model.observed import Phase, UserCall, records
 from ptexplore.model.reasons import KeyNotKnown
-from ptexplore.model.trace import CopyRef, Dispatch, Hop, Session, Trail, walk
+from ptexplore.model.trace import CopyRef, Dispatch, Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
@@ -38,7 +38,7 @@ from ptexplore.view.trace.ending import ending_lines, left_by_error, left_here
 from ptexplore.view.trace.expression_parts import PLUMBING, how_timed
 from ptexplore.view.trace.lines import formulas_of, launch_details, left_out, lines_of
 from ptexplore.view.trace.memory_layouts import copied, elements, of_arguments, of_copy
-from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TrailView, in_words, percent
+from ptexplore.view.trace.page import IN_CALL, NextStep, Options, ScreenRow, TraceView, in_words, percent
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.run_again import run_again
 from ptexplore.view.trace.screen import (
@@ -134,51 +134,51 @@ class _Step:
         return self.is_call or self.is_key or self.is_work or self.is_choice
 
 
-def path_view(trail: Trail, options: Options, session: Session | None) -> TrailView:
+def path_view(trace: Trace, options: Options, session: Session | None) -> TraceView:
     """Lays out the rows from Python to the computation, as many as fit a screen.
 
     If a module is opened, shows only the rows of its calls.
     """
-    modules = native.modules_called(trail, options.opened) if options.opened is not None else frozenset()
-    hops = [hop for hop in walk(trail.hops) if hop.id in modules] if modules else trail.hops
-    costs = costs_of(trail, session, single=sum(1 for _ in outermost_operators(hops)) == 1)
+    modules = native.modules_called(trace, options.opened) if options.opened is not None else frozenset()
+    hops = [hop for hop in walk(trace.hops) if hop.id in modules] if modules else trace.hops
+    costs = costs_of(trace, session, single=sum(1 for _ in outermost_operators(hops)) == 1)
     hops = [hop for hop in walk(costs.hops) if hop.id in modules] if modules else costs.hops
     operators = list(outermost_operators(hops))
     single = len(operators) == 1
-    maker = _Steps(replace(trail, hops=costs.hops), options, session, operators, costs)
+    maker = _Steps(replace(trace, hops=costs.hops), options, session, operators, costs)
     steps = maker.of_modules(hops) if modules else maker.phases()
-    _open(steps, MOST if trail.ending is None else FEWER, ALONE if single else None)
-    flat = list(_with_times(_flat(steps), trail))
+    _open(steps, MOST if trace.ending is None else FEWER, ALONE if single else None)
+    flat = list(_with_times(_flat(steps), trace))
     rows = tuple(_with_own(flat, maker.whole) if not costs.timed else _with_parts_of_calls(flat, costs))
     in_calls = any(row.cells for row in rows)
     innermost = next((row for row in reversed(rows) if row.hop in maker.left), None)
-    if innermost is not None and trail.ending is not None:
-        left = left_here(trail, trail.ending)
+    if innermost is not None and trace.ending is not None:
+        left = left_here(trace, trace.ending)
         rows = tuple(replace(row, details=(*row.details, *left)) if row is innermost else row for row in rows)
     remarks = (
-        *(how_timed(trail, session, with_nodes=len(costs.parts) > 1) if costs.timed else ()),
+        *(how_timed(trace, session, with_nodes=len(costs.parts) > 1) if costs.timed else ()),
         *((beside.PartsOfCall(),) if in_calls else ()),
         *_unsaid(steps),
         *_left_out(rows, maker, maker.without_rows(steps)),
-        *(() if modules else run_again(trail)),
+        *(() if modules else run_again(trace)),
     )
-    return TrailView(
-        title=trail.expression,
-        traced=trail.traced.name,
-        facts=all_in_words(facts(trail, options, session)),
+    return TraceView(
+        title=trace.expression,
+        traced=trace.traced.name,
+        facts=all_in_words(facts(trace, options, session)),
         rows=(),
-        findings=all_in_words(findings(trail, verbose=options.verbose)),
+        findings=all_in_words(findings(trace, verbose=options.verbose)),
         counted=maker.whole > 0,
-        next_steps=(*_next_steps(trail, options, session, single=single), *to_legend(options)),
-        read=reads(trail),
-        ending=ending_lines(trail, (innermost.hop or 0, innermost.name) if innermost is not None else None),
+        next_steps=(*_next_steps(trace, options, session, single=single), *to_legend(options)),
+        read=reads(trace),
+        ending=ending_lines(trace, (innermost.hop or 0, innermost.name) if innermost is not None else None),
         left_out=about_this(remarks),
         explained=explained(remarks),
         name="what ran, in order",
         columns=(IN_CALL,) if in_calls else (),
         view="path",
         table=in_words(rows),
-        legend=legend(trail, rows),
+        legend=legend(trace, rows),
     )
 
 
@@ -246,9 +246,9 @@ def _with_own(given: Sequence[tuple[ScreenRow, _Step]], whole: int) -> Iterator[
         yield replace(row, own=own)
 
 
-def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trail: Trail) -> Iterator[tuple[ScreenRow, _Step]]:
+def _with_times(given: Iterable[tuple[ScreenRow, _Step]], trace: Trace) -> Iterator[tuple[ScreenRow, _Step]]:
     """Yields the rows; a row of calls into a linked library with the time that the library reports for all of them."""
-    took = {hop.id: hop.library.took or 0 for hop in walk(trail.hops) if hop.library is not None}
+    took = {hop.id: hop.library.took or 0 for hop in walk(trace.hops) if hop.library is not None}
     for row, step in given:
         time = library_time(sum(took.get(number, 0) for number in step.hops)) if step.is_library else ""
         details = (structs.replace(d, took=time) if isinstance(d, says.LibraryReports) else d for d in row.details)
@@ -504,9 +504,9 @@ class _Steps:
     """Makes the rows of one trace."""
 
     def __init__(
-        self, trail: Trail, options: Options, session: Session | None, operators: Sequence[Hop], costs: Costs
+        self, trace: Trace, options: Options, session: Session | None, operators: Sequence[Hop], costs: Costs
     ) -> None:
-        self.trail = trail
+        self.trace = trace
         self.options = options
         self.whole = costs.whole
         self.is_single = len(operators) == 1
@@ -522,18 +522,18 @@ class _Steps:
         self.tells_shares = self.timed or self.is_single or options.verbose or is_whole
         calls = records(session.observations if session else (), "call", UserCall)
         self.calls = {call.observation: call for call in calls}
-        self.busy = any(hop.kind in ("op", "node") for hop in walk(trail.hops))
-        self.left = frozenset(left_by_error(trail))
-        self.top = frozenset(hop.id for hop in trail.hops)
-        self.numbers = call_numbers(trail)
+        self.busy = any(hop.kind in ("op", "node") for hop in walk(trace.hops))
+        self.left = frozenset(left_by_error(trace))
+        self.top = frozenset(hop.id for hop in trace.hops)
+        self.numbers = call_numbers(trace)
         # By the id of a Python function or binding: the instructions of its C calls, Python's own helpers included. The
         # interpreter's loop counts for no function.
         self.called: dict[int, int] = {}
-        folded(trail.hops if self.whole else (), self._count_called)
-        self.kernels = frozenset(_behind_stubs(trail.hops))
+        folded(trace.hops if self.whole else (), self._count_called)
+        self.kernels = frozenset(_behind_stubs(trace.hops))
         # The frames that show whether a kernel recorded a node are plumbing, which the rules leave out. So these come
         # from the whole trace.
-        self.whole_hops = {hop.id: hop for hop in walk(trail.hops) if hop.kind in ("kernel", "impl")}
+        self.whole_hops = {hop.id: hop for hop in walk(trace.hops) if hop.kind in ("kernel", "impl")}
         self.held: dict[int, tuple[int, int]] = {}
         self.inside: dict[int, _Inside] = {}
         self.shapes = Shapes()
@@ -541,7 +541,7 @@ class _Steps:
         self.hops: tuple[Hop, ...] = ()  # all hops that the rows are made from, also hops without a row
 
         self.choices: dict[int, Details] = {}  # by hop id: what chose the code that ran
-        folded(trail.hops, self._count_held)
+        folded(trace.hops, self._count_held)
 
     def _note(self, hop: Hop, inside: tuple[_Inside, ...]) -> _Inside:
         """Stores the facts about everything inside a hop. Returns them with the hop itself added."""
@@ -618,7 +618,7 @@ class _Steps:
 
         Without backward, there is one row for Python.
         """
-        self.hops = self.trail.hops
+        self.hops = self.trace.hops
         hops = self._readable(self.hops)
         groups = [(phase, list(group)) for phase, group in groupby(hops, key=lambda hop: hop.phase)]
         if len({phase for phase, _ in groups}) < 2:
@@ -648,7 +648,7 @@ class _Steps:
 
     def _phase(self, phase: Phase, inner: list[_Step]) -> _Step:
         cost = self.parts.get(phase, 0)
-        detail = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=backward_of(self.trail.result))
+        detail = says.PythonEvaluates() if phase == "forward" else says.CallsBackward(of=backward_of(self.trace.result))
         share = self._share(cost or None)
         row = ScreenRow(phase, share=share, instructions=cost or None, heading=True, details=(detail,))
         return _Step(row, cost, 3.0, inner, is_open=True)
@@ -1240,12 +1240,12 @@ def _folded(steps: list[_Step], room: int) -> list[_Step]:
     return [*(step for step in steps if id(step) in kept), more]
 
 
-def _next_steps(trail: Trail, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:
+def _next_steps(trace: Trace, options: Options, session: Session | None, *, single: bool) -> tuple[NextStep, ...]:
     """Returns the two commands most worth typing next."""
-    whole = everything(trail, options, session)
+    whole = everything(trace, options, session)
     if options.opened is not None:
         return (typed(options, beside.EverythingInIt(), "--open", options.opened, "--view", "tree"), whole)
-    if trail.ending is not None:
+    if trace.ending is not None:
         return (typed(options, beside.HowThatIsKnown(), "--explain", "error"), whole)
     verbose = typed(options, beside.WhyTheseKeys(), "-v")
     return (verbose if single else typed(options, beside.ByOperator(), "--view", "operators"), whole)

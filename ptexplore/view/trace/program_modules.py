@@ -10,14 +10,14 @@ from ptexplore.model import trace_remarks as says
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
 from ptexplore.model.run import Run
-from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace import Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings
 from ptexplore.view.trace.modules import AroundParts, modules_view, saved_for_backward
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import Options, TrailView
+from ptexplore.view.trace.page import Options, TraceView
 from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, program_run, times_elsewhere
 
 ROWS = 84  # a program's first screen has a hundred lines, with the text around the table
@@ -27,18 +27,18 @@ KERNELS = 3  # kernels that the line about a device names
 MORE_BUDGET: Mapping[TracedName, str] = {"script": "--native-budget N", "block": "record(native_budget=N)"}
 
 
-def program_modules(trail: Trail, options: Options, session: Session | None) -> TrailView | None:
+def program_modules(trace: Trace, options: Options, session: Session | None) -> TraceView | None:
     """Returns the parts of a program, with the facts about its run."""
-    program = trail.recorded
-    run = program_run(trail, session)
+    program = trace.recorded
+    run = program_run(trace, session)
     around = AroundParts(
         most=ROWS,
-        facts=tuple(_facts(trail, program, run)),
-        findings=(*_findings(trail, options), *(says.RunCut(why=cut) for cut in program.cuts)),
+        facts=tuple(_facts(trace, program, run)),
+        findings=(*_findings(trace, options), *(says.RunCut(why=cut) for cut in program.cuts)),
         measured=tuple(_how_timed(program)),
-        further=(*on_device(program), *_stepped(trail, options)),
+        further=(*on_device(program), *_stepped(trace, options)),
     )
-    return modules_view(trail, options, run, lambda _root: around)
+    return modules_view(trace, options, run, lambda _root: around)
 
 
 def _how_timed(program: Program) -> Iterator[TraceRemark]:
@@ -47,9 +47,9 @@ def _how_timed(program: Program) -> Iterator[TraceRemark]:
         yield says.HowProgramTimed(python=calls_python(program), samples=by_samples)
 
 
-def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
+def _facts(trace: Trace, program: Program, run: Run) -> Iterator[TraceRemark]:
     whole = run.whole
-    yield says.TorchRan(version=trail.torch.version)
+    yield says.TorchRan(version=trace.torch.version)
     imports = next((part for part in whole.parts if part.kind == "imports"), None)
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
@@ -71,7 +71,7 @@ def _facts(trail: Trail, program: Program, run: Run) -> Iterator[TraceRemark]:
     of_one = says.CallsOfOperator(count=count)
     calls = says.CallsOfDifferent(count=count, few=different) if different > 1 else of_one
     yield says.OperatorsCalled(calls=calls, inner=count > 0, saved=saved_for_backward(run))
-    yield from (says.ConcludedBeside(conclusion=finding.told) for finding in trail.findings if finding.kind == TWICE)
+    yield from (says.ConcludedBeside(conclusion=finding.told) for finding in trace.findings if finding.kind == TWICE)
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield says.TransformsInForce(kinds=tuple(transforms))
@@ -94,22 +94,22 @@ def on_device(program: Program) -> Iterator[TraceRemark]:
         )
 
 
-def _findings(trail: Trail, options: Options) -> tuple[TraceRemark, ...]:
+def _findings(trace: Trace, options: Options) -> tuple[TraceRemark, ...]:
     """Returns what a reader must know beside the rows. Remarks on incomplete stepping are only in a verbose view.
 
     The figures of these rows do not come from stepped calls.
     """
-    beside = (f for f in trail.findings if f.kind != TWICE)
+    beside = (f for f in trace.findings if f.kind != TWICE)
     wanted = (f for f in beside if options.verbose or not isinstance(f.told, KindsStepped | TreeEnds))
-    return findings(replace(trail, findings=tuple(wanted)))
+    return findings(replace(trace, findings=tuple(wanted)))
 
 
-def _stepped(trail: Trail, options: Options) -> Iterator[TraceRemark]:
+def _stepped(trace: Trace, options: Options) -> Iterator[TraceRemark]:
     """Says in one line how much of the program was stepped."""
-    for finding in trail.findings:
+    for finding in trace.findings:
         if isinstance(finding.told, KindsStepped) and not options.verbose:
-            reasons = Counter(route.unstepped for route in trail.recorded.routes if route.unstepped is not None)
+            reasons = Counter(route.unstepped for route in trace.recorded.routes if route.unstepped is not None)
             would_help = BudgetSpent() in reasons or not reasons
-            more = says.MoreWith(option=MORE_BUDGET[trail.traced.name])
+            more = says.MoreWith(option=MORE_BUDGET[trace.traced.name])
             why = more if would_help else says.OfOthersNone(why=reasons.most_common(1)[0][0])
             yield says.KindsSteppedOf(kinds=finding.told.kinds, of=finding.told.all_kinds, why=why)

@@ -11,7 +11,7 @@ from ptexplore.model.details import Detail
 from ptexplore.model.program import NODES, OperatorKind, Program
 from ptexplore.model.reasons import LibraryTold, ToldOfSuchCall
 from ptexplore.model.run import sums
-from ptexplore.model.trace import Hop, LibraryEntry, Session, Trail, walk
+from ptexplore.model.trace import Hop, LibraryEntry, Session, Trace, walk
 from ptexplore.view.trace import native
 from ptexplore.view.trace.amounts import library_time, seconds
 from ptexplore.view.trace.around import to_legend, typed
@@ -28,7 +28,7 @@ from ptexplore.view.trace.operators import (
     operators_view,
     way_of,
 )
-from ptexplore.view.trace.page import Options, TrailView
+from ptexplore.view.trace.page import Options, TraceView
 from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import (
     LAUNCH,
@@ -48,11 +48,11 @@ PLACES = 2  # places in your code that a row names
 SHOWN = ("cost", "calls", "saved", "device")  # the weights that have a column
 
 
-def program_operators(trail: Trail, options: Options, _session: Session | None) -> TrailView:
+def program_operators(trace: Trace, options: Options, _session: Session | None) -> TraceView:
     """Lays out the operators of a program, and the nodes of backward that ran."""
-    program = trail.recorded
-    ways = by_cost(_worded(way) for way in gathered(_ways(trail, program)).values())
-    run = program_run(trail, None)
+    program = trace.recorded
+    ways = by_cost(_worded(way) for way in gathered(_ways(trace, program)).values())
+    run = program_run(trace, None)
     whole = max(run.whole.cost, 1)
     times = beside.TimesWithCalled(python=calls_python(program))
     one_run = beside.RunWithoutImports(time=seconds(whole))
@@ -60,7 +60,7 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
         ways=ways,
         whole=whole,
         columns=tuple(column for column in columns_of(run) if column.weight in SHOWN),
-        facts=(beside.TorchRan(version=trail.torch.version, remarks=(one_run, times)),),
+        facts=(beside.TorchRan(version=trace.torch.version, remarks=(one_run, times)),),
         left_out=(*(uncounted(run) if any(way.saved for way in ways) else ()), *on_device(program)),
         next_steps=(
             *([typed(options, beside.FirstRowOpened(), "--open", ways[0].opens)] if ways else []),
@@ -68,12 +68,12 @@ def program_operators(trail: Trail, options: Options, _session: Session | None) 
         ),
         most=ROWS,
     )
-    return operators_view(trail, operators)
+    return operators_view(trace, operators)
 
 
-def _ways(trail: Trail, program: Program) -> Iterator[tuple[object, OperatorWay]]:
+def _ways(trace: Trace, program: Program) -> Iterator[tuple[object, OperatorWay]]:
     """Yields the calls of each route, and of the operators inside it that have rows, each with the key of its row."""
-    hops = {hop.id: hop for hop in trail.hops}
+    hops = {hop.id: hop for hop in trace.hops}
     known: dict[tuple[int, int], tuple[object, OperatorWay]] = {}  # by the numbers of route and kind
     for calls in program.calls:
         route, place = program.routes[calls.route], users_place(program, calls)

@@ -14,7 +14,7 @@ from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
 from ptexplore.model.program_order import began
 from ptexplore.model.run import OwnOperators, PartKind, Run, Unweighed
-from ptexplore.model.trace import Session, Trail
+from ptexplore.model.trace import Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.around import title_of
@@ -34,9 +34,9 @@ class _PathsPart(PartInMaking):
     recording: int = 0  # what was subtracted from its cost
 
 
-def program_run(trail: Trail, _session: Session | None) -> Run:
+def program_run(trace: Trace, _session: Session | None) -> Run:
     """Returns the parts of a recorded program."""
-    return run_of(trail.recorded, title_of(trail))
+    return run_of(trace.recorded, title_of(trace))
 
 
 def run_of(program: Program, script: str) -> Run:

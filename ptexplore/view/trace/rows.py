@@ -13,7 +13,7 @@ from ptexplore.model import trace_remarks as says
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
 from ptexplore.model.places import TreeInfo
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.line import Line
 from ptexplore.view.trace import native
@@ -34,7 +34,7 @@ from ptexplore.view.trace.lines import (
     short,
 )
 from ptexplore.view.trace.native_names import kernel_name
-from ptexplore.view.trace.page import NextStep, Options, TraceRow, TrailView
+from ptexplore.view.trace.page import NextStep, Options, TraceRow, TraceView
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.words.details import described
 from ptexplore.view.words.reasons import sentence
@@ -43,15 +43,15 @@ from ptexplore.view.words.trace_remarks import all_in_words, worded
 TO_READ = 3  # stops of tours that a trace suggests
 
 
-def tree_view(trail: Trail, options: Options, session: Session | None = None) -> TrailView:
+def tree_view(trace: Trace, options: Options, session: Session | None = None) -> TraceView:
     """Chooses and words the rows of a trace. `session`, if given, says how the native frames were recorded.
 
     Raises PtexploreError (usage) if no hop matches `options.opened`.
     """
-    frames = native.frames(trail.hops)
-    place, hops = RowContext(left=frozenset(left_by_error(trail))), trail.hops
+    frames = native.frames(trace.hops)
+    place, hops = RowContext(left=frozenset(left_by_error(trace))), trace.hops
     if options.opened:
-        hops, opened = native.opened(trail, options.opened)
+        hops, opened = native.opened(trace, options.opened)
         place = replace(place, opened=opened)
     elif frames and not options.full:
         hops, hidden = native.condense(hops)
@@ -60,7 +60,7 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         hops, levels = levels_folded(hops)
         place = replace(place, levels=levels)
     may_have_row = {hop.id for hop in walk(hops)}
-    place = replace(place, choices=choices(trail.hops, may_have_row.__contains__))
+    place = replace(place, choices=choices(trace.hops, may_have_row.__contains__))
     rows, helpers = prune(hops, place, full=options.full)
     if options.only:
         rows = only(rows, options.only.lower())
@@ -68,24 +68,24 @@ def tree_view(trail: Trail, options: Options, session: Session | None = None) ->
         rows = tuple(cut(r, options.depth) for r in rows)
     if frames and not options.full:
         # If only one tree is of another version, the facts name that tree, so the rows need not.
-        one_skewed = sum(tree.relation == "version-skew" for tree in trail.trees) == 1
+        one_skewed = sum(tree.relation == "version-skew" for tree in trace.trees) == 1
         rows = folded(rows, lambda row, inside: replace(row.brief(skew=one_skewed), children=inside))
-    innermost = innermost_shown(rows, trail)
-    rows = marked(rows, trail, innermost)
-    written = _generators(rows, trail)
-    return TrailView(
-        title=trail.expression,
-        traced=trail.traced.name,
-        facts=all_in_words((*facts_of(trail), *native.facts(trail, session))),
+    innermost = innermost_shown(rows, trace)
+    rows = marked(rows, trace, innermost)
+    written = _generators(rows, trace)
+    return TraceView(
+        title=trace.expression,
+        traced=trace.traced.name,
+        facts=all_in_words((*facts_of(trace), *native.facts(trace, session))),
         rows=rows,
-        findings=all_in_words(says.Found(kind=f.kind, finding=sentence(f.told)) for f in trail.findings),
+        findings=all_in_words(says.Found(kind=f.kind, finding=sentence(f.told)) for f in trace.findings),
         left_out=all_in_words(
             (*_left_out(helpers, frames - shown_frames(rows), frames), *([written] if written else []))
         ),
         counted=frames > 0,
-        next_steps=_next_steps(trail, options),
-        read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:TO_READ]),
-        ending=ending_lines(trail, (innermost.hop, innermost.title) if innermost is not None else None),
+        next_steps=_next_steps(trace, options),
+        read=tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trace)[:TO_READ]),
+        ending=ending_lines(trace, (innermost.hop, innermost.title) if innermost is not None else None),
     )
 
 
@@ -97,35 +97,35 @@ def _left_out(helpers: int, hidden: int, frames: int) -> Iterator[TraceRemark]:
         yield says.HelpersLeftOut(few=helpers)
 
 
-def facts_of(trail: Trail) -> Iterator[TraceRemark]:
+def facts_of(trace: Trace) -> Iterator[TraceRemark]:
     """Yields the facts above the rows: the torch that ran, the other source trees, the bound names, and the result."""
-    torch = trail.torch
+    torch = trace.torch
     yield says.TorchBuildBeside(version=torch.version, commit=torch.git_version[:8], build=torch.build)
-    for tree in trail.trees:
+    for tree in trace.trees:
         if tree.relation != "runtime":
             yield tree_fact(tree, torch.version)
     by_description: dict[str, list[str]] = {}
-    for bound in trail.bound:
+    for bound in trace.bound:
         by_description.setdefault(bound.description, []).append(bound.name)
     for description, names in by_description.items():
         yield says.NamesBound(names=tuple(names), description=description)
-    result = trail.result
+    result = trace.result
     if result.description:
         # The description of the result comes first, so the line on backward says "from it" instead of repeating that.
         yield says.ResultIs(description=result.description, backward=with_result_as_it(result).backward)
 
 
-def _next_steps(trail: Trail, options: Options) -> tuple[NextStep, ...]:
+def _next_steps(trace: Trace, options: Options) -> tuple[NextStep, ...]:
     """Returns the next commands to type, with names from this trace."""
     steps: list[NextStep] = []
-    operator = next((hop for hop in walk(trail.hops) if hop.kind == "op" and hop.op), None)
+    operator = next((hop for hop in walk(trace.hops) if hop.kind == "op" and hop.op), None)
     if operator is not None:
         if operator.operator is not None:  # the catalogue has it
             same_torch = _same_torch(options.runs or options.command)
             steps.append(NextStep(shlex.join(["ptexplore", "op", operator.op or "", *same_torch])))
         key = next((c for c in operator.children if c.kind == "key"), operator)
         steps += [typed(options, None, "--explain", str(key.id))] if options.command else []
-    if trail.ending is not None and options.command:
+    if trace.ending is not None and options.command:
         steps.append(typed(options, None, "--explain", "error"))
     if not options.full:
         steps.append(typed(options, None, "--full"))
@@ -152,13 +152,13 @@ def tree_fact(tree: TreeInfo, version: str) -> TraceRemark:
     return says.TreeIs(name=tree.name, version=tree.version, commit=commit, relation=tree.relation, meaning=meaning)
 
 
-def stops_to_read(trail: Trail) -> list[str]:
+def stops_to_read(trace: Trace) -> list[str]:
     """Returns the names of all stops that the hops of a trace refer to, each once, in reading order."""
-    names = dict.fromkeys(name for hop in walk(trail.hops) for name in hop.notes)
+    names = dict.fromkeys(name for hop in walk(trace.hops) for name in hop.notes)
     return [name for name in names if STOP.fullmatch(name)]  # a name in a saved trace may be anything
 
 
-def _generators(rows: Iterable[TraceRow], trail: Trail) -> TraceRemark | None:
+def _generators(rows: Iterable[TraceRow], trace: Trace) -> TraceRemark | None:
     """Names the generator of each generated file in the rows: each generator once, with one file.
 
     Returns None if the rows name no generated file.
@@ -166,7 +166,7 @@ def _generators(rows: Iterable[TraceRow], trail: Trail) -> TraceRemark | None:
     shown: dict[str, str] = {}
     for line in (line for row in walk(rows) for line in row.lines):
         path = line.ref.path if line.ref is not None else None
-        generator = trail.generators.get(path) if path is not None else None
+        generator = trace.generators.get(path) if path is not None else None
         if path is not None and generator is not None and not path.endswith(".h"):  # a header only declares
             shown.setdefault(generator, path.rpartition("/")[2])
     listed = tuple(says.GeneratorWrote(generator=generator, file=file) for generator, file in shown.items())
@@ -220,18 +220,18 @@ def only(rows: Iterable[TraceRow], wanted: str) -> tuple[TraceRow, ...]:
     return tuple(row for row in folded(rows, leading) if row is not None)
 
 
-def innermost_shown(rows: Sequence[TraceRow], trail: Trail) -> TraceRow | None:
+def innermost_shown(rows: Sequence[TraceRow], trace: Trace) -> TraceRow | None:
     """Returns the innermost shown row that the error propagated out of, or None if no shown row is one of these."""
     shown = {row.hop: row for row in walk(rows)}
-    return next((shown[number] for number in reversed(left_by_error(trail)) if number in shown), None)
+    return next((shown[number] for number in reversed(left_by_error(trace)) if number in shown), None)
 
 
-def marked(rows: Sequence[TraceRow], trail: Trail, innermost: TraceRow | None) -> tuple[TraceRow, ...]:
+def marked(rows: Sequence[TraceRow], trace: Trace, innermost: TraceRow | None) -> tuple[TraceRow, ...]:
     """Adds a line about the error to the innermost shown row that the error propagated out of."""
-    ending = trail.ending
+    ending = trace.ending
     if ending is None or innermost is None:
         return tuple(rows)
-    number, line = innermost.hop, Line("warning", described(left_here(trail, ending)))
+    number, line = innermost.hop, Line("warning", described(left_here(trace, ending)))
 
     def with_line(row: TraceRow, children: tuple[TraceRow, ...]) -> TraceRow:
         return replace(row, lines=(*row.lines, line) if row.hop == number else row.lines, children=children)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
-from ptexplore.model.trace import Hop, Trail, walk
+from ptexplore.model.trace import Hop, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.screen import bare
 
@@ -19,14 +19,14 @@ PREPARES = {"detach_variable": "gives the function its own inputs: detached, so 
 MOST = 3  # nodes that get a line of their own
 
 
-def run_again(trail: Trail) -> tuple[TraceRemark, ...]:
+def run_again(trace: Trace) -> tuple[TraceRemark, ...]:
     """Returns a line for each node of backward in which torch recomputed a part of forward, and which part.
 
     Returns nothing for a program: only one call of each route is known.
     """
-    if not trail.traced.each_call:
+    if not trace.traced.each_call:
         return ()
-    lines = [line for hop in walk(trail.hops) if _is_run(hop) for line in _in_node(hop)]
+    lines = [line for hop in walk(trace.hops) if _is_run(hop) for line in _in_node(hop)]
     rest = len(lines) - MOST
     return (*lines[:MOST], *([says.MoreRanAgain(few=rest)] if rest > 0 else ()))
 

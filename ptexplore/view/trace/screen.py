@@ -10,7 +10,7 @@ from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
@@ -56,11 +56,11 @@ def role_of(hop: Hop) -> str:
     return rule.role if rule is not None else ""
 
 
-def stepped(trail: Trail, session: Session | None) -> int:
+def stepped(trace: Trace, session: Session | None) -> int:
     """Returns the number of all stepped instructions, which shares are fractions of; 0 if nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     counted = sum(part.instructions for part in parts)
-    outermost = sum(hop.instructions or 0 for hop in outermost_counted(trail.hops))
+    outermost = sum(hop.instructions or 0 for hop in outermost_counted(trace.hops))
     return max(counted, outermost)
 
 
@@ -75,14 +75,14 @@ def has_cut(session: Session | None) -> bool:
     return _is_cut(records(session.observations if session else (), "calls", SteppedCalls))
 
 
-def call_numbers(trail: Trail) -> dict[int, int]:
+def call_numbers(trace: Trace) -> dict[int, int]:
     """Returns, by id of an operator's hop, which of the operator's calls it is.
 
     A hop that stands for several calls has the number of the first one.
     """
     counts: Counter[str] = Counter()
     numbers: dict[int, int] = {}
-    for hop in walk(trail.hops):
+    for hop in walk(trace.hops):
         if hop.kind == "op":
             name = native.operator_name(hop)
             numbers[hop.id] = counts[name] + 1
@@ -108,40 +108,40 @@ def outermost_timed(hops: Iterable[Hop]) -> Iterator[Hop]:
     return outermost(hops, is_timed)
 
 
-def facts(trail: Trail, options: Options, session: Session | None) -> tuple[TraceRemark, ...]:
+def facts(trace: Trace, options: Options, session: Session | None) -> tuple[TraceRemark, ...]:
     """Returns the facts above the rows: bound names, the result, how much was stepped.
 
     With -v, returns all known facts.
     """
     if options.verbose:
-        return (*facts_of(trail), *native.facts(trail, session))
-    remarks = tuple(how_stepped(trail, session))
+        return (*facts_of(trace), *native.facts(trace, session))
+    remarks = tuple(how_stepped(trace, session))
     return (
-        *bound_names(trail),
-        says.TorchRan(version=trail.torch.version, remarks=remarks[:1]),
+        *bound_names(trace),
+        says.TorchRan(version=trace.torch.version, remarks=remarks[:1]),
         *remarks[1:],
-        *native.begins_with(trail.captured),
+        *native.begins_with(trace.captured),
     )
 
 
-def bound_names(trail: Trail) -> tuple[TraceRemark, ...]:
+def bound_names(trace: Trace) -> tuple[TraceRemark, ...]:
     """Returns one line with the bound names and the result; () if neither is known."""
     given: dict[tuple[str, bool], list[str]] = {}
-    for bound in trail.bound:
+    for bound in trace.bound:
         given.setdefault((bound.description, bound.how == "seeded"), []).append(bound.name)
     out: list[TraceRemark] = [
         says.NamesBound(names=tuple(names), description=description, random=is_random)
         for (description, is_random), names in given.items()
     ]
-    if trail.result.description:
-        out.append(says.Gives(description=trail.result.description))
+    if trace.result.description:
+        out.append(says.Gives(description=trace.result.description))
     return (says.InOneLine(remarks=tuple(out)),) if out else ()
 
 
-def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
+def how_stepped(trace: Trace, session: Session | None) -> Iterator[TraceRemark]:
     """Says in one line how much was stepped, or why nothing was stepped."""
     parts = records(session.observations if session else (), "calls", SteppedCalls)
-    captured = trail.captured
+    captured = trace.captured
     whole = [part for part in parts if part.part != "operator"]
     if whole:
         yield says.WholeStepped(
@@ -152,13 +152,13 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
             threads=whole[0].threads,
             because=captured.first.why if captured.cold and captured.first is not None else None,
         )
-    if parts and not trail.traced.each_call:
+    if parts and not trace.traced.each_call:
         instructions = sum(part.instructions for part in parts)
         several = says.CallsStepped(few=len(parts), instructions=instructions)
         yield several if len(parts) > 1 else says.OneCallStepped(instructions=instructions)
-    calls = [part for part in parts if part.part == "operator"] if trail.traced.each_call else []
+    calls = [part for part in parts if part.part == "operator"] if trace.traced.each_call else []
     if len(calls) > 1:
-        yield kinds_stepped(trail, calls)
+        yield kinds_stepped(trace, calls)
     elif calls:
         is_asked = session is not None and session.options.native_op is not None
         yield says.OnlyCallStepped(
@@ -168,16 +168,16 @@ def how_stepped(trail: Trail, session: Session | None) -> Iterator[TraceRemark]:
             cut=_is_cut(calls),
             why=native.beyond(calls[0]) if not is_asked else None,
         )
-    if not parts and native.frames(trail.hops):
+    if not parts and native.frames(trace.hops):
         yield says.InstructionsAreOf(cold=captured.cold)
     elif not parts:
         yield says.NothingStepped(why=captured.reason if captured.reason is not None else says.NotAskedFor())
 
 
-def kinds_stepped(trail: Trail, calls: Sequence[SteppedCalls]) -> TraceRemark:
+def kinds_stepped(trace: Trace, calls: Sequence[SteppedCalls]) -> TraceRemark:
     """Says of how many kinds of operator calls one call was stepped, and how much of the time their calls took."""
     times, stepped_kinds = Counter[tuple[str, str]](), set[tuple[str, str]]()
-    for hop in outermost_timed(trail.hops):
+    for hop in outermost_timed(trace.hops):
         kind = _kind(hop)
         times[kind] += hop.time or 0
         if any(inner.instructions is not None for inner in walk((hop,))):
@@ -199,16 +199,16 @@ def _kind(call: Hop) -> tuple[str, str]:
     return (call.op or call.name if call.kind == "op" else call.name), first
 
 
-def everything(trail: Trail, options: Options, session: Session | None) -> NextStep:
+def everything(trace: Trace, options: Options, session: Session | None) -> NextStep:
     """Returns the command that lists everything that was recorded, with the amount.
 
     The amount counts the stepped function calls: all of them, or those before a cut, or those of the only stepped
     operator call. If nothing was stepped, it counts the hops of the trace.
     """
-    frames = native.frames(trail.hops)
+    frames = native.frames(trace.hops)
     parts = records(session.observations if session else (), "calls", SteppedCalls)
     if not frames:
-        shows: TraceRemark = says.AllSteps(count=sum(1 for _ in walk(trail.hops)))
+        shows: TraceRemark = says.AllSteps(count=sum(1 for _ in walk(trace.hops)))
     else:
         is_of_operators = any(part.part == "operator" for part in parts)
         called = [part.op.removeprefix("aten::") if part.op else says.OneOperator() for part in parts]
@@ -225,6 +225,6 @@ def _is_cut(parts: Iterable[SteppedCalls]) -> bool:
     return any(part.cut for part in parts)
 
 
-def reads(trail: Trail) -> tuple[str, ...]:
+def reads(trace: Trace) -> tuple[str, ...]:
     """Returns the command that shows the first stop about the trace; () if there is no stop."""
-    return tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trail)[:1])
+    return tuple(shlex.join(["ptexplore", "tour", *name.split("#")]) for name in stops_to_read(trace)[:1])

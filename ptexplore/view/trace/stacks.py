@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import NODES, CallPath, OperatorCalls, Program
-from ptexplore.model.trace import Hop, Session, Trail, walk
+from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.program_parts import operator_name, time_without_python, times_elsewhere
 from ptexplore.view.trace.screen import stepped
@@ -65,34 +65,34 @@ class Stacks:
     notes: tuple[str, ...]
 
 
-def stacks_of(trail: Trail, session: Session | None) -> Stacks:
+def stacks_of(trace: Trace, session: Session | None) -> Stacks:
     """Returns the frames of a trace with weights.
 
     The weights add up to all stepped instructions, or to a thread's time. Raises PtexploreError (usage) if nothing has
     a weight: the trace of an expression that was not stepped.
     """
-    return STACKS[trail.traced.name](trail, session)
+    return STACKS[trace.traced.name](trace, session)
 
 
-def _of_program(trail: Trail, _session: Session | None) -> Stacks:
-    program = trail.recorded
+def _of_program(trace: Trace, _session: Session | None) -> Stacks:
+    program = trace.recorded
     recording = f"recording took about {program.overhead} ns of {program.wall}"
     notes = (SUMS, *(all_in_words(times_elsewhere(program)) or (recording,)), *map(sentence, program.cuts))
-    return Stacks(trail.expression, "nanoseconds", tuple(_threads(program, trail.expression)), notes)
+    return Stacks(trace.expression, "nanoseconds", tuple(_threads(program, trace.expression)), notes)
 
 
-def _of_expression(trail: Trail, session: Session | None) -> Stacks:
-    nodes = tuple(node for held in folded(trail.hops, _stepped) for node, _ in held)
+def _of_expression(trace: Trace, session: Session | None) -> Stacks:
+    nodes = tuple(node for held in folded(trace.hops, _stepped) for node, _ in held)
     if not nodes:
         why = "the trace has neither the times of a program nor the instructions of a native pass"
         hint = "ptexplore trace --script FILE records times; a trace without --no-native records instructions"
         raise PtexploreError("this trace has no times and no instructions", why, hint, USAGE)
-    own = max(stepped(trail, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop
-    root = StackNode(StackFrame(trail.expression, "expression"), own, 1, nodes)
-    return Stacks(trail.expression, "instructions", (root,), (STEPS,))
+    own = max(stepped(trace, session) - sum(node.total for node in nodes), 0)  # the interpreter's loop
+    root = StackNode(StackFrame(trace.expression, "expression"), own, 1, nodes)
+    return Stacks(trace.expression, "instructions", (root,), (STEPS,))
 
 
-STACKS: Mapping[TracedName, Callable[[Trail, Session | None], Stacks]] = {
+STACKS: Mapping[TracedName, Callable[[Trace, Session | None], Stacks]] = {
     "expression": _of_expression,
     "script": _of_program,
     "block": _of_program,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ptexplore.model.trace import Ending, Hop, HopRow, Session, Trail
-from ptexplore.saved import trail as codec
+from ptexplore.model.trace import Ending, Hop, HopRow, Session, Trace
+from ptexplore.saved import trace as codec
 from ptexplore.saved.changed import with_places
-from ptexplore.saved.trail import Wording
+from ptexplore.saved.trace import Wording
 from ptexplore.view.words.places import worded_place
 from ptexplore.view.words.reasons import worded, worded_ending
 
 _WORDING = Wording(worded, worded_place, worded_ending)
 
 
-def trail_to_json(trail: Trail, session: Session | None = None) -> str:
+def trace_to_json(trace: Trace, session: Session | None = None) -> str:
     """Returns the trace as JSON text in ASCII. With the session, the text can be explained and resolved again."""
-    return codec.trail_to_json(trail, _WORDING, session)
+    return codec.trace_to_json(trace, _WORDING, session)
 
 
 def row_of(hop: Hop, parent: int | None, key: str) -> HopRow:

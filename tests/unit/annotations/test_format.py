@@ -48,7 +48,7 @@ var: {{a: "torch.randn(2, 3)"}}
 setup: ["import math"]
 with: ["torch.no_grad()"]
 expect:
-  trail:
+  trace:
     - op aten::add.Tensor
     - key AutogradCPU
 ```
@@ -96,8 +96,8 @@ def test_everything_of_a_good_file() -> None:
     assert adds.where.line == line_of(GOOD, "id: adds")
     assert (adds.grad, adds.backward, adds.variables) == (True, False, (("a", "torch.randn(2, 3)"),))
     assert (adds.setup, adds.contexts) == (("import math",), ("torch.no_grad()",))
-    assert adds.trail == (("op", "aten::add.Tensor"), ("key", "AutogradCPU"))
-    assert (strides.value, strides.trail) == ("(1, 3)", ())
+    assert adds.trace == (("op", "aten::add.Tensor"), ("key", "AutogradCPU"))
+    assert (strides.value, strides.trace) == ("(1, 3)", ())
     kinds = ["lab" if part.lab else part.text.split()[0] for part in first.parts]
     assert kinds == ["What", "lab", "After", "lab"]
     assert first.parts[0].line == line_of(GOOD, "What it is")
@@ -192,7 +192,7 @@ WRONG_LAB = {
     "no yaml": ("run: torch.add(a, b)", "run: {", "not YAML"),
     "unknown key": ("grad: true", "timeout: 5", "'timeout' is not a key"),
     "no expectation": (
-        "expect:\n  trail:\n    - op aten::add.Tensor\n    - key AutogradCPU\n",
+        "expect:\n  trace:\n    - op aten::add.Tensor\n    - key AutogradCPU\n",
         "",
         "'expect' is missing",
     ),

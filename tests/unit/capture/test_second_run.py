@@ -35,9 +35,9 @@ def test_runs_whose_operators_cannot_be_compared_say_why() -> None:
 
 def test_what_the_engine_ran_on_a_device_is_no_part_of_the_main_thread_s_order() -> None:
     """Of a program that was recorded on a GPU: there nodes run in a thread of the device's."""
-    trail, _ = load_trace(str(DEVICE / "program.json.gz"))
-    assert trail.program is not None
-    (whole, none), (own, beside) = (units_by_thread(trail.program, nodes_beside=apart) for apart in (False, True))
+    trace, _ = load_trace(str(DEVICE / "program.json.gz"))
+    assert trace.program is not None
+    (whole, none), (own, beside) = (units_by_thread(trace.program, nodes_beside=apart) for apart in (False, True))
     assert not none
     assert beside
     assert {unit[0].type for unit in beside} >= {"engine"}

@@ -22,7 +22,7 @@ from ptexplore.model.reasons import (
 from ptexplore.model.trace import Ending, Finding, ModifiedTensor
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.words.actions import as_command
-from tests.unit.saved.test_trail import a_trail
+from tests.unit.saved.test_trace import a_trace
 
 ENDED = {
     "died": ({"signal": "SIGKILL"}, RunEndedBySignal("SIGKILL")),
@@ -52,11 +52,11 @@ def test_what_tells_is_no_remark() -> None:
 
 @pytest.mark.parametrize("was_run", [False, True])
 def test_the_run_is_offered_where_none_was_made(was_run: bool) -> None:
-    trail = a_trail()
+    trace = a_trace()
     modified = ModifiedTensor(tensor="torch.FloatTensor [3]", node="ExpBackward0", output=0, version=1, expected=0)
-    ending = Ending("script", "RuntimeError", "modified", trail.hops[0].source, modified=modified)
+    ending = Ending("script", "RuntimeError", "modified", trace.hops[0].source, modified=modified)
     program = Program((CallPath("program", "x", 1, 1),), (), (), (), (), "", 0, 1, 0)
     found = (Finding("unwatched", Said("a run of its own …")),) if was_run else ()
-    trail = replace(trail, expression="--script x.py", ending=ending, program=program, findings=found)
-    words = " ".join(line.text for line in ending_lines(trail, None))
+    trace = replace(trace, expression="--script x.py", ending=ending, program=program, findings=found)
+    words = " ".join(line.text for line in ending_lines(trace, None))
     assert (as_command(TraceAgain("x.py")) in words) != was_run

@@ -13,7 +13,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trace
 from ptexplore.render.stacks import FORMATS, exported
 from ptexplore.view.trace.stacks import Stacks, stacks_of
 
@@ -53,13 +53,13 @@ def program() -> Program:
     )
 
 
-def trail(hops: tuple[Hop, ...] = ()) -> Trail:
+def trace(hops: tuple[Hop, ...] = ()) -> Trace:
     torch = TorchInfo("2.13.0", "x", "wheel", "3.11", "")
-    return Trail("--script train.py", (), torch, (), Captured(), ResultInfo(), (), hops)
+    return Trace("--script train.py", (), torch, (), Captured(), ResultInfo(), (), hops)
 
 
 def of_program() -> Stacks:
-    return stacks_of(replace(trail(), program=program()), None)
+    return stacks_of(replace(trace(), program=program()), None)
 
 
 OWN = {  # what each stack takes itself, by hand
@@ -164,7 +164,7 @@ def test_an_expression_that_was_stepped_weighs_instructions() -> None:
     tree = hop(
         1, "binding", 100, hop(2, "key", None, hop(3, "kernel", 70, hop(4, "loop", 30)), hop(5, "not run", None))
     )
-    stacks = stacks_of(trail((tree,)), None)
+    stacks = stacks_of(trace((tree,)), None)
     lines = exported(stacks, "collapsed").splitlines()
     head = "--script train.py;binding"
     assert lines == [f"{head} 30", f"{head};kernel 40", f"{head};kernel;loop 30"]
@@ -175,7 +175,7 @@ def test_an_expression_that_was_stepped_weighs_instructions() -> None:
 
 def test_what_weighs_nothing_is_refused() -> None:
     with pytest.raises(PtexploreError, match="no times and no instructions") as caught:
-        stacks_of(trail((hop(1, "binding", None),)), None)
+        stacks_of(trace((hop(1, "binding", None),)), None)
     assert "--no-native" in caught.value.hint
     with pytest.raises(PtexploreError, match="is not a format") as caught:
         exported(of_program(), "speedscop")

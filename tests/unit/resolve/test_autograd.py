@@ -18,7 +18,7 @@ from ptexplore.model.trace import NodeRef
 from ptexplore.resolve.autograd import ACCUMULATE, link, mode
 from ptexplore.resolve.claims import Claim, rewrite
 from ptexplore.resolve.merge import build
-from ptexplore.resolve.trail import resolve
+from ptexplore.resolve.trace import resolve
 from tests.unit.conftest import ATEN, AUTOGRAD
 from tests.unit.resolve.making import (
     CPU_TENSOR,
@@ -278,13 +278,13 @@ def test_a_whole_trace_of_forward_and_backward(small: Small) -> None:
             ]
         },
     )  # fmt: skip
-    trail = resolve(seen, small.lookup(catalogue, small.source()))
-    assert shape_of(trail.hops) == (
+    trace = resolve(seen, small.lookup(catalogue, small.source()))
+    assert shape_of(trace.hops) == (
         "torch.blend(a, b)(aten::blend.Pair(AutogradCPU(torch::autograd::VariableType::blend_Pair"
         "(BlendBackward0 CPU(at::wrapper_CPU_blend_Pair))))) "
         "torch::autograd::generated::BlendBackward0::apply(torch::autograd::generated::details::undo_blend)"
     )
-    (operator_call,) = trail.hops[0].children
+    (operator_call,) = trace.hops[0].children
     assert operator_call.evidence == (number_of(seen, "ops", "event"),)
     kernel = operator_call.children[0].children[0]
     assert kernel.registration is not None

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.model.trace import walk
-from ptexplore.tui.messages import OpenTrail
-from ptexplore.tui.screens.trail import TrailScreen, levels_for
+from ptexplore.tui.messages import OpenTrace
+from ptexplore.tui.screens.trace import TraceScreen, levels_for
 from tests.unit.tui.test_reading import screen, until
-from tests.unit.view.test_deep import nested, other_functions, trail
+from tests.unit.view.test_deep import nested, other_functions, trace
 
 LEVELS = 4000
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 40)])
 def test_the_innermost_row_can_be_read(drive, size):
-    deep = trail(nested(LEVELS, other_functions))
+    deep = trace(nested(LEVELS, other_functions))
 
     async def reading(app, pilot):
-        app.post_message(OpenTrail(deep))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        app.post_message(OpenTrace(deep))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
         await pilot.press("f")
         tree = app.screen.tree_of_hops
         await until(pilot, lambda: tree.page.view == "tree" and len(list(tree.nodes())) > LEVELS)
@@ -34,11 +34,11 @@ def test_the_innermost_row_can_be_read(drive, size):
 
 
 def test_another_width_has_other_guides_and_the_same_row(drive):
-    deep = trail(nested(LEVELS, other_functions))
+    deep = trace(nested(LEVELS, other_functions))
 
     async def reading(app, pilot):
-        app.post_message(OpenTrail(deep))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        app.post_message(OpenTrace(deep))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
         await pilot.press("f")
         await until(pilot, lambda: app.screen.tree_of_hops.page.view == "tree")
         app.screen.go_to(40)

@@ -24,19 +24,19 @@ from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, Session, TorchInfo, Trail
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.model.trace import BoundName, Captured, Finding, Hop, ResultInfo, Session, TorchInfo, Trace
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.source.fetch.releases import releases
 from ptexplore.tui.app import Browser, Start
 from ptexplore.tui.asking import Ask, ChoiceScreen, ConsentScreen, Links
 from ptexplore.tui.jobs import Job
 from ptexplore.tui.library import Library
-from ptexplore.tui.messages import OpenTour, OpenTrail, TraceSuggested
+from ptexplore.tui.messages import OpenTour, OpenTrace, TraceSuggested
 from ptexplore.tui.places import load_recent
 from ptexplore.tui.screens.building import Building
 from ptexplore.tui.screens.home import Home
 from ptexplore.tui.screens.palette import Palette
-from ptexplore.tui.screens.trail import TrailScreen
+from ptexplore.tui.screens.trace import TraceScreen
 from ptexplore.tui.touring import TourContents
 from ptexplore.workspace.typed import typed
 from tests import pictures
@@ -257,7 +257,7 @@ def test_a_damaged_list_of_places_is_none_and_is_kept_aside(data):
     assert (data / "recent.json.damaged").read_text() == "[" * 9999
 
 
-# --- trails ---
+# --- traces ---
 
 
 def ref(line: int | None, tree: str = "mini", **more: object) -> SourceRef:
@@ -266,8 +266,8 @@ def ref(line: int | None, tree: str = "mini", **more: object) -> SourceRef:
     )
 
 
-def trail(commit: str | None = None) -> Trail:
-    """A Trail of the small tree's own names."""
+def trace(commit: str | None = None) -> Trace:
+    """A Trace of the small tree's own names."""
     mini = TreeInfo("mini", "2.99.0", ("checkout",), commit, "version-skew")
     kernel = Hop(3, "kernel", "at::native::blend_kernel", "observed", ref(4), key="CPU")
     cut = Hop(
@@ -280,24 +280,24 @@ def trail(commit: str | None = None) -> Trail:
     several = ref(None, precision="ambiguous", reason=Said("2 candidates"), candidates=(ref(4), ref(5)))
     other = Hop(5, "impl", "at::native::choose", "derived", several)
     op = Hop(2, "op", "aten::blend", "observed", ref(1, tree="gone"), op="aten::blend", children=(kernel, cut, other))
-    return Trail("torch.blend(a)", (BoundName("a", "Tensor[3] float32 cpu"),), TorchInfo("2.99.0"), (mini,), Captured(),
+    return Trace("torch.blend(a)", (BoundName("a", "Tensor[3] float32 cpu"),), TorchInfo("2.99.0"), (mini,), Captured(),
                  ResultInfo(), (Finding("cut", Said("something was cut")),), (op,))  # fmt: skip
 
 
 async def as_tree(app, pilot) -> None:
-    """Wait for a Trail, and show all that it has."""
-    await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+    """Wait for a Trace, and show all that it has."""
+    await until(pilot, lambda: isinstance(app.screen, TraceScreen) and "blend_kernel" in screen(app))
     while app.screen.tree_of_hops.shown != "tree":
         await pilot.press("v")
     await until(pilot, lambda: app.screen.tree_of_hops.page.view == "tree" and "blend_kernel" in screen(app))
 
 
-def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library, drive, data):
+def test_a_trace_begins_with_its_path_and_the_source_follows_the_cursor(library, drive, data):
     async def reading(app, pilot):
         session = Session("torch.blend(a)", TorchInfo("2.99.0"), (), TraceOptions(), Captured(), ResultInfo(), ())
         ran = typed(TraceRequest(expression="torch.blend(a)"))
-        app.post_message(OpenTrail(trail(), session, ran))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "blend_kernel" in screen(app))
+        app.post_message(OpenTrace(trace(), session, ran))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen) and "blend_kernel" in screen(app))
         assert app.screen.tree_of_hops.page.view == "path"
         assert not app.screen.query_one("#beside").display
         await pilot.press("j", "j", "j")
@@ -307,7 +307,7 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
             await pilot.press("v")
             await until(pilot, lambda view=view: app.screen.tree_of_hops.page.view == view)
         stepped = []
-        library.trace = lambda run, job: stepped.append(run.request) or (trail("f00d"), None, None)
+        library.trace = lambda run, job: stepped.append(run.request) or (trace("f00d"), None, None)
         app.screen.go_to(3)
         await pilot.press("y")
         await until(pilot, lambda: any("v2.99.0" in told.message for told in app._notifications) or
@@ -316,7 +316,7 @@ def test_a_trail_begins_with_its_path_and_the_source_follows_the_cursor(library,
         await until(
             pilot, lambda: [(run.expression, run.native_op) for run in stepped] == [("torch.blend(a)", "blend#1")]
         )
-        await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d", 20)
+        await until(pilot, lambda: app.screen.trace.trees[0].commit == "f00d", 20)
         await pilot.press("N")
         await until(pilot, lambda: "--native-op" in screen(app) or "put the cursor" in screen(app))
 
@@ -348,7 +348,7 @@ def test_a_loaded_trace_never_runs_by_a_key(library, drive):
 
     async def reading(app, pilot):
         session = Session("torch.blend(a)", TorchInfo("2.99.0"), (), options, Captured(), ResultInfo(), ())
-        app.post_message(OpenTrail(trail(), session))
+        app.post_message(OpenTrace(trace(), session))
         await as_tree(app, pilot)
         app.screen.go_to(3)
         for key in ("N", "enter", "f", "v", "L", "x", "escape", "T"):
@@ -368,7 +368,7 @@ def test_the_expression_of_a_page_runs_after_all_of_it_was_seen(library, drive, 
     text = '---\nfolder: aten\ntitle: "t"\nsummary: "s"\nbaseline: v2.6.0\ntry: torch.add(a, b)\n---\nWhat it is.\n'
     page, _ = parse(text.encode(), "notes/folders/map.md")
     ran = []
-    library.trace = lambda run, job: ran.append(run.request.expression) or (trail(), None, run)
+    library.trace = lambda run, job: ran.append(run.request.expression) or (trace(), None, run)
 
     async def reading(app, pilot):
         await pilot.resize_terminal(60, 12)
@@ -402,7 +402,7 @@ def test_a_key_that_was_typed_before_the_question_is_no_answer(library, drive, t
     text = '---\nfolder: aten\ntitle: "t"\nsummary: "s"\nbaseline: v2.6.0\ntry: torch.add(a, b)\n---\nWhat it is.\n'
     page, _ = parse(text.encode(), "notes/folders/map.md")
     ran = []
-    library.trace = lambda run, job: ran.append(run) or (trail(), None, run)
+    library.trace = lambda run, job: ran.append(run) or (trace(), None, run)
 
     async def reading(app, pilot):
         app.post_message(TraceSuggested(page))
@@ -446,13 +446,13 @@ def test_a_name_of_any_length_leaves_the_code_on_the_screen(drive, size, length)
 
 def test_a_hostile_program_is_only_text_in_every_view(drive):
     """A recorded program with an escape, bidi and markup in every text, as if no reader had cleaned it."""
-    recorded, _ = trail_from_json(json.dumps(of_program()).encode(), "x")
+    recorded, _ = trace_from_json(json.dumps(of_program()).encode(), "x")
     hostile = spoilt(recorded, f"{NASTY}[bold]x[/bold]")
     seen = []
 
     async def reading(app, pilot):
-        app.post_message(OpenTrail(hostile))
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen) and "[bold]x[/bold]" in screen(app))
+        app.post_message(OpenTrace(hostile))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen) and "[bold]x[/bold]" in screen(app))
         while (view := app.screen.tree_of_hops.page.view) not in seen:
             seen.append(view)
             await pilot.press("f", *"jjj")
@@ -472,9 +472,9 @@ def keys(app):
 
 
 @pytest.mark.words
-def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
+def test_a_trace_opens_the_source_of_its_rows_and_says_why_not(library, drive, data):
     async def reading(app, pilot):
-        app.post_message(OpenTrail(trail()))
+        app.post_message(OpenTrace(trace()))
         await as_tree(app, pilot)
         shown = screen(app)
         for part in ("torch.blend(a)", "! cut: something was cut", "cut  [4]  unknown (no such name)", "[bold]hidden",
@@ -487,30 +487,30 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
         await until(pilot, lambda: app.reader.place is not None)
         assert (app.reader.place.path, app.reader.place.line) == (KERNEL, 4)
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
         await until(pilot, lambda: keys(app)[-1:] == ["Keys"] and "Scroll the stop" not in keys(app))
-        await pilot.press("ctrl+o")  # the place before the Trail: the map, from which it was opened
+        await pilot.press("ctrl+o")  # the place before the Trace: the map, from which it was opened
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == "")
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.reader and app.reader.place.path == KERNEL)
         for key in ("T", "ctrl+o"):
             await pilot.press(key)
-            await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+            await until(pilot, lambda: isinstance(app.screen, TraceScreen))
             assert app.screen.tree_of_hops.cursor_node.data.row.hop == 3, "where it was left"
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.reader)
         await until(pilot, lambda: "hop 3" in screen(app) and "ran in torch.blend(a)" in screen(app))
-        app.get_screen("trail").tree_of_hops.move_cursor_to_line(0)
+        app.get_screen("last_trace").tree_of_hops.move_cursor_to_line(0)
         symbol = app.reader.symbol
         symbol.focus()
         symbol.highlighted = next(n for n, one in enumerate(symbol.options) if str(one.prompt).startswith("hop 3"))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, TrailScreen))
+        await until(pilot, lambda: isinstance(app.screen, TraceScreen))
         await until(pilot, lambda: (at := app.screen.tree_of_hops.cursor_node.data) and at.row and at.row.hop == 3)
-        app.post_message(OpenTrail(trail("f00d")))  # the same tree at another commit: its lines are not ours
-        await until(pilot, lambda: app.screen.trail.trees[0].commit == "f00d")
+        app.post_message(OpenTrace(trace("f00d")))  # the same tree at another commit: its lines are not ours
+        await until(pilot, lambda: app.screen.trace.trees[0].commit == "f00d")
         await as_tree(app, pilot)
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: "line 4 is a different line there" in screen(app))
@@ -520,7 +520,7 @@ def test_a_trail_opens_the_source_of_its_rows_and_says_why_not(library, drive, d
 
 def test_of_a_path_that_is_too_long_the_end_is_shown(library, drive, data):
     async def reading(app, pilot):
-        app.post_message(OpenTrail(trail()))
+        app.post_message(OpenTrace(trace()))
         await as_tree(app, pilot)
         row = next(text for text in screen(app).split("\n") if "blend_kernel " in text)
         assert re.search(r" …[\w/]+/BlendKernel\.cpp:4  version-skew", row), row
@@ -528,8 +528,8 @@ def test_of_a_path_that_is_too_long_the_end_is_shown(library, drive, data):
     drive("", reading, size=(100, 30))
 
 
-def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(library, drive):
-    """A Trail names the commit of the release; what was fetched as an archive knows only which release it is."""
+def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trace_names(library, drive):
+    """A Trace names the commit of the release; what was fetched as an archive knows only which release it is."""
     release, (one,) = releases()[0], library.trees
     tree = replace(one.tree, info=replace(one.tree.info, version=release.version))
     checkout = replace(one.checkout, kind="archive", release=release.version)
@@ -538,9 +538,9 @@ def test_a_release_without_a_commit_of_its_own_is_the_tree_that_its_trail_names(
     async def reading(app, pilot):
         for commit, opens in (("f00d", False), (release.commit, True)):
             known = (replace(tree.info, commit=commit),)
-            app.post_message(OpenTrail(replace(trail(), trees=known)))
-            await until(pilot, lambda known=known: isinstance(app.screen, TrailScreen)
-                        and app.screen.trail.trees == known)  # fmt: skip
+            app.post_message(OpenTrace(replace(trace(), trees=known)))
+            await until(pilot, lambda known=known: isinstance(app.screen, TraceScreen)
+                        and app.screen.trace.trees == known)  # fmt: skip
             await as_tree(app, pilot)
             await pilot.press("j", "j", "enter")
             if opens:

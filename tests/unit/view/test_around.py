@@ -1,4 +1,4 @@
-"""The next steps below a screen: a command line goes on from what was typed, a Trail in Python from its own methods."""
+"""The next steps below a screen: a command line goes on from what was typed, a Trace in Python from its own methods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ptexplore.api.trail import PublicTrail
+from ptexplore.api.trace import PublicTrace
 from ptexplore.model.trace_remarks import EverythingInIt
 from ptexplore.view.trace.around import typed
 from ptexplore.view.trace.page import Options
@@ -16,17 +16,17 @@ STEPS = (("--view", "tree"), ("--open", "net 'x'", "--view", "tree"), ("-v",), (
 
 
 class Called:
-    """Takes the place of a Trail: its `text` takes what a Trail's takes."""
+    """Takes the place of a Trace: its `text` takes what a Trace's takes."""
 
     def text(self, *given: Any, **named: Any) -> dict[str, Any]:
-        return inspect.signature(PublicTrail.text).bind(self, *given, **named).arguments
+        return inspect.signature(PublicTrace.text).bind(self, *given, **named).arguments
 
 
 @pytest.mark.parametrize("more", STEPS)
-def test_where_python_asked_a_step_is_a_call_of_the_trail(more: tuple[str, ...]) -> None:
+def test_where_python_asked_a_step_is_a_call_of_the_trace(more: tuple[str, ...]) -> None:
     step = typed(Options(command=()), EverythingInIt(), *more)
     assert step.in_python
-    arguments = eval(step.command, {"trail": Called()})
+    arguments = eval(step.command, {"trace": Called()})
     assert {value for name, value in arguments.items() if name != "self"} == {
         *(word for word in more if not word.startswith("-")),
         *([True] if len(more) == 1 else []),

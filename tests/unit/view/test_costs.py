@@ -8,7 +8,7 @@ from ptexplore.model.observed import Observation, SteppedCalls
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import SourceRef
 from ptexplore.model.reasons import NoBudget
-from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, Session, TorchInfo, Trail
+from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, Session, TorchInfo, Trace
 from ptexplore.view.trace.page import IN_CALL, Options
 from ptexplore.view.trace.path import path_view
 
@@ -38,9 +38,9 @@ def stepped(number: int, instructions: int, *, cut: bool = False) -> Observation
 
 def shown(*hops: Hop, calls: tuple[Observation, ...]) -> dict[str, tuple[float | None, tuple[str, ...]]]:
     captured = Captured(native=True)
-    trail = Trail("f(a)", (), TORCH, (), captured, ResultInfo(), (), hops)
+    trace = Trace("f(a)", (), TORCH, (), captured, ResultInfo(), (), hops)
     session = Session("f(a)", TORCH, (), TraceOptions(), captured, ResultInfo(), observations=calls)
-    page = path_view(trail, Options(view="path"), session)
+    page = path_view(trace, Options(view="path"), session)
     assert page.columns in ((), (IN_CALL,))
     return {row.name: (row.share, row.cells) for row in page.table}
 

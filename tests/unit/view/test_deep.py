@@ -15,17 +15,17 @@ from rich.console import Console
 from ptexplore.model.nesting import folded, outermost, with_levels, without
 from ptexplore.model.place_reasons import OutsideTorch
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trail, walk
+from ptexplore.model.trace import Captured, Hop, PythonCall, ResultInfo, TorchInfo, Trace, walk
 from ptexplore.render.stacks import FORMATS, exported
-from ptexplore.render.terminal.trace import print_trail
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.render.terminal.trace import print_trace
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.trace.explain import explain
 from ptexplore.view.trace.expression_parts import expression_run
 from ptexplore.view.trace.page import Options, TraceRow, ViewName
 from ptexplore.view.trace.recursion import levels_folded
 from ptexplore.view.trace.stacks import stacks_of
 from ptexplore.view.trace.views import view, view_to_json
-from ptexplore.view.words.saved import trail_to_json
+from ptexplore.view.words.saved import trace_to_json
 
 LEVELS = 5000
 COUNT = 6  # columns of the instructions of a row
@@ -41,9 +41,9 @@ def operator(number: int, name: str = "aten::add.Tensor", children: tuple[Hop, .
     return Hop(number, "op", name, "observed", PLACE, op=name, instructions=100, time=10, children=children)
 
 
-def trail(*hops: Hop) -> Trail:
+def trace(*hops: Hop) -> Trace:
     torch = TorchInfo("2.6.0", "0" * 40, "cpu", "")
-    return Trail(
+    return Trace(
         expression="f(n)", bound=(), torch=torch, trees=(), captured=Captured(), result=ResultInfo(""), findings=(),
         hops=hops,
     )  # fmt: skip
@@ -87,27 +87,27 @@ SHAPES = (one_function, other_functions, operators, frames, bindings, nodes)
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("name", ["path", "modules", "operators", "tree"])
 def test_every_view(shape: Make, name: ViewName) -> None:
-    deep = trail(nested(LEVELS, shape))
+    deep = trace(nested(LEVELS, shape))
     page = view(deep, Options(view=name))
     assert page.rows if name == "tree" else page.table
     assert json.loads(view_to_json(page))["view"]["title"] == "f(n)"
     if name != "tree":  # whose drawing the next test looks at
-        print_trail(Console(file=io.StringIO(), width=120), page, lambda ref: None)
+        print_trace(Console(file=io.StringIO(), width=120), page, lambda ref: None)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_all_of_it(shape: Make) -> None:
     """With --full each hop is a row, in order, and its JSON says how deep it is."""
-    page = view(trail(nested(LEVELS, shape)), Options(view="tree", full=True))
+    page = view(trace(nested(LEVELS, shape)), Options(view="tree", full=True))
     assert [row.hop for row in walk(page.rows)] == list(range(1, LEVELS + 2))
     rows = json.loads(view_to_json(page))["view"]["rows"]
     assert [row["level"] for row in rows] == list(range(LEVELS + 1))
 
 
 def test_a_deep_tree_is_drawn() -> None:
-    page = view(trail(nested(LEVELS, frames)), Options(view="tree", full=True))
+    page = view(trace(nested(LEVELS, frames)), Options(view="tree", full=True))
     console = Console(file=io.StringIO(), width=120)
-    print_trail(console, page, lambda ref: None)
+    print_trace(console, page, lambda ref: None)
     printed = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert sum(f"[{number}]" in line for line in printed for number in (LEVELS, LEVELS + 1)) == 2
     assert max(map(len, printed)) <= 120  # guides do not grow with each level
@@ -116,9 +116,9 @@ def test_a_deep_tree_is_drawn() -> None:
 @pytest.mark.parametrize("width", [40, 80, 120, 300])
 def test_half_of_a_line_is_left_for_what_is_deep(width: int) -> None:
     """Each row has its name beside its guides, and behind the last guides its level."""
-    page = view(trail(nested(300, other_functions)), Options(view="tree", full=True))
+    page = view(trace(nested(300, other_functions)), Options(view="tree", full=True))
     console = Console(file=io.StringIO(), width=width)
-    print_trail(console, page, lambda ref: None)
+    print_trace(console, page, lambda ref: None)
     printed = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     for number in range(1, 301):
         row = next(line for line in printed if f" f{number}()" in line)[COUNT:]
@@ -129,24 +129,24 @@ def test_half_of_a_line_is_left_for_what_is_deep(width: int) -> None:
 
 
 def test_saved_and_loaded() -> None:
-    deep = trail(nested(LEVELS, other_functions))
-    loaded, _ = trail_from_json(trail_to_json(deep).encode(), "x.json")
+    deep = trace(nested(LEVELS, other_functions))
+    loaded, _ = trace_from_json(trace_to_json(deep).encode(), "x.json")
     assert [(hop.id, hop.name) for hop in walk(loaded.hops)] == [(hop.id, hop.name) for hop in walk(deep.hops)]
     assert json.loads(explain_json(loaded, LEVELS))
 
 
-def explain_json(deep: Trail, number: int) -> str:
+def explain_json(deep: Trace, number: int) -> str:
     return json.dumps(list(explain(deep, None, number).why) or ["-"])
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_exports(form: str) -> None:
-    weighed = stacks_of(trail(nested(LEVELS, frames)), None)
+    weighed = stacks_of(trace(nested(LEVELS, frames)), None)
     assert exported(weighed, form)
 
 
 def test_cut_and_searched() -> None:
-    deep = trail(nested(LEVELS, other_functions))
+    deep = trace(nested(LEVELS, other_functions))
     [row] = view(deep, Options(view="tree", depth=3)).rows
     assert [len(r.children) for r in walk([row])] == [1, 1, 0]
     assert [*walk([row])][-1].hidden == LEVELS + 1 - 3
@@ -162,7 +162,7 @@ def levels_of(rows: tuple[TraceRow, ...]) -> list[str]:
 
 
 def test_levels_are_one_row_on_the_first_screen() -> None:
-    deep = trail(nested(251, one_function))
+    deep = trace(nested(251, one_function))
     assert [(row.level, row.name) for row in view(deep, Options(view="path")).table] == [
         (0, "Python"), (1, "f() ×251"), (2, "aten::add.Tensor"),
     ]  # fmt: skip
@@ -191,9 +191,9 @@ def test_functions_that_call_each_other_in_turn() -> None:
     def turn(number: int, inside: tuple[Hop, ...]) -> Hop:
         return function(number, "even" if number % 2 else "odd", inside)
 
-    rows = view(trail(nested(100, turn)), Options(view="tree")).rows
+    rows = view(trace(nested(100, turn)), Options(view="tree")).rows
     assert levels_of(rows) == ["even() ×50", "odd() ×50", "aten::add.Tensor"]
-    rows = view(trail(nested(101, turn)), Options(view="tree")).rows
+    rows = view(trace(nested(101, turn)), Options(view="tree")).rows
     assert levels_of(rows) == ["even() ×50", "odd() ×50", "even()", "aten::add.Tensor"]
 
 
@@ -207,7 +207,7 @@ def test_few_levels_other_functions_and_two_calls_of_itself_stay() -> None:
 
 
 def test_levels_count_in_no_figure_twice() -> None:
-    part = expression_run(trail(nested(300, one_function)), None).whole
+    part = expression_run(trace(nested(300, one_function)), None).whole
     assert part.operators == 1
 
 
@@ -237,7 +237,7 @@ def test_the_work_of_a_view_grows_with_the_levels_alone() -> None:
     """Twice as deep is twice the work, counted in calls of Python functions."""
 
     def calls(levels: int, name: ViewName, shape: Make) -> int:
-        deep = trail(nested(levels, shape))
+        deep = trace(nested(levels, shape))
         count = 0
 
         def counted(frame: object, event: str, argument: object) -> None:

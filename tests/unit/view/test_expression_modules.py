@@ -1,4 +1,4 @@
-"""The view `modules` of an expression, from a saved trace and from Trails made here: sums, names, folding, opening."""
+"""The view `modules` of an expression, from a saved trace and from Traces made here: sums, names, folding, opening."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ptexplore.model.trace import (
     ResultInfo,
     Session,
     TorchInfo,
-    Trail,
+    Trace,
 )
 from ptexplore.view.trace.expression_parts import expression_run, unit_of
 from ptexplore.view.trace.page import Options, ScreenRow
@@ -42,8 +42,8 @@ def module(number: int, name: str, *inside: Hop, type_: str = "Linear", bound: s
     return Hop(number, "python", "_wrapped_call_impl", "observed", PLACE, module=ref, children=(plumbing,))
 
 
-def a_trail(*hops: Hop, native: bool = True) -> Trail:
-    return Trail("m(x)", (), TorchInfo("2.99.0"), (), Captured(native=native), ResultInfo(), (), hops)
+def a_trace(*hops: Hop, native: bool = True) -> Trace:
+    return Trace("m(x)", (), TorchInfo("2.99.0"), (), Captured(native=native), ResultInfo(), (), hops)
 
 
 def session(sizes: dict[int, list[int]], **parts: int) -> Session:
@@ -71,11 +71,11 @@ def session(sizes: dict[int, list[int]], **parts: int) -> Session:
     )
 
 
-def rows_of(trail: Trail, told: Session | None) -> dict[str, ScreenRow]:
-    return {row.name: row for row in view(trail, Options(), told).table}
+def rows_of(trace: Trace, told: Session | None) -> dict[str, ScreenRow]:
+    return {row.name: row for row in view(trace, Options(), told).table}
 
 
-def stepped() -> Trail:
+def stepped() -> Trace:
     """Two modules that ran 100 and 200 instructions of operators, 30 of Python's C around the second."""
     closed = Hop(90, "closed", "PyObject_GetAttr", "observed", PLACE, instructions=30)
     inner = (
@@ -83,7 +83,7 @@ def stepped() -> Trail:
         module(20, "b", closed, operator(23, instructions=200)),
     )
     node = Hop(50, "node", "LinearBackward0", "observed", PLACE, phase="backward", sequence=1, instructions=60)
-    return a_trail(module(1, "", *inner, type_="Net", bound="m"), node)
+    return a_trace(module(1, "", *inner, type_="Net", bound="m"), node)
 
 
 @pytest.mark.words
@@ -108,21 +108,21 @@ def test_instructions_of_rows_add_up_to_the_row_that_they_are_in() -> None:
 
 def test_siblings_fold_where_they_ran_the_same_on_the_same_sizes() -> None:
     inner = [module(10 * n, f"layers.{n}", operator(10 * n + 3)) for n in range(1, 5)]
-    trail = a_trail(module(1, "", *inner, type_="Net"))
-    alike = rows_of(trail, session({10 * n + 3: [2, 2] for n in range(1, 5)}))
+    trace = a_trace(module(1, "", *inner, type_="Net"))
+    alike = rows_of(trace, session({10 * n + 3: [2, 2] for n in range(1, 5)}))
     assert alike["layers.1 … layers.4  Linear"].times == 4
-    unlike = rows_of(trail, session({13: [2, 2], 23: [2, 2], 33: [2, 3], 43: [2, 2]}))
+    unlike = rows_of(trace, session({13: [2, 2], 23: [2, 2], 33: [2, 3], 43: [2, 2]}))
     assert {name for name in unlike if name.startswith("layers")} == {
         "layers.1 … layers.4  Linear",
         "layers.3  Linear",
     }
     assert unlike["layers.1 … layers.4  Linear"].times == 3
-    unknown = rows_of(trail, None)
+    unknown = rows_of(trace, None)
     assert sum(name.startswith("layers") for name in unknown) == 4, "no sizes are known: nothing is called the same"
 
 
 def test_what_was_not_measured_has_no_share_and_no_order_by_cost() -> None:
-    page = view(a_trail(module(1, "", module(10, "a", operator(13)), type_="Net")), Options())
+    page = view(a_trace(module(1, "", module(10, "a", operator(13)), type_="Net")), Options())
     assert all(row.share is None for row in page.table)
     assert (page.columns, page.told) == (("ops",), "operators")
 
@@ -131,10 +131,10 @@ def test_what_was_not_measured_has_no_share_and_no_order_by_cost() -> None:
 def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
     """It ran in another thread, or behind a cut."""
     inner = (module(10, "a", operator(13, instructions=100)), module(20, "b", operator(23)), operator(33))
-    rows = rows_of(a_trail(module(1, "", *inner, type_="Net", bound="m")), session({}, forward=100))
+    rows = rows_of(a_trace(module(1, "", *inner, type_="Net", bound="m")), session({}, forward=100))
     shares = {name: row.share for name, row in rows.items() if not name.startswith("m(x)")}
     assert shares == {"m  Net": 1.0, "a  Linear": 1.0, "b  Linear": None, "linear": None}
-    rows = rows_of(a_trail(module(1, "", module(10, "a", operator(13)), operator(33), type_="Net")),
+    rows = rows_of(a_trace(module(1, "", module(10, "a", operator(13)), operator(33), type_="Net")),
                    session({}, forward=100))  # fmt: skip
     assert [rows[name].share for name in ("Net", "a  Linear")] == [None, None]
     assert rows["the rest: Python"].share == 1.0
@@ -142,34 +142,34 @@ def test_what_was_not_stepped_beside_what_was_has_no_share() -> None:
 
 def test_a_module_is_opened_by_its_name_alone_and_its_costliest_call_is_stepped() -> None:
     one = module(10, "linear", operator(13, time=5), operator(14, time=9))
-    trail = a_trail(module(1, "", one, module(20, "linear2", operator(23, time=20)), type_="Net", bound="m"))
-    assert suited(trail, Options()) == "modules"
-    page = view(trail, Options(opened="linear"))
+    trace = a_trace(module(1, "", one, module(20, "linear2", operator(23, time=20)), type_="Net", bound="m"))
+    assert suited(trace, Options()) == "modules"
+    page = view(trace, Options(opened="linear"))
     assert page.view == "path"
     assert [row.name for row in page.table][:1] == ["linear  Linear.forward()"]
     assert all(not row.name.startswith("linear2") for row in page.table)
-    assert to_step(trail, "linear") == "linear#2"
-    assert to_step(trail, "m") == "linear#3"
-    counted = a_trail(module(10, "linear", operator(13, instructions=7)))
+    assert to_step(trace, "linear") == "linear#2"
+    assert to_step(trace, "m") == "linear#3"
+    counted = a_trace(module(10, "linear", operator(13, instructions=7)))
     assert to_step(counted, "linear") is None, "it was stepped already"
-    assert to_step(a_trail(one, native=False), "linear") is None, "nothing can be stepped"
+    assert to_step(a_trace(one, native=False), "linear") is None, "nothing can be stepped"
     with pytest.raises(PtexploreError, match="nothing"):
-        view(trail, Options(opened="nothing"))
+        view(trace, Options(opened="nothing"))
 
 
 def test_times_are_those_of_outermost_operators() -> None:
     nested = Hop(60, "op", "aten::addmm", "observed", PLACE, op="aten::addmm", time=8)
     outer = operator(13, time=10, children=(nested,))
-    whole = expression_run(a_trail(module(1, "", module(10, "a", outer), type_="Net")), None).whole
+    whole = expression_run(a_trace(module(1, "", module(10, "a", outer), type_="Net")), None).whole
     assert (whole.cost, whole.operators, _leaf(whole).cost) == (10, 1, 10)
 
 
 def test_a_range_that_is_marked_for_the_profiler_is_no_operators_time() -> None:
     """Of a Function's forward, which is Python: the operators in it alone were timed as operators."""
     marked = Hop(60, "native", "BackwardHookFunction", "observed", PLACE, time=100, children=(operator(13, time=5),))
-    whole = expression_run(a_trail(module(1, "", marked, type_="Net")), None).whole
+    whole = expression_run(a_trace(module(1, "", marked, type_="Net")), None).whole
     assert whole.cost == 5
-    rows = view(a_trail(marked, operator(23, time=5)), Options(view="operators")).table
+    rows = view(a_trace(marked, operator(23, time=5)), Options(view="operators")).table
     assert sum(row.share or 0 for row in rows) == pytest.approx(1)
 
 
@@ -180,10 +180,10 @@ def test_a_node_around_that_of_a_write_through_a_view_counts_for_the_call_that_w
                sequence=12, time=3)  # fmt: skip
     copied = Hop(50, "node", "torch::autograd::CopySlices::apply", "observed", PLACE, phase="backward", sequence=13,
                  time=40, children=(fill,))  # fmt: skip
-    whole = expression_run(a_trail(wrote, copied), None).whole
+    whole = expression_run(a_trace(wrote, copied), None).whole
     assert (whole.backward, whole.parts[0].backward) == (40, 40)
     other = replace(copied, children=(replace(fill, sequence=7),))
-    assert expression_run(a_trail(wrote, other), None).whole.backward == 0, "which call made it is not known"
+    assert expression_run(a_trace(wrote, other), None).whole.backward == 0, "which call made it is not known"
 
 
 @pytest.mark.words
@@ -194,13 +194,13 @@ def test_nodes_that_the_expression_ran_itself_count_for_the_calls_that_recorded_
     grad = Hop(41, "python", "grad", "observed", PLACE, children=(node,))
     late = Hop(50, "node", "MmBackward0::apply", "observed", PLACE, phase="backward", sequence=20, time=4)
     whole = expression_run(
-        a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None
+        a_trace(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad, late), None
     ).whole
     assert [(part.name, part.cost, part.backward, part.operators, part.saved) for part in whole.parts] == [
         ("", 5, 9, 1, 0), ("grad()", 9, 4, 1, 8), ("backward", 4, 0, 0, 0),
     ]  # fmt: skip
     assert whole.saved == whole.parts[1].own[0].saved == 8, "the node's operator recorded what keeps it"
-    page = view(a_trail(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
+    page = view(a_trace(module(1, "", operator(13, sequence=12, time=5), type_="Net"), grad), Options(view="modules"))
     assert "if the row ran them itself" in dict(page.explained)[("backward",)]
     assert any(told.startswith("operators and nodes by time") for told in page.left_out)
     assert page.told == "operators and nodes, costliest first"
@@ -211,45 +211,45 @@ def test_a_node_beside_which_no_python_is_known_has_its_own_name() -> None:
     inner = Hop(3, "op", "aten::expand", "observed", PLACE, op="aten::expand", evidence=(3,))
     node = Hop(2, "node", "SumBackward0::apply", "observed", PLACE, op="aten::sum", children=(inner,))
     call = Hop(1, "op", "aten::sum", "observed", PLACE, op="aten::sum", evidence=(1,))
-    parts = expression_run(a_trail(call, node, native=False), None).whole.parts
+    parts = expression_run(a_trace(call, node, native=False), None).whole.parts
     assert [(part.name, part.calls, part.operators) for part in parts] == [("aten::sum", 1, 1), ("SumBackward0", 1, 1)]
 
 
 def test_what_a_kernel_called_in_a_thread_of_its_own_is_an_operators_call() -> None:
     # The backward of scaled_dot_product_attention makes a tensor in its parallel region, in another thread.
     beside = replace(operator(60, time=3), thread=1, phase="backward")
-    trail = a_trail(module(1, "", operator(13, time=5), type_="Net"), beside)
-    whole = expression_run(trail, session({})).whole
+    trace = a_trace(module(1, "", operator(13, time=5), type_="Net"), beside)
+    whole = expression_run(trace, session({})).whole
     assert (whole.operators, whole.cost) == (1, 5)
     # In a thread of Python's nothing else called it: `list(executor.map(lambda t: t * t, [x]))`.
     sets = {"event": 2, "parent": None, "type": "sets", "thread": 1, "phase": "forward",
             "tls_include": 0, "tls_exclude": 0}  # fmt: skip
     told = session({})
     told = replace(told, observations=(*told.observations, SavedObservation(70, "frames", "event", sets).as_seen()))
-    whole = expression_run(trail, told).whole
+    whole = expression_run(trace, told).whole
     assert (whole.operators, whole.cost) == (2, 8)
 
 
 def test_what_was_raised_stands_above_the_modules() -> None:
-    trail = a_trail(module(1, "", module(10, "a", operator(13)), type_="Net"))
+    trace = a_trace(module(1, "", module(10, "a", operator(13)), type_="Net"))
     raised = Ending("expression", "RuntimeError", "shapes cannot be multiplied", PLACE)
-    assert view(trail, Options(view="modules")).ending == ()
-    assert "shapes cannot be multiplied" in str(view(replace(trail, ending=raised), Options(view="modules")).ending[0])
+    assert view(trace, Options(view="modules")).ending == ()
+    assert "shapes cannot be multiplied" in str(view(replace(trace, ending=raised), Options(view="modules")).ending[0])
 
 
 @pytest.mark.words
 def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() -> None:
-    trail = a_trail(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
+    trace = a_trace(module(1, "", module(10, "a", operator(13, sequence=2, saved=80)), type_="Net"))
     kept = [
         SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()
         for n, size in ((2, 80), (3, 16))
     ]
     seen = session({}, forward=9)
-    page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
+    page = view(trace, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept)))
     assert any("96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: 16 B in no row") for told in page.left_out)
     more = SavedObservation(960, "ops", "uncounted", {"packed": 2, "unread": 0, "silent": 1}).as_seen()
-    page = view(trail, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept, more)))
+    page = view(trace, Options(view="modules"), replace(seen, observations=(*seen.observations, *kept, more)))
     assert any("at least 96 B saved for backward" in fact for fact in page.facts)
     assert any(told.startswith("saved: without 2 saved tensors that a hook packed") for told in page.left_out)
     assert any(
@@ -260,13 +260,13 @@ def test_what_no_operators_node_kept_is_in_the_sum_and_said_to_be_in_no_row() ->
 @pytest.mark.words
 def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_operator() -> None:
     inside = (operator(13, sequence=2, saved=80), operator(14, sequence=3, saved=16))
-    trail = a_trail(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
+    trace = a_trace(*(module(10 * n, name, one) for n, (name, one) in enumerate(zip("ab", inside, strict=True), 1)))
     kept = [
         SavedObservation(950 + n, "ops", "kept", {"sequence": n, "bytes": size}).as_seen()
         for n, size in ((2, 80), (3, 16))
     ]
     seen = replace(session({}), observations=tuple(kept))
-    page = view(trail, Options(view="modules", opened="a"), seen)
+    page = view(trace, Options(view="modules", opened="a"), seen)
     assert any("96 B saved for backward" in fact for fact in page.facts)
     assert not [told for told in page.left_out if " in no row; " in told]
 
@@ -274,7 +274,7 @@ def test_what_is_kept_outside_of_a_module_that_is_opened_is_no_nodes_of_no_opera
 def test_each_call_of_a_function_counts_that_ran_an_operator_once() -> None:
     ran, idle = (Hop(number, "python", "__next__", "observed", PLACE, children=inside)
                  for number, inside in ((10, (operator(13, time=5),)), (20, ())))  # fmt: skip
-    whole = expression_run(a_trail(ran, idle), None).whole
+    whole = expression_run(a_trace(ran, idle), None).whole
     assert [(part.name, part.calls) for part in whole.parts] == [("__next__()", 2)]
 
 
@@ -306,30 +306,30 @@ def an_optimizer(*inside: Hop) -> Hop:
     )
 
 
-def levels(trail: Trail) -> list[tuple[int, str]]:
-    return [(row.level, row.name) for row in view(trail, Options(view="modules")).table]
+def levels(trace: Trace) -> list[tuple[int, str]]:
+    return [(row.level, row.name) for row in view(trace, Options(view="modules")).table]
 
 
 def test_what_a_decorator_made_has_the_name_of_what_it_calls() -> None:
-    trail = a_trail(an_optimizer(named_operator(40, "_foreach_add_")))
-    (part,) = expression_run(trail, None).whole.parts
+    trace = a_trace(an_optimizer(named_operator(40, "_foreach_add_")))
+    (part,) = expression_run(trace, None).whole.parts
     assert (part.name, part.source) == ("Adam.step()", SourceRef("torch/optim/adam.py", 30, "wheel", "located"))
     called = [function(10 * n, name, named_operator(10 * n + 1, name)) for n, name in enumerate("fg", 2)]
     two = function(10, "wrapper", *called, qualname="twice.<locals>.wrapper")
-    assert [part.name for part in expression_run(a_trail(two), None).whole.parts] == ["twice.<locals>.wrapper()"]
+    assert [part.name for part in expression_run(a_trace(two), None).whole.parts] == ["twice.<locals>.wrapper()"]
     none = function(10, "wrapper", named_operator(21, "f"), qualname="once.<locals>.wrapper")
-    assert [part.name for part in expression_run(a_trail(none), None).whole.parts] == ["once.<locals>.wrapper()"]
+    assert [part.name for part in expression_run(a_trace(none), None).whole.parts] == ["once.<locals>.wrapper()"]
 
 
 def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_calls_it() -> None:
     """opt.step(closure): the closure has its row, with the calls in it; what the optimizer calls itself has none."""
     closure = function(50, "closure", named_operator(51, "mul"), named_operator(52, "sum"), yours=True)
     mine = function(5, "train", an_optimizer(closure, named_operator(60, "add_")), yours=True)
-    assert levels(a_trail(mine)) == [
+    assert levels(a_trace(mine)) == [
         (0, "m(x)"), (1, "train()"), (2, "Adam.step()"), (3, "closure()"), (4, "aten::mul"), (4, "aten::sum"),
         (3, "add_"),
     ]  # fmt: skip
-    (train,) = expression_run(a_trail(mine), None).whole.parts
+    (train,) = expression_run(a_trace(mine), None).whole.parts
     assert [(part.name, part.operators) for part in train.walk()] == [
         ("train()", 3), ("Adam.step()", 3), ("closure()", 2), ("aten::mul", 1), ("aten::sum", 1),
     ]  # fmt: skip
@@ -338,14 +338,14 @@ def test_a_function_of_yours_has_parts_as_the_expression_has_also_where_torch_ca
 def test_a_function_of_yours_that_calls_itself_is_one_part() -> None:
     inner = function(3, "f", named_operator(4, "mul"), yours=True)
     deep = function(1, "f", named_operator(2, "add"), inner, yours=True)
-    (part,) = expression_run(a_trail(deep), None).whole.parts
+    (part,) = expression_run(a_trace(deep), None).whole.parts
     assert (part.name, part.calls, part.operators) == ("f()", 1, 2)
     assert [below.name for below in part.parts] == ["aten::add", "aten::mul"]
 
 
 def test_what_a_module_calls_has_no_row_of_its_own() -> None:
     helper = function(50, "helper", named_operator(51, "mul"), yours=True)
-    (net,) = expression_run(a_trail(module(1, "", helper, type_="Net")), None).whole.parts
+    (net,) = expression_run(a_trace(module(1, "", helper, type_="Net")), None).whole.parts
     assert [own.name for own in net.own] == ["mul"]
     assert not net.parts
 
@@ -353,9 +353,9 @@ def test_what_a_module_calls_has_no_row_of_its_own() -> None:
 def test_a_short_table_lists_the_operators_of_a_call() -> None:
     names = ("zeros_like", "_foreach_add_", "_foreach_mul_", "_foreach_sqrt", "_foreach_addcdiv_")
     few = an_optimizer(*(named_operator(100 + n, name) for n, name in enumerate(names)))
-    assert levels(a_trail(few)) == [(0, "m(x)"), (1, "Adam.step()"), *((2, name) for name in names)]
+    assert levels(a_trace(few)) == [(0, "m(x)"), (1, "Adam.step()"), *((2, name) for name in names)]
     many = an_optimizer(*(named_operator(100 + n, f"f{n}") for n in range(40)))
-    page = view(a_trail(many), Options(view="modules"))
+    page = view(a_trace(many), Options(view="modules"))
     assert [row.name for row in page.table] == ["m(x)", "Adam.step()"]
     assert page.table[1].what == "f0, f1, f2, …"
 
@@ -365,7 +365,7 @@ def test_without_costs_what_is_deepest_is_left_out_first() -> None:
     """There is no least cost then below which parts could be left out."""
     calls = [function(100 * n, f"f{n}", *(named_operator(100 * n + k, f"g{k}") for k in range(1, 5)), yours=True)
              for n in range(1, 21)]  # fmt: skip
-    page = view(a_trail(*calls), Options(view="modules"))
+    page = view(a_trace(*calls), Options(view="modules"))
     assert [row.name for row in page.table] == ["m(x)", *(f"f{n}()" for n in range(1, 21))]
     assert page.table[1].what == "aten::g1, aten::g2, aten::g3, …"
     assert "80 more parts, the innermost, are not shown" in page.left_out
@@ -382,7 +382,7 @@ def test_a_hook_of_a_module_has_a_row_in_it_and_its_forward_has_none() -> None:
     called = Hop(
         11, "python", "_call_impl", "observed", calls, module=ModuleRef("Own", "", 0, "m"), children=(plumbing,)
     )
-    page = view(a_trail(called, native=False), Options(view="modules"))
+    page = view(a_trace(called, native=False), Options(view="modules"))
     rows = [(row.level, row.name, row.cells[:1]) for row in page.table]
     assert rows == [
         (0, "m(x)", ("2",)),

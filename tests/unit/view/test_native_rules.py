@@ -14,7 +14,7 @@ import pytest
 from ptexplore.capture.native.symbols import Elf
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.model.reasons import Said
-from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, TorchInfo, Trail, walk
+from ptexplore.model.trace import Captured, Hop, NativeCall, ResultInfo, TorchInfo, Trace, walk
 from ptexplore.view.trace.native import condense, frames, in_the_tree
 from ptexplore.view.trace.native import shown_name as name_of
 from ptexplore.view.trace.native_rules import ACTIONS, RULES, Rule, rule_for, rule_for_operator
@@ -140,16 +140,16 @@ def test_the_reason_is_true_of_the_function(name: str, word: str) -> None:
 
 def test_a_frame_inside_of_what_is_folded_is_said_to_be_left_out(recorded: Mapping[str, Recorded]) -> None:
     """Its own rule says what is done with it elsewhere."""
-    trail = Trail("torch.add(g, g)", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops=recorded["add"].hops)
-    shown = {hop.id for hop in walk(condense(trail.hops)[0])}
-    (folded,) = (hop for hop in walk(trail.hops) if hop.name.endswith("::collect_next_edges"))
+    trace = Trace("torch.add(g, g)", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops=recorded["add"].hops)
+    shown = {hop.id for hop in walk(condense(trace.hops)[0])}
+    (folded,) = (hop for hop in walk(trace.hops) if hop.name.endswith("::collect_next_edges"))
     inside = [hop for hop in walk(folded.children) if hop.id not in shown]
     assert inside
     for hop in inside:
-        assert in_the_tree(trail, hop).startswith("left out"), hop.name
-    assert f"[{folded.id}] torch::autograd::collect_next_edges" in in_the_tree(trail, folded.children[0])
-    for hop in walk(trail.hops):
-        told = in_the_tree(trail, hop)
+        assert in_the_tree(trace, hop).startswith("left out"), hop.name
+    assert f"[{folded.id}] torch::autograd::collect_next_edges" in in_the_tree(trace, folded.children[0])
+    for hop in walk(trace.hops):
+        told = in_the_tree(trace, hop)
         assert hop.id in shown or told.startswith(("left out", "the frame is left out", "its callees")), (
             hop.name,
             told,

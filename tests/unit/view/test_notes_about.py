@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ptexplore.annotations.marks import Mark
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trace
 from ptexplore.view.notes.notes_about import with_notes
 from ptexplore.view.trace.rows import stops_to_read
 
@@ -24,13 +24,13 @@ def hop(
     return Hop(number, "native", f"f{number}", "observed", ref, children=children)
 
 
-def trail(*hops: Hop) -> Trail:
-    return Trail("f()", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops)
+def trace(*hops: Hop) -> Trace:
+    return Trace("f()", (), TorchInfo(), (), Captured(), ResultInfo(), (), hops)
 
 
 def test_hops_get_the_stops_of_their_own_tree() -> None:
     inner = hop(3, "a.cpp", 11)
-    given = trail(hop(1, "b.cpp", 1, children=(hop(2, "a.cpp", 11, tree="v2.6.0"), inner)), hop(4, None, None))
+    given = trace(hop(1, "b.cpp", 1, children=(hop(2, "a.cpp", 11, tree="v2.6.0"), inner)), hop(4, None, None))
     found = with_notes(given, {"runtime": [FUNCTION, NOWHERE]})
     first, last = found.hops
     assert [one.notes for one in first.children] == [(), ("t#f",)]
@@ -42,9 +42,9 @@ def test_hops_get_the_stops_of_their_own_tree() -> None:
 
 def test_an_operators_hop_has_its_entrys_stops_but_none_that_is_nowhere() -> None:
     call = replace(hop(1, "x.cpp", 1), kind="op", op="aten::add.Tensor")
-    assert with_notes(trail(call), {"v2.6.0": [ENTRY, NOWHERE]}).hops[0].notes == ("t#e",)
+    assert with_notes(trace(call), {"v2.6.0": [ENTRY, NOWHERE]}).hops[0].notes == ("t#e",)
 
 
 def test_names_that_are_none_are_not_suggested() -> None:
     call = replace(hop(1, "x.cpp", 1), notes=("t#f", "a b", "$(x)", "../x#y", "t#f"))
-    assert stops_to_read(trail(call)) == ["t#f"]
+    assert stops_to_read(trace(call)) == ["t#f"]

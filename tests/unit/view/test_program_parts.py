@@ -10,8 +10,8 @@ from msgspec import structs
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, LocalSets, OperatorCalls, OperatorKind, OperatorRoute, Program
 from ptexplore.model.run import OwnOperators, Part, Run
-from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.modules import Shown, fitting
 from ptexplore.view.trace.page import Options, ScreenRow
@@ -60,8 +60,8 @@ def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_insid
 
 @pytest.mark.words
 def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
-    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
-    rows: tuple[ScreenRow, ...] = view(trail, Options(view="modules")).table
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    rows: tuple[ScreenRow, ...] = view(trace, Options(view="modules")).table
     names = [row.name.partition("  ")[0] for row in rows]
     inside = ["net", "a", "relu", "b", "the rest: Python", "compiled", "torch's own threads", "the rest: Python"]
     assert names == ["net.py", *inside]
@@ -82,8 +82,8 @@ def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
     times = (350_000, 300_000, 3_000, 2_000)
     calls = tuple(OperatorCalls(0, number, 0, number + 1, time) for number, time in enumerate(times))
     whole = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1_000_000, 0)
-    trail = Trail("--script s.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=whole)
-    imports, root, *inside = view(trail, Options(view="modules")).table
+    trace = Trace("--script s.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=whole)
+    imports, root, *inside = view(trace, Options(view="modules")).table
     assert (imports.name, root.name) == ("imports  1 module", "s.py")
     assert [row.name for row in inside] == ["mul", "relu", "the rest: Python, randn, norm"]
     assert sum(row.share or 0 for row in inside) == pytest.approx(root.share)
@@ -109,13 +109,13 @@ def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
 
 @pytest.mark.words
 def test_operators_that_call_each_other_by_way_of_python_take_no_longer_than_the_run() -> None:
-    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
-    page = view(trail, Options(view="operators"))
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
+    page = view(trace, Options(view="operators"))
     (relu,) = (row for row in page.table if row.name == "relu")
     assert relu.cells[0] == "1.6 us", "1000 and 300, and of nine calls in one another the 300 in which no Python ran"
     assert sum(row.share or 0 for row in page.table) < 1
     assert "but not Python" in page.facts[0]
-    assert "an operator's without the Python" in dict(view(trail, Options(view="modules")).explained)["share", "time"]
+    assert "an operator's without the Python" in dict(view(trace, Options(view="modules")).explained)["share", "time"]
 
 
 @pytest.mark.words
@@ -138,15 +138,15 @@ def test_what_a_device_was_given_counts_where_it_was_launched_and_is_no_operator
     assert {part.name: part.device for part in whole.walk()} == {"net.py": 750, "net": 700, "replay": 50}
     assert whole.operators == 2
     assert kernels(made) == [("void at::native::vectorized<4>(int)", 2, 700), ("sm80_gemm", 5, 50)]
-    trail = Trail("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
-    shown = view(trail, Options(view="operators"))
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    shown = view(trace, Options(view="operators"))
     assert [(row.name, row.cells[-1]) for row in shown.table] == [("relu", "0.7 us"), ("sm80_gemm", "0.1 us")]
     assert "launched by no operator" in shown.table[1].what
     assert any(line.startswith("on the device: 0.8 us in 7 launches of 2 kinds: vectorized") for line in shown.left_out)
 
 
 def test_modules_within_one_another_cost_what_their_number_does() -> None:
-    saved, _ = trail_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
+    saved, _ = trace_from_json((SAVED / "format2-program.json.gz").read_bytes(), "x")
     program = saved.program
     assert program is not None
     number = len(program.paths)

@@ -10,7 +10,7 @@ from ptexplore.lookup.calls import CallReader
 from ptexplore.lookup.symbol_facts import SymbolFacts, symbol_facts
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import SourceRef, TreeInfo
-from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trail
+from ptexplore.model.trace import Captured, Hop, ResultInfo, TorchInfo, Trace
 from ptexplore.view.search.symbol_lines import (
     caller_lines,
     closing_remark,
@@ -109,11 +109,11 @@ def test_hops_are_those_inside_of_it_in_the_very_tree(tree):
         place = SourceRef("aten/src/ATen/native/Said.cpp", line, "checkout", "version-skew", tree=name)
         return Hop(number, "native", "at::native::said", "observed", place)
 
-    def trail(version: str) -> Trail:
+    def trace(version: str) -> Trace:
         info = TreeInfo("mini", version, ("checkout",), None, "version-skew")
         inner = (hop(2, begin), hop(3, begin + 1), hop(4, facts.symbol.end_line + 1), hop(5, begin, "other"))
         outer = Hop(1, "python", "torch.said", "observed", SourceRef(None, None, None, "unknown"), children=inner)
-        return Trail("said(a)", (), TorchInfo("2.99.0"), (info,), Captured(), ResultInfo(), (), (outer,))
+        return Trace("said(a)", (), TorchInfo("2.99.0"), (info,), Captured(), ResultInfo(), (), (outer,))
 
-    assert [one.id for one in seen_in(trail("2.99.0"), facts)] == [2, 3]
-    assert seen_in(trail("2.98.0"), facts) == [], "the lines of another version are other lines"
+    assert [one.id for one in seen_in(trace("2.99.0"), facts)] == [2, 3]
+    assert seen_in(trace("2.98.0"), facts) == [], "the lines of another version are other lines"

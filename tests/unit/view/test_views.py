@@ -1,4 +1,4 @@
-"""Views that fit a screen, drawn from saved traces and from Trails made here: true shares, places, marks and sizes."""
+"""Views that fit a screen, drawn from saved traces and from Traces made here: true shares, places, marks and sizes."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from ptexplore.model.trace import (
     Session,
     StubKernelRef,
     TorchInfo,
-    Trail,
+    Trace,
     walk,
 )
 from ptexplore.model.trace_remarks import CallsWithoutRow
 from ptexplore.render.terminal.console import PIPE_WIDTH, address_of, place_text
 from ptexplore.render.terminal.screen import bar, print_screen
 from ptexplore.resolve.merge import NO_SOURCE
-from ptexplore.saved.trail import trail_from_json
+from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.opening import permalink_of_place
 from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace import native
 from ptexplore.view.trace.columns import COLUMNS, OF_COST
 from ptexplore.view.trace.costs import costs_of
 from ptexplore.view.trace.legend import whole_legend
-from ptexplore.view.trace.page import Options, ScreenRow, TrailView, percent
+from ptexplore.view.trace.page import Options, ScreenRow, TraceView, percent
 from ptexplore.view.trace.path import MOST, _Steps, keys_of
 from ptexplore.view.trace.rows import title
 from ptexplore.view.trace.screen import everything
 from ptexplore.view.trace.views import available, named, stepped_by, suited, view, view_to_json
 from ptexplore.view.words.legend import OF_EXPRESSIONS, OF_PROGRAMS
 from ptexplore.view.words.reasons import sentence
-from ptexplore.view.words.saved import trail_to_json
+from ptexplore.view.words.saved import trace_to_json
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 FILES = ("format1-add-native.json.gz", "format1-softmax-backward.json.gz")
@@ -67,11 +67,11 @@ WIDTHS = (80, 100, 120, 200)
 ADD = "aten/src/ATen/native/Add.cpp"
 
 
-def saved(name: str) -> tuple[Trail, Session | None]:
-    return trail_from_json((SAVED / name).read_bytes(), name)
+def saved(name: str) -> tuple[Trace, Session | None]:
+    return trace_from_json((SAVED / name).read_bytes(), name)
 
 
-def drawn(page: TrailView, width: int, *, plain: bool = False, **console: object) -> str:
+def drawn(page: TraceView, width: int, *, plain: bool = False, **console: object) -> str:
     out = io.StringIO()
     settings = {"color_system": None, "force_terminal": False} | console
     print_screen(Console(file=out, width=width, markup=False, highlight=False, **settings), page, _no_link, plain=plain)
@@ -93,7 +93,7 @@ def test_a_name_and_a_place_that_fit_no_line_have_one_each() -> None:
         ScreenRow("Python", what="evaluates the expression"),
         ScreenRow(name, 1, what="derived: a key", place=place),
     )
-    lines = drawn(TrailView("a", (), view="path", table=rows), 100).splitlines()
+    lines = drawn(TraceView("a", (), view="path", table=rows), 100).splitlines()
     at = next(number for number, line in enumerate(lines) if name in line)
     assert "Composite" in lines[at + 1], "no empty line before the place"
     assert lines[at + 2].strip() == "derived: a key"
@@ -102,17 +102,17 @@ def test_a_name_and_a_place_that_fit_no_line_have_one_each() -> None:
 def test_of_a_function_made_within_others_its_own_name_is_shown() -> None:
     name = f"{'Scheduler.__init__'}.<locals>.{'patch_' * 9}step.<locals>.{'wrap_' * 4}step.<locals>.wrapper()"
     rows = (ScreenRow("Python"), ScreenRow(name, 1, what="Python", place=SourceRef("a.py", 3, "wheel", "located")))
-    (shown,) = (line for line in drawn(TrailView("a", (), view="path", table=rows), 80).splitlines() if "wrap" in line)
+    (shown,) = (line for line in drawn(TraceView("a", (), view="path", table=rows), 80).splitlines() if "wrap" in line)
     assert shown.strip().startswith("└….<locals>.wrap_")
     assert "step.<locals>.wrapper()" in shown
-    wide = drawn(TrailView("a", (), view="path", table=rows), 200)
+    wide = drawn(TraceView("a", (), view="path", table=rows), 200)
     assert name in wide, "where it fits it is whole"
 
 
-def a_trail(*hops: Hop) -> Trail:
+def a_trace(*hops: Hop) -> Trace:
     trees = (TreeInfo("runtime", "2.99.0", ("wheel",)), TreeInfo("old", "2.98.1", ("atlas",), None, "version-skew"))
     bound = (BoundName("a", "Tensor[3] float32 cpu", "seeded"),)
-    return Trail("f(a)", bound, TorchInfo("2.99.0"), trees, Captured(), ResultInfo(), (), hops)
+    return Trace("f(a)", bound, TorchInfo("2.99.0"), trees, Captured(), ResultInfo(), (), hops)
 
 
 def an_operator(number: int, name: str = "aten::add.Tensor", *inside: Hop, **more: object) -> Hop:
@@ -130,15 +130,15 @@ def an_operator(number: int, name: str = "aten::add.Tensor", *inside: Hop, **mor
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_share_is_that_of_the_instructions_and_none_stands_where_none_was_counted(name: str) -> None:
-    trail, session = saved(name)
-    page = view(trail, Options(view="path"), session)
-    hops = {hop.id: hop for hop in walk(trail.hops)}
-    callers = {child.id: hop for hop in walk(trail.hops) for child in hop.children}
+    trace, session = saved(name)
+    page = view(trace, Options(view="path"), session)
+    hops = {hop.id: hop for hop in walk(trace.hops)}
+    callers = {child.id: hop for hop in walk(trace.hops) for child in hop.children}
     told = [
         part for o in (session.observations if session else ()) if o.kind == "calls" for part in (o.as_saved().data,)
     ]
     whole = sum(part["instructions"] for part in told)
-    counted = sum(hop.instructions or 0 for hop in trail.hops if hop.instructions is not None)
+    counted = sum(hop.instructions or 0 for hop in trace.hops if hop.instructions is not None)
     whole = max(whole, counted) or 1
     around: list[ScreenRow] = []
     for row in page.table:
@@ -184,10 +184,10 @@ def test_a_mark_says_how_certain_a_place_is_and_the_legend_what_the_mark_means()
         "?",
     )
     skewed = Hop(9, "impl", "at::native::add", "derived", ref(9, "version-skew", tree="old"))
-    page = view(a_trail(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
+    page = view(a_trace(an_operator(1, "aten::add.Tensor", skewed)), Options(view="path"))
     assert page.legend == (("~", "a line of 2.98.1, found by name (others are exact); `ptexplore fetch` gets 2.99.0"),)
     assert "Add.cpp:9 ~" in drawn(page, 100)
-    certain = view(a_trail(an_operator(1)), Options(view="path"))
+    certain = view(a_trace(an_operator(1)), Options(view="path"))
     assert certain.legend == ()
     assert "~" not in drawn(certain, 100)
 
@@ -196,14 +196,14 @@ def test_several_places_are_not_told_as_one() -> None:
     several = SourceRef(None, None, "checkout", "ambiguous", candidates=(ref(1), ref(2)), reason=Said("2 candidates"))
     assert place_text(several, 80) == "2 places possible"
     library = Hop(9, "closed", "sgemm", "observed", ref(9, "ambiguous"), instructions=1)
-    assert "Add.cpp:9" not in drawn(view(a_trail(an_operator(1, "aten::mm", library)), Options(view="path")), 100)
+    assert "Add.cpp:9" not in drawn(view(a_trace(an_operator(1, "aten::mm", library)), Options(view="path")), 100)
 
 
 @pytest.mark.words
 def test_whether_a_node_was_recorded_is_said_only_where_it_is_known() -> None:
     node = Hop(9, "node", "torch::autograd::generated::AddBackward0", "observed", ref(9), node=NodeRef(recorded=True))
-    assert "records AddBackward0" in drawn(view(a_trail(an_operator(1, "aten::add.Tensor", node)), Options()), 100)
-    told = drawn(view(a_trail(an_operator(1)), Options()), 100)
+    assert "records AddBackward0" in drawn(view(a_trace(an_operator(1, "aten::add.Tensor", node)), Options()), 100)
+    told = drawn(view(a_trace(an_operator(1)), Options()), 100)
     assert "records" not in told, "nothing was stepped: neither is known"
     assert "derived: the highest of AutogradCPU, CPU" in told
 
@@ -222,20 +222,20 @@ def test_a_decomposition_is_no_batching_rule(entry: str, kernel: str, told: str)
     ran = Hop(3, "kernel", kernel, "observed", ref(9))
     key = Hop(2, "key", "FuncTorchBatched", "observed", ref(8), key="FuncTorchBatched", dispatch=dispatch)
     called = Hop(1, "op", "aten::cross", "observed", ref(1), children=(replace(key, children=(ran,)),))
-    rows = view(a_trail(called), Options(view="path")).table
+    rows = view(a_trace(called), Options(view="path")).table
     assert next(row.what for row in rows if row.name.startswith("FuncTorchBatched")) == f"vmap: {told}"
 
 
 @pytest.mark.words
 def test_a_kernel_that_an_error_left_is_not_said_to_record_nothing() -> None:
     """As x.add_(1) of a leaf: the check is before all that would record."""
-    trail = a_trail(an_operator(1, "aten::add_.Tensor", instructions=9))
-    whole = {hop.id: hop for hop in walk(trail.hops)}
+    trace = a_trace(an_operator(1, "aten::add_.Tensor", instructions=9))
+    whole = {hop.id: hop for hop in walk(trace.hops)}
     stepped = replace(whole[3], instructions=5)
     called = replace(whole[1], children=(replace(whole[2], children=(stepped,)),))
-    assert "records nothing" in drawn(view(replace(trail, hops=(called,)), Options(view="path")), 100)
+    assert "records nothing" in drawn(view(replace(trace, hops=(called,)), Options(view="path")), 100)
     ending = Ending("expression", "RuntimeError", "no", ref(3), hop=3)
-    assert "records" not in drawn(view(replace(trail, hops=(called,), ending=ending), Options(view="path")), 100)
+    assert "records" not in drawn(view(replace(trace, hops=(called,), ending=ending), Options(view="path")), 100)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_only_a_new_result_is_set_up(kind: str, told: str) -> None:
     made = (f"at::structured_gt_Scalar_out_{kind}::set_output_raw_strided", "at::detail::empty_cpu")
     inside = tuple(Hop(20 + n, "native", name, "observed", ref(9), instructions=5) for n, name in enumerate(made))
     meta = Hop(9, "impl", "at::meta::structured_gt_Scalar::meta", "observed", ref(9), instructions=10, children=inside)
-    rows = view(a_trail(an_operator(1, "aten::gt.Scalar", meta, instructions=20)), Options(view="path")).table
+    rows = view(a_trace(an_operator(1, "aten::gt.Scalar", meta, instructions=20)), Options(view="path")).table
     assert next(row.what for row in rows if row.name.endswith("::meta")) == told
 
 
@@ -261,7 +261,7 @@ def test_a_range_that_is_marked_is_no_function() -> None:
         return Hop(number, kind, "mine", "observed", at, why=(reasons.MarksRange(),))  # type: ignore[arg-type]
 
     ranges = (marked(2, "python", "user"), marked(3, "native", "op"))
-    rows = view(a_trail(*ranges, an_operator(5)), Options(view="path")).table
+    rows = view(a_trace(*ranges, an_operator(5)), Options(view="path")).table
     told = [(row.name, row.what) for row in rows if row.name.startswith("mine")]
     assert told == [("mine", "a range marked for the profiler begins"), ("mine", "a range marked for the profiler")]
     assert [title(hop) for hop in ranges] == ["mine", "mine"]
@@ -273,7 +273,7 @@ def test_a_key_that_was_not_seen_says_so_where_its_kernel_was() -> None:
     (key,) = call.children
     seen = replace(key, children=(replace(key.children[0], status="observed"),))
     for one, told in ((key, "derived"), (seen, "key derived")):
-        rows = view(a_trail(replace(call, children=(one,))), Options(view="path")).table
+        rows = view(a_trace(replace(call, children=(one,))), Options(view="path")).table
         assert next(row.what for row in rows if row.name.startswith("AutogradCPU")).startswith(told)
 
 
@@ -281,7 +281,7 @@ def test_a_key_that_was_not_seen_says_so_where_its_kernel_was() -> None:
 def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
     """As torch.Tensor(2), whose class is C: what is inside of it ran, but no function of Python was seen."""
     made = Hop(2, "python", "Tensor", "observed", SourceRef(None, None, None, "unknown"), children=(an_operator(5),))
-    page = view(a_trail(made), Options(view="path"))
+    page = view(a_trace(made), Options(view="path"))
     assert next(row.what for row in page.table if row.name == "Tensor()") == "called by Python"
     assert "called by Python" in dict(whole_legend(page))
 
@@ -300,15 +300,15 @@ def test_what_no_recorder_saw_the_function_of_is_not_called_python() -> None:
 @pytest.mark.words
 def test_what_backward_is_called_on(result: str, started: tuple[Reason, ...], told: str) -> None:
     node = Hop(1, "node", "ExpBackward0", "observed", ref(3), phase="backward")
-    trail = replace(a_trail(an_operator(2), node), result=ResultInfo("torch.Tensor", result, BackwardFrom(started)))
-    rows = view(trail, Options(view="path")).table
+    trace = replace(a_trace(an_operator(2), node), result=ResultInfo("torch.Tensor", result, BackwardFrom(started)))
+    rows = view(trace, Options(view="path")).table
     assert next(row.what for row in rows if row.name == "backward") == f"Python calls backward on {told}"
 
 
 def test_a_step_that_nobody_saw_says_so() -> None:
     for status in ("predicted", "inlined", "cut"):
         hop = Hop(9, "impl", "at::native::add_impl", status, ref(9))  # type: ignore[arg-type]
-        rows = view(a_trail(an_operator(1, "aten::add.Tensor", hop)), Options()).table
+        rows = view(a_trace(an_operator(1, "aten::add.Tensor", hop)), Options()).table
         assert next(row.what for row in rows if row.name == "add_impl") == status
 
 
@@ -319,7 +319,7 @@ def test_a_kernel_without_a_namespace_of_its_own_is_for_what_its_file_was_compil
     for unit, told in (("SumKernel.cpp.AVX2.cpp", "kernel, for AVX2"), ("SumKernel.cpp", "kernel of a stub")):
         kernel = Hop(9, "native", "at::native::sum_kernel_impl", "observed", ref(9), stub_kernel=StubKernelRef(),
                      instructions=100, native=NativeCall(symbol, unit=unit))  # fmt: skip
-        rows = view(a_trail(an_operator(1, "aten::sum", kernel, instructions=120)), Options(view="path")).table
+        rows = view(a_trace(an_operator(1, "aten::sum", kernel, instructions=120)), Options(view="path")).table
         assert next(row.what for row in rows if row.hop == 9) == told
 
 
@@ -328,10 +328,10 @@ def test_where_the_engine_ran_no_node_it_does_not_say_that_it_runs_them() -> Non
     node = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3))
     reached = Hop(2, "native", "torch::autograd::Engine::evaluate_function", "observed", ref(2),
                   node=NodeRef(reached="torch::autograd::AccumulateGrad"))  # fmt: skip
-    rows = view(a_trail(an_operator(10), node, reached), Options(view="path")).table
+    rows = view(a_trace(an_operator(10), node, reached), Options(view="path")).table
     assert rows[-1].what == "AccumulateGrad not run: its gradient is taken"
     failed = replace(reached, node=NodeRef(reached="torch::autograd::AccumulateGrad", failed=True))
-    rows = view(a_trail(an_operator(10), node, failed), Options(view="path")).table
+    rows = view(a_trace(an_operator(10), node, failed), Options(view="path")).table
     assert rows[-1].what == "AccumulateGrad not run: an error came first, or its gradient is taken"
 
 
@@ -340,10 +340,10 @@ def test_a_closed_function_of_python_says_what_is_in_it() -> None:
     hop = Hop(3, "node", "torch::autograd::generated::SumBackward0", "observed", ref(3), children=(an_operator(90),))
     for number in range(200, 100, -1):
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
-    last = view(a_trail(hop), Options(view="path")).table[-1]
+    last = view(a_trace(hop), Options(view="path")).table[-1]
     assert last.what == "Python; 1 outermost operator call and 1 node in it"
     twice = replace(hop.children[0], id=500), hop.children[0]
-    last = view(a_trail(replace(hop, children=twice)), Options(view="path")).table[-1]
+    last = view(a_trace(replace(hop, children=twice)), Options(view="path")).table[-1]
     assert (last.times, last.what) == (2, "Python; 1 outermost operator call and 1 node in each")
 
 
@@ -353,7 +353,7 @@ def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() ->
     turns = [an_operator(10 * n, f"aten::op{n % 2}") for n in range(1, 90)]
     different = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 90)]
     for calls, told in ((turns, r"calls of 2 names, any order"), (different, r"calls of \d+ other names, any order")):
-        last = view(a_trail(*calls), Options(view="path")).table[-1]
+        last = view(a_trace(*calls), Options(view="path")).table[-1]
         assert re.fullmatch(told, last.what)
 
 
@@ -361,7 +361,7 @@ def test_what_is_not_shown_has_other_names_only_where_none_of_them_is_shown() ->
 def test_what_the_calls_of_one_row_called_in_turn_has_no_row() -> None:
     """The row of 61 more calls counts these 61, and not the call that each of them made."""
     calls = [an_operator(10 * n, f"aten::op{n}", an_operator(10 * n + 5, "aten::inner")) for n in range(1, 90)]
-    page = view(a_trail(*calls), Options(view="path"))
+    page = view(a_trace(*calls), Options(view="path"))
     (more,) = (int(row.name.split()[1]) for row in page.table if row.name.startswith("… "))
     shown = sum(row.name.startswith("aten::") for row in page.table)
     assert (
@@ -379,7 +379,7 @@ def test_a_kernel_is_for_what_its_own_code_asks_of_the_processor() -> None:
     for inside, told in (((calls,), "kernel of a stub"), ((calls, loop), "kernel, for AVX2")):
         solve = Hop(9, "native", "at::native::lu_solve_kernel", "observed", ref(9), stub_kernel=stub,
                     instructions=100, children=inside)  # fmt: skip
-        rows = view(a_trail(an_operator(1, "aten::solve", solve, instructions=120)), Options(view="path")).table
+        rows = view(a_trace(an_operator(1, "aten::solve", solve, instructions=120)), Options(view="path")).table
         assert next(row.what for row in rows if row.name == "lu_solve_kernel") == told
 
 
@@ -391,7 +391,7 @@ def test_a_closed_call_runs_the_kernels_that_were_seen(status: str) -> None:
     kernel = Hop(9, "native", "add_kernel", status, ref(9), stub_kernel=StubKernelRef(), children=(inside,))  # type: ignore[arg-type]
     small = an_operator(1, "aten::add_.Scalar", replace(kernel, instructions=1 if status == "observed" else None))
     dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]  # they fill the screen
-    rows = view(a_trail(small, *dear), Options(view="path")).table
+    rows = view(a_trace(small, *dear), Options(view="path")).table
     told = next(row.what for row in rows if row.name == "aten::add_.Scalar")
     assert told == ("operator; runs add_kernel, fill_kernel" if status == "observed" else "operator; keys AutogradCPU")
 
@@ -405,10 +405,10 @@ def test_a_kernel_has_one_name_however_it_is_known_to_be_one() -> None:
     asks = Hop(10, "native", "at::native::DispatchStubImpl::get_call_ptr", "observed", ref(10), instructions=1)
     calls = (replace(kernel, stub_kernel=StubKernelRef()), asks, replace(kernel, id=11))
     small = an_operator(1, "aten::cat", *calls, instructions=700)
-    told = {row.hop: row.name for row in view(a_trail(small), Options(view="path")).table}
+    told = {row.hop: row.name for row in view(a_trace(small), Options(view="path")).table}
     assert told.get(11, told[9]) == told[9] == "copy_kernel"
     dear = [an_operator(20 * n, f"aten::op{n}", instructions=200_000) for n in range(2, 60)]  # they fill the screen
-    (row,) = [row for row in view(a_trail(small, *dear), Options(view="path")).table if row.name == "aten::cat"]
+    (row,) = [row for row in view(a_trace(small, *dear), Options(view="path")).table if row.name == "aten::cat"]
     assert row.what == "operator; runs copy_kernel"
 
 
@@ -428,15 +428,15 @@ def test_the_solve_in_a_loop_has_a_row_and_the_question_for_its_workspace_has_no
     loop = Hop(30, "native", "c10::function_ref::callback_fn", "observed", ref(2), instructions=800, children=(body,),
                native=NativeCall("c10::function_ref<void ()>::callback_fn<f>"))  # fmt: skip
     call = an_operator(10, "aten::linalg_lstsq", closed(20, True, 4), loop, instructions=1000)
-    trail = a_trail(call)
-    rows = {row.name: row for row in view(trail, Options(view="path")).table}
+    trace = a_trace(call)
+    rows = {row.name: row for row in view(trace, Options(view="path")).table}
     assert [row for row in rows if row.startswith("MKL")] == ["MKL SGELSY"]
     assert rows["MKL SGELSY"].instructions == 690
     assert rows["MKL SGELSY"].what == "3,3,3, as MKL reports"
     assert rows["MKL SGELSY"].level > rows["TensorIteratorBase::loop_2d_from_1d"].level
-    (row,) = view(trail, Options(view="operators")).table
+    (row,) = view(trace, Options(view="operators")).table
     assert row.what.endswith("; MKL: SGELSY 3,3,3"), "one call, not two"
-    dear = a_trail(an_operator(10, "aten::linalg_lstsq", closed(20, True, 900), instructions=1000))
+    dear = a_trace(an_operator(10, "aten::linalg_lstsq", closed(20, True, 900), instructions=1000))
     (asked,) = [row for row in view(dear, Options(view="path")).table if row.name == "MKL SGELSY"]
     assert asked.what == "only asks for a workspace's size, as MKL reports"
 
@@ -454,9 +454,9 @@ def test_without_counts_the_calls_that_were_written_are_opened_before_what_they_
     many = [an_operator(400 + 10 * n, f"aten::helper{n}") for n in range(30)]
     first = bound(1, "contiguous", an_operator(2, "aten::contiguous", an_operator(300, "aten::clone", *many)))
     second = bound(800, "sampler", an_operator(801, "aten::sampler"))
-    rows = {row.name: row for row in view(a_trail(first, second), Options(view="path")).table}
+    rows = {row.name: row for row in view(a_trace(first, second), Options(view="path")).table}
     assert {"aten::contiguous", "aten::clone", "aten::sampler"} <= set(rows)
-    keys = [row for row in view(a_trail(first, second), Options(view="path")).table if row.name.startswith("Autograd")]
+    keys = [row for row in view(a_trace(first, second), Options(view="path")).table if row.name.startswith("Autograd")]
     assert [row.hop for row in keys][:1] == [3]
     assert 802 in [row.hop for row in keys], "the key of the second call of yours, with its kernel"
 
@@ -465,7 +465,7 @@ def test_without_counts_forward_comes_before_what_starts_backward() -> None:
     calls = [bound(100 * n, f"f{n}", an_operator(100 * n + 1, f"aten::f{n}")) for n in range(1, 13)]
     fills = an_operator(1001, "aten::ones_like", an_operator(1010, "aten::fill_"))
     started = replace(bound(1000, "ones_like", fills), phase="backward")
-    table = view(a_trail(*calls, started), Options(view="path")).table
+    table = view(a_trace(*calls, started), Options(view="path")).table
     assert [row.name for row in table if row.name.startswith("aten::")] == [f"aten::f{n}" for n in range(1, 13)]
 
 
@@ -475,15 +475,15 @@ def test_an_operator_that_another_one_asks_for_a_number_has_no_row() -> None:
     schema = OperatorRef("aten::_nnz(Tensor self) -> int")
     asks = an_operator(100, "aten::_nnz", operator=schema)
     work = an_operator(200, "aten::sort")
-    trail = a_trail(bound(1, "coalesce", an_operator(2, "aten::coalesce", asks, work)))
-    names = [row.name for row in view(trail, Options(view="path")).table]
+    trace = a_trace(bound(1, "coalesce", an_operator(2, "aten::coalesce", asks, work)))
+    names = [row.name for row in view(trace, Options(view="path")).table]
     assert "aten::sort" in names
     assert "aten::_nnz" not in names
     assert (
         "1 of 3 operator calls have no row here; --view operators lists them"
-        in view(trail, Options(view="path")).left_out
+        in view(trace, Options(view="path")).left_out
     )
-    own = a_trail(bound(1, "_nnz", asks), bound(300, "sort", work))
+    own = a_trace(bound(1, "_nnz", asks), bound(300, "sort", work))
     assert "aten::_nnz" in [row.name for row in view(own, Options(view="path")).table]
 
 
@@ -494,7 +494,7 @@ def closed_row(*inside: Hop) -> str:
         deep = an_operator(3000, "aten::h", *(an_operator(3010 + 10 * n, f"aten::k{n}") for n in range(5)))
         others = [an_operator(20 * n, f"aten::g{n}", replace(deep, id=20 * n + 10)) for n in range(1, count)]
         others += [Hop(900 + n, "op", f"aten::i{n}", "observed", ref(1), op=f"aten::i{n}") for n in range(more)]
-        table = view(a_trail(*others, call), Options(view="path")).table
+        table = view(a_trace(*others, call), Options(view="path")).table
         at = next((number for number, row in enumerate(table) if row.hop == 5001), None)
         if at is not None and (at + 1 == len(table) or table[at + 1].level <= table[at].level):
             return table[at].what.rpartition("; ")[2]
@@ -520,13 +520,13 @@ OPEN = reasons.KeyNotKnown(reasons.ComputedFromOptions(), "AutogradCPU")
 def test_a_call_without_a_key_says_so_and_why() -> None:
     why = reasons.KeyNotKnown(reasons.ArgumentSets(("self",), reasons.MayBeOfDispatchingClass()))
     call = Hop(1, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", why=(why,))
-    page = view(a_trail(call), Options(view="path"))
+    page = view(a_trace(call), Options(view="path"))
     assert [row.what for row in page.table if row.hop == 1] == ["operator; keys not known"]
     assert f"aten::add.Tensor: {sentence(why)}" in page.left_out
     whole = an_operator(10)
     kernel = replace(whole.children[0].children[0], why=(OPEN,))
     opened = replace(whole, children=(replace(whole.children[0], children=(kernel,)),))
-    page = view(a_trail(opened), Options(view="path"))
+    page = view(a_trace(opened), Options(view="path"))
     assert [row.what.rpartition("; ")[2] for row in page.table if row.hop == 11] == ["next key not known"]
     assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
@@ -539,8 +539,8 @@ def test_of_calls_that_were_not_counted_all_have_rows_or_none() -> None:
         an_operator(20, "aten::add_.Tensor", kernel),
         an_operator(30, "aten::chunk"),
     ]
-    trail = a_trail(an_operator(50, "aten::gru.input", *calls), an_operator(90, "aten::zeros", instructions=1000))
-    names = [row.name for row in view(trail, Options(view="path")).table if row.name.startswith("aten::")]
+    trace = a_trace(an_operator(50, "aten::gru.input", *calls), an_operator(90, "aten::zeros", instructions=1000))
+    names = [row.name for row in view(trace, Options(view="path")).table if row.name.startswith("aten::")]
     assert names == ["aten::gru.input", "aten::linear", "aten::add_.Tensor", "aten::chunk", "aten::zeros"]
 
 
@@ -550,14 +550,14 @@ def test_operators_without_a_row_are_counted_with_their_share() -> None:
     nested = an_operator(400, "aten::as_strided", instructions=30)
     small = [an_operator(100 + 10 * n, f"aten::small{n}", *([nested] * (n == 0)), instructions=40) for n in range(5)]
     big = an_operator(300, "aten::bmm", instructions=500)
-    page = view(a_trail(an_operator(10, "aten::einsum", *small, big, instructions=1000)), Options(view="path"))
+    page = view(a_trace(an_operator(10, "aten::einsum", *small, big, instructions=1000)), Options(view="path"))
     operators = [row.name for row in page.table if row.name.startswith("aten::")]
     assert operators == ["aten::einsum", "aten::bmm"]
     assert (
         "6 of 8 operator calls have no row here (20% of all instructions); --view operators lists them" in page.left_out
     )
     assert (("hidden rows",), "most rows under 5% of all instructions are hidden") in page.explained
-    whole = view(a_trail(an_operator(10, "aten::einsum", big, instructions=1000)), Options(view="path"))
+    whole = view(a_trace(an_operator(10, "aten::einsum", big, instructions=1000)), Options(view="path"))
     assert not [line for line in whole.left_out if "operator calls" in line]
 
 
@@ -565,7 +565,7 @@ def test_a_binding_that_no_frame_is_named_by_counts_what_ran_in_it() -> None:
     """Of 1,000 instructions a getter of C took 30, with its operator: they are its row's, not the caller's own."""
     getter = Hop(21, "native", "GetterBase::getter", "observed", ref(9), children=(an_operator(30, instructions=20),))
     binding = Hop(20, "binding", "torch.Tensor.imag", "derived", ref(8), children=(replace(getter, instructions=30),))
-    page = view(a_trail(an_operator(90, "aten::isclose", instructions=970), binding), Options(view="path"))
+    page = view(a_trace(an_operator(90, "aten::isclose", instructions=970), binding), Options(view="path"))
     row = next(row for row in page.table if row.name == "torch.Tensor.imag")
     assert row.share == pytest.approx(0.03)
     assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
@@ -577,8 +577,8 @@ def test_an_operator_that_an_open_binding_called_has_no_row_of_that() -> None:
     inner = an_operator(40, "aten::mul.Tensor")
     yours = Hop(30, "python", "scale", "observed", ref(9), children=(inner,), python=PythonCall(None, "scale"))
     binding = Hop(20, "binding", "torch._C._FunctionBase.apply", "observed", ref(8), children=(yours,))
-    trail = a_trail(binding)
-    maker = _Steps(trail, Options(view="path"), None, (), costs_of(trail, None, single=False))
+    trace = a_trace(binding)
+    maker = _Steps(trace, Options(view="path"), None, (), costs_of(trace, None, single=False))
     (python,) = maker.phases()
     (called,) = python.children
     assert maker.without_rows([python]) == ()
@@ -593,18 +593,18 @@ def test_a_function_of_yours_that_the_expression_comes_to_by_python_s_own_has_a_
     yours = Hop(30, "python", "EMA.__len__", "observed", replace(at, layer=None, path=None), children=())
     nothing = SourceRef(None, None, None, "unknown", reason=FunctionUnseen())
     called = Hop(20, "python", "len", "observed", nothing, children=(yours,))
-    trail = a_trail(an_operator(50, "aten::sum"), called)
-    names = [row.name for row in view(trail, Options(view="path")).table]
+    trace = a_trace(an_operator(50, "aten::sum"), called)
+    names = [row.name for row in view(trace, Options(view="path")).table]
     assert names.index("len()") + 1 == names.index("EMA.__len__()")
     helper = replace(called, id=60, children=(replace(yours, id=61, source=ref(5)),))
-    without = view(a_trail(an_operator(50, "aten::sum"), helper), Options(view="path")).table
+    without = view(a_trace(an_operator(50, "aten::sum"), helper), Options(view="path")).table
     assert "len()" not in [row.name for row in without]
 
 
 def test_rows_that_stand_for_several_calls_leave_none_of_them_out() -> None:
     """Equal neighbours are one row, and a row "… more" names how many it is for."""
-    equal = view(a_trail(*(replace(an_operator(10), id=100 + n) for n in range(8))), Options(view="path"))
-    many = view(a_trail(*(an_operator(10 * n, f"aten::op{n}") for n in range(1, 90))), Options(view="path"))
+    equal = view(a_trace(*(replace(an_operator(10), id=100 + n) for n in range(8))), Options(view="path"))
+    many = view(a_trace(*(an_operator(10 * n, f"aten::op{n}") for n in range(1, 90))), Options(view="path"))
     assert (equal.left_out, many.left_out) == ((), ())
     assert [row.times for row in equal.table if row.name.startswith("aten::")] == [8]
 
@@ -619,11 +619,11 @@ def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -
     """One row for all helpers of a function, where the costliest stands; what is small has none."""
     calls = [an_operator(number, instructions=400) for number in (10, 20)]
     tiny = a_helper(30, "tiny", 1)
-    alone = view(a_trail(*calls, a_helper(40, "check", 100), an_operator(50, instructions=1)), Options(view="path"))
+    alone = view(a_trace(*calls, a_helper(40, "check", 100), an_operator(50, instructions=1)), Options(view="path"))
     row = next(row for row in alone.table if row.name == "check()")
     assert (row.what, row.instructions, row.own) == ("Python; no operator seen in it", 100, row.share)
     several = view(
-        a_trail(tiny, calls[0], a_helper(40, "check", 100), a_helper(60, "tiny", 1), calls[1]), Options(view="path")
+        a_trace(tiny, calls[0], a_helper(40, "check", 100), a_helper(60, "tiny", 1), calls[1]), Options(view="path")
     )
     names = [row.name for row in several.table if row.level == 1]
     assert names == ["aten::add.Tensor", "check() and 2 more", "aten::add.Tensor"]
@@ -631,14 +631,14 @@ def test_python_that_calls_no_operator_has_a_row_if_it_costs_a_visible_share() -
     assert (row.what, row.instructions, row.place) == ("Python, any order; no operator seen in them", 102, ref(40))
     assert sum(row.own or 0 for row in several.table) == pytest.approx(1)
     assert {"no operator seen in them", "any order"} <= dict(whole_legend(several)).keys()
-    none = view(a_trail(*calls, tiny), Options(view="path"))
+    none = view(a_trace(*calls, tiny), Options(view="path"))
     assert not [row for row in none.table if "tiny" in row.name]
 
 
 @pytest.mark.words
 def test_a_call_of_another_thread_says_so() -> None:
     away = replace(an_operator(20, "aten::empty.memory_format"), thread=1)
-    rows = view(a_trail(an_operator(1), away), Options(view="path")).table
+    rows = view(a_trace(an_operator(1), away), Options(view="path")).table
     told = {row.name: row.what for row in rows}
     assert told["aten::empty.memory_format"] == "operator, in another thread, order unknown"
     assert told["aten::add.Tensor"] == "operator"
@@ -662,7 +662,7 @@ def test_of_keys_that_end_openly_in_a_closed_row_the_reason_is_told() -> None:
     binding = Hop(1, "binding", "f", "observed", ref(1), children=(call,), binding=BindingRef("torch.f"))
     dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]
     for told in (binding, call):
-        page = view(a_trail(replace(told, instructions=5000), *dear), Options(view="path"))
+        page = view(a_trace(replace(told, instructions=5000), *dear), Options(view="path"))
         assert any(row.what.endswith("AutogradCPU → ?") for row in page.table)
         assert f"aten::add.Tensor: {sentence(OPEN)}" in page.left_out
 
@@ -675,7 +675,7 @@ def test_of_what_a_node_is_predicted_to_call_the_first_is_named_and_that_there_i
     node = Hop(2, "node", "AddBackward0", "observed", ref(2), children=called, phase="backward")
     others = [an_operator(10 * n, f"aten::op{n}") for n in range(2, 60)]
     both, alone = (
-        view(a_trail(*others, replace(node, children=called[:count])), Options(view="path")) for count in (2, 1)
+        view(a_trace(*others, replace(node, children=called[:count])), Options(view="path")) for count in (2, 1)
     )
     told = [next(row.what for row in page.table if row.name == "AddBackward0") for page in (both, alone)]
     assert told == ["node; predicted: calls details::handle_r_to_c, …", "node; predicted: calls details::handle_r_to_c"]
@@ -688,7 +688,7 @@ def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
     binding = Hop(1, "binding", "THPVariable_matmul", "observed", ref(1), children=(call,),
                   binding=BindingRef("torch.Tensor.matmul"), instructions=5000)  # fmt: skip
     dear = [an_operator(10 * n, f"aten::op{n}", instructions=1000) for n in range(2, 60)]
-    rows = view(a_trail(binding, *dear), Options(view="path")).table
+    rows = view(a_trace(binding, *dear), Options(view="path")).table
     assert next(row.what for row in rows if row.name == "torch.Tensor.matmul") == "binding"
 
 
@@ -698,21 +698,21 @@ def test_a_binding_of_whose_call_no_key_is_known_names_none() -> None:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("width", [*WIDTHS, PIPE_WIDTH])
 def test_it_fits_a_screen_of_any_width(name: str, width: int) -> None:
-    trail, session = saved(name)
+    trace, session = saved(name)
     for options in (Options(), Options(view="operators")):
-        lines = drawn(view(trail, options, session), width).splitlines()
+        lines = drawn(view(trace, options, session), width).splitlines()
         assert max(len(line) for line in lines if "ptexplore " not in line) <= (100 if width == PIPE_WIDTH else width)
         if width >= 100:
             assert len(lines) <= 60
 
 
 def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() -> None:
-    trail, session = saved("format1-add-native.json.gz")
-    page = view(trail, Options(view="path"), session)
+    trace, session = saved("format1-add-native.json.gz")
+    page = view(trace, Options(view="path"), session)
     assert sum(row.own or 0 for row in page.table) == pytest.approx(1)
     for row in page.table:
         assert row.own is None or 0 <= row.own <= (row.share or 0)
-    chosen = [pair[1] for hop in walk(trail.hops) for pair in pairwise(hop.children)
+    chosen = [pair[1] for hop in walk(trace.hops) for pair in pairwise(hop.children)
               if pair[0].name == "at::native::DispatchStubImpl::get_call_ptr"]  # fmt: skip
     chosen = [hop.children[0] if hop.kind == "stub" and hop.children else hop for hop in chosen]
     assert chosen, "the trace has calls of dispatch stubs"
@@ -724,17 +724,17 @@ def test_what_rows_did_themselves_adds_up_to_all_of_it_and_kernels_are_told() ->
 @pytest.mark.words
 def test_hundreds_of_calls_fit_and_what_is_not_shown_is_counted() -> None:
     calls = [an_operator(10 * n, f"aten::op{n}") for n in range(1, 300)]
-    trail = a_trail(*calls)
-    assert suited(trail, Options()) == "modules"
-    lines = drawn(view(trail, Options(view="path")), 100).splitlines()
+    trace = a_trace(*calls)
+    assert suited(trace, Options()) == "modules"
+    lines = drawn(view(trace, Options(view="path")), 100).splitlines()
     assert len(lines) <= 60
     more = next(line for line in lines if "… " in line and " more" in line)
     shown = sum("aten::op" in line for line in lines)
     assert int(re.search(r"… (\d+) more", more)[1]) + shown == 299  # type: ignore[index]
-    operators = drawn(view(trail, Options(view="operators")), 100).splitlines()
+    operators = drawn(view(trace, Options(view="operators")), 100).splitlines()
     assert len(operators) <= 60
     assert re.search(r"… \d+ more", "\n".join(operators))
-    parts = drawn(view(trail, Options()), 100).splitlines()
+    parts = drawn(view(trace, Options()), 100).splitlines()
     assert len(parts) <= 60
     left_out = next(int(line.split()[0]) for line in parts if "not shown" in line)
     assert sum("aten::op" in line for line in parts) + left_out == 299
@@ -747,7 +747,7 @@ def test_work_below_many_functions_of_python_is_reached() -> None:
     hop = an_operator(90, "aten::add.Tensor", loop)
     for number in range(60, 0, -1):
         hop = Hop(number, "python", f"level{number}", "observed", ref(number), children=(hop,))
-    names = [row.name for row in view(a_trail(hop), Options(view="path")).table]
+    names = [row.name for row in view(a_trace(hop), Options(view="path")).table]
     assert names[-1] == f"level{MOST - 1}()"
 
 
@@ -757,7 +757,7 @@ def test_a_call_has_a_row_where_what_is_around_it_costs_too_little_for_one(cost:
     dear = an_operator(1, "aten::detach", instructions=1000)
     small = Hop(20, "native", "forward", "observed", ref(20), children=(an_operator(30, "aten::linear"),))
     around = Hop(10, "python", "_call_impl", "observed", ref(10), children=(replace(small, instructions=cost), dear))
-    names = [row.name for row in view(a_trail(around), Options(view="path")).table]
+    names = [row.name for row in view(a_trace(around), Options(view="path")).table]
     assert "forward" not in names
     assert names.index("aten::linear") < names.index("aten::detach")
 
@@ -767,15 +767,15 @@ def test_equal_calls_are_one_row_with_their_number_and_the_sum_of_their_shares()
         Hop(n, "op", "aten::add.Tensor", "observed", ref(1), op="aten::add.Tensor", instructions=100)
         for n in range(1, 4)
     ]
-    rows = view(a_trail(*calls), Options(view="path")).table
+    rows = view(a_trace(*calls), Options(view="path")).table
     (row,) = [row for row in rows if row.name == "aten::add.Tensor"]
     assert (row.times, row.instructions, row.share, row.opens) == (3, 300, 1.0, "add.Tensor#1")
 
 
 @pytest.mark.words
 def test_without_a_terminal_there_is_no_colour_and_no_link_and_plain_has_no_bar() -> None:
-    trail, session = saved(FILES[0])
-    page = view(trail, Options(), session)
+    trace, session = saved(FILES[0])
+    page = view(trace, Options(), session)
     assert "\x1b" not in drawn(page, 100)
     assert "\x1b[" in drawn(page, 100, color_system="standard", force_terminal=True)
     plain = drawn(page, 100, plain=True)
@@ -789,22 +789,22 @@ def test_without_a_terminal_there_is_no_colour_and_no_link_and_plain_has_no_bar(
 
 
 def test_the_view_that_was_asked_for_or_what_there_is_instead() -> None:
-    trail = a_trail(an_operator(1))
-    assert [view(trail, Options(view=name)).view for name in available(trail)] == [
+    trace = a_trace(an_operator(1))
+    assert [view(trace, Options(view=name)).view for name in available(trace)] == [
         "path",
         "modules",
         "operators",
         "copies",
         "tree",
     ]
-    assert view(trail, Options(full=True)).view == "tree"
-    assert view(trail, Options(opened="add.Tensor#1")).view == "tree"
+    assert view(trace, Options(full=True)).view == "tree"
+    assert view(trace, Options(opened="add.Tensor#1")).view == "tree"
     for options, message in (
         (Options(view="path", full=True), "--view path takes no such option"),
         (Options(opened="add.Tensor#2"), "there is no call 2 of add.Tensor"),
     ):
         with pytest.raises(PtexploreError, match=message) as wrong:
-            view(trail, options)
+            view(trace, options)
         assert wrong.value.exit_code == USAGE
         assert wrong.value.why
         assert wrong.value.hint
@@ -815,28 +815,28 @@ def test_the_view_that_was_asked_for_or_what_there_is_instead() -> None:
 
 def test_a_call_is_opened_by_its_number_in_the_order_of_entry() -> None:
     inner = an_operator(20, "aten::add.Tensor")
-    trail = a_trail(an_operator(1, "aten::mul.Tensor", inner), an_operator(30, "aten::add.Tensor"))
+    trace = a_trace(an_operator(1, "aten::mul.Tensor", inner), an_operator(30, "aten::add.Tensor"))
     for name, number in (("add.Tensor#1", 20), ("add#2", 30), ("aten::mul.Tensor#1", 1)):
-        page = view(trail, Options(opened=name))
+        page = view(trace, Options(opened=name))
         rows = list(page.rows)
         while rows and rows[0].hop != number and not rows[0].lines:
             rows = list(rows[0].children)
         assert number in {row.hop for row in _all(page.rows)}
-        assert stepped_by(trail, number) == f"{name.removeprefix('aten::').replace('add#', 'add.Tensor#')}"
-    assert stepped_by(trail, 22) == "add.Tensor#1", "inside of a call it is that call"
+        assert stepped_by(trace, number) == f"{name.removeprefix('aten::').replace('add#', 'add.Tensor#')}"
+    assert stepped_by(trace, 22) == "add.Tensor#1", "inside of a call it is that call"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_each_row_is_opened_by_the_name_that_it_has(name: str) -> None:
     """The rows' own words are asked for, brackets, keys and all: what is opened is the row's step, or is in it."""
-    trail, session = saved(name)
-    hops = {hop.id: hop for hop in walk(trail.hops)}
-    views = [view(trail, Options(view=known), session) for known in ("path", "operators", "tree")]
+    trace, session = saved(name)
+    hops = {hop.id: hop for hop in walk(trace.hops)}
+    views = [view(trace, Options(view=known), session) for known in ("path", "operators", "tree")]
     rows = {(row.name, row.hop) for page in views for row in page.table if row.hop is not None}
     rows |= {(row.title, row.hop) for row in itertools.islice(walk(views[-1].rows), 12)}
     assert len(rows) > 15
     for title_of_row, number in rows:
-        _, matching = native.opened(trail, title_of_row)
+        _, matching = native.opened(trace, title_of_row)
         inside = {hop.id for hop in walk([hops[number]])}
         around = {hop.id for match in matching for hop in walk([hops[match]])}
         assert number in around or inside & matching, title_of_row
@@ -847,7 +847,7 @@ def test_what_is_opened_may_have_any_name_of_its_row() -> None:
     bound = Hop(2, "binding", "torch::autograd::THPVariable_sum", "observed", ref(2),
                 binding=BindingRef("torch.Tensor.sum"))  # fmt: skip
     library = Hop(3, "closed", "mkl_blas_sgemm", "observed", ref(3), library=LibraryEntry("MKL", "SGEMM", ""))
-    trail = a_trail(replace(python, children=(bound,)), an_operator(10), library)
+    trace = a_trace(replace(python, children=(bound,)), an_operator(10), library)
     for wanted, number in (
         ("Tensor.backward", 1),
         ("Tensor.backward()", 1),
@@ -859,13 +859,13 @@ def test_what_is_opened_may_have_any_name_of_its_row() -> None:
         ("AutogradCPU  VariableType::add", 11),
         ("aten::add.Tensor → AutogradCPU → torch::autograd::VariableType::add", 10),
     ):
-        assert native.opened(trail, wanted)[1] == {number}, wanted
+        assert native.opened(trace, wanted)[1] == {number}, wanted
     for wanted, near in (("Tensor.backwards", "Tensor.backward()"), ("Tensor.summ", "torch.Tensor.sum"), ("q", None)):
         with pytest.raises(PtexploreError, match="no function with") as wrong:
-            native.opened(trail, wanted)
+            native.opened(trace, wanted)
         assert (near or "--view tree --full") in (wrong.value.hint or "")
         if near is not None:
-            assert native.opened(trail, near)
+            assert native.opened(trace, near)
 
 
 def _all(rows):  # type: ignore[no-untyped-def]
@@ -877,7 +877,7 @@ def _all(rows):  # type: ignore[no-untyped-def]
 def test_next_commands_repeat_what_was_typed_and_are_two_and_the_legend() -> None:
     command = ("ptexplore", "trace", "f(a)", "--var", "a=torch.ones(3)", "--python", "/x/bin/python")
     for name in ("path", "operators"):
-        steps = view(a_trail(an_operator(1)), Options(view=name, command=command)).next_steps  # type: ignore[arg-type]
+        steps = view(a_trace(an_operator(1)), Options(view=name, command=command)).next_steps  # type: ignore[arg-type]
         assert steps[-1].command.endswith(" --explain legend")
         assert 0 < len(steps[:-1]) <= 2
         for step in steps:
@@ -889,16 +889,16 @@ def test_next_commands_repeat_what_was_typed_and_are_two_and_the_legend() -> Non
 @pytest.mark.parametrize("name", ["path", "operators"])
 @pytest.mark.parametrize("file", FILES)
 def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
-    trail, session = saved(file)
+    trace, session = saved(file)
     (offered,) = (
         step
-        for step in view(trail, Options(view=name), session).next_steps
+        for step in view(trace, Options(view=name), session).next_steps
         if step.shows.startswith("all ")  # type: ignore[arg-type]
     )
     assert offered.command.endswith("--view tree --full")
     told = re.match(r"all ([\d,]+) (function calls|steps)$", offered.shows)
     assert told, offered.shows
-    rows = json.loads(view_to_json(view(trail, Options(view="tree", full=True), session)))["view"]["rows"]
+    rows = json.loads(view_to_json(view(trace, Options(view="tree", full=True), session)))["view"]["rows"]
     listed, around = 0, list[tuple[int, int]]()  # of the rows that a row is in: level, how often they ran
     for row in rows:
         while around and around[-1][0] >= row["level"]:
@@ -906,7 +906,7 @@ def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
         times = (around[-1][1] if around else 1) * row["times"]
         around.append((row["level"], times))
         listed += times * (told[2] == "steps" or row["instructions"] is not None)
-    in_the_file = json.loads(trail_to_json(trail, session))
+    in_the_file = json.loads(trace_to_json(trace, session))
     assert listed == sum(told[2] == "steps" or hop["instructions"] is not None for hop in in_the_file["hops"])
     assert listed == int(told[1].replace(",", ""))
 
@@ -926,7 +926,7 @@ def test_all_that_is_offered_is_listed(name: str, file: str) -> None:
     ],
 )
 def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | None, told: str) -> None:
-    trail = a_trail(an_operator(1, instructions=9), an_operator(9), an_operator(19, instructions=9))
+    trace = a_trace(an_operator(1, instructions=9), an_operator(9), an_operator(19, instructions=9))
     _, session = saved(FILES[0])
     assert session is not None
     seen = next(observation for observation in session.observations if observation.kind == "calls")
@@ -934,19 +934,19 @@ def test_how_much_is_offered_is_said_with_what_it_is_of(more: dict[str, Any] | N
         SavedObservation(1, "native", "calls", seen.as_saved().data | {"cut": None} | more).as_seen() if more else None
     )
     session = replace(session, observations=(part,) if part is not None else ())
-    assert everything(trail, Options(), session).shows == told
+    assert everything(trace, Options(), session).shows == told
 
 
 @pytest.mark.words
 def test_steps_are_counted_where_nothing_was_stepped() -> None:
-    trail = a_trail(an_operator(1))
-    assert everything(trail, Options(), None).shows == f"all {sum(1 for _ in walk(trail.hops))} steps"
+    trace = a_trace(an_operator(1))
+    assert everything(trace, Options(), None).shows == f"all {sum(1 for _ in walk(trace.hops))} steps"
 
 
 def test_the_legend_explains_every_sign_and_word_of_the_view() -> None:
-    trail, session = saved(FILES[0])
+    trace, session = saved(FILES[0])
     for name in ("path", "operators", "tree"):
-        page = view(trail, Options(view=name), session)  # type: ignore[arg-type]
+        page = view(trace, Options(view=name), session)  # type: ignore[arg-type]
         told = dict(whole_legend(page))
         assert all(told.values())
         assert {status for row in page.table for status in (row.status,)} <= told.keys()
@@ -961,16 +961,16 @@ def test_the_legends_of_parts_explain_every_column() -> None:
 
 
 def test_verbose_adds_key_sets_numbers_and_words_of_precision() -> None:
-    trail, session = saved(FILES[0])
-    brief, verbose = (drawn(view(trail, Options(verbose=v), session), 120) for v in (False, True))
+    trace, session = saved(FILES[0])
+    brief, verbose = (drawn(view(trace, Options(verbose=v), session), 120) for v in (False, True))
     for part in ("thread-local include", "located", "registered", "[3]"):
         assert part in verbose
         assert part not in brief
 
 
 def test_a_view_as_json_has_its_rows() -> None:
-    trail, session = saved(FILES[0])
-    page = view(trail, Options(), session)
+    trace, session = saved(FILES[0])
+    page = view(trace, Options(), session)
     document = json.loads(view_to_json(page))
     assert document["format"] == 2
     assert [row["name"] for row in document["view"]["table"]] == [row.name for row in page.table]
@@ -980,7 +980,7 @@ def test_a_view_as_json_has_its_rows() -> None:
 def test_operators_are_summed_by_the_way_they_went() -> None:
     bound = Hop(5, "binding", "torch::autograd::THPVariable_add", "observed", ref(5), binding=BindingRef("torch.add"),
                 children=(an_operator(6, instructions=70), an_operator(10, instructions=50)))  # fmt: skip
-    page = view(a_trail(bound, an_operator(20, "aten::mul.Tensor")), Options(view="operators"))
+    page = view(a_trace(bound, an_operator(20, "aten::mul.Tensor")), Options(view="operators"))
     assert [(row.name, row.cells, row.instructions) for row in page.table] == [
         ("aten::add.Tensor", ("2", "120"), 120),
         ("aten::mul.Tensor", ("1", ""), None),
@@ -993,16 +993,16 @@ def test_calls_inside_one_another_cost_what_the_outer_one_did() -> None:
     deepest = an_operator(20, "aten::mul.Tensor", time=70_000)
     other = an_operator(30, "aten::exp", an_operator(40, "aten::mul.Tensor", deepest, time=80_000), time=90_000)
     outer = an_operator(10, "aten::mul.Tensor", other, time=100_000)
-    page = view(a_trail(outer, an_operator(50, "aten::mul.Tensor", time=20_000)), Options(view="operators"))
+    page = view(a_trace(outer, an_operator(50, "aten::mul.Tensor", time=20_000)), Options(view="operators"))
     assert [(row.name, row.cells, row.share) for row in page.table] == [
         ("aten::mul.Tensor", ("4", "120 us"), 1.0),
         ("aten::exp", ("1", "90 us"), 0.75),
     ]
     stepped = an_operator(10, "aten::mul", an_operator(20, "aten::mul", instructions=60), instructions=100)
-    (row,) = view(a_trail(stepped), Options(view="operators")).table
+    (row,) = view(a_trace(stepped), Options(view="operators")).table
     assert (row.cells, row.instructions) == (("2", "100"), 100)
     inner = an_operator(20, "aten::mul", instructions=60)
-    (row,) = view(a_trail(an_operator(10, "aten::mul", inner)), Options(view="operators")).table
+    (row,) = view(a_trace(an_operator(10, "aten::mul", inner)), Options(view="operators")).table
     assert row.instructions == 60, "nobody counted the outer one's"
 
 
@@ -1014,7 +1014,7 @@ def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
         return an_operator(number, "aten::mm", *inside)
 
     def told(*calls: Hop) -> str:
-        (row,) = view(a_trail(*calls), Options(view="operators")).table
+        (row,) = view(a_trace(*calls), Options(view="operators")).table
         return row.what.partition("; ")[2]
 
     assert told(call(10, 1), call(20, 2), call(30, 2), call(40)) == "MKL: SGEMM m=1, 2 calls ran something else"
@@ -1025,12 +1025,12 @@ def test_the_calls_that_ran_something_else_in_a_library_are_counted() -> None:
 @pytest.mark.words
 def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_is_not_called_cheap() -> None:
     stepped = an_operator(1, "aten::zero_", instructions=500, time=3)
-    trail = a_trail(stepped, *(an_operator(10 * n, f"aten::f{n}", time=100 * n) for n in range(1, 26)))
-    page = view(trail, Options(view="operators"))
+    trace = a_trace(stepped, *(an_operator(10 * n, f"aten::f{n}", time=100 * n) for n in range(1, 26)))
+    page = view(trace, Options(view="operators"))
     assert [row.name for row in page.table[:2]] == ["aten::f25", "aten::f24"]
     assert page.columns == ("calls", "time", "instr")
     assert page.table[-1].what == "calls of 4 other operators, each no more expensive than those above"
-    unknown = a_trail(*(an_operator(10 * n, f"aten::f{n}") for n in range(1, 26)))
+    unknown = a_trace(*(an_operator(10 * n, f"aten::f{n}") for n in range(1, 26)))
     page = view(unknown, Options(view="operators"))
     assert page.table[-1].what == "calls of 3 other operators, each called no more often than those above"
 
@@ -1038,7 +1038,7 @@ def test_operators_stand_by_time_where_not_all_was_stepped_and_what_is_left_out_
 @pytest.mark.words
 def test_a_node_is_of_the_calls_that_recorded_it() -> None:
     node = Hop(30, "node", "MulBackward0", "observed", ref(3), node=NodeRef(recorded=True))
-    page = view(a_trail(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
+    page = view(a_trace(an_operator(1, "aten::mul.Tensor", node), an_operator(11, "aten::mul.Tensor"),
                         an_operator(21, "aten::exp", node)), Options(view="operators"))  # fmt: skip
     assert [row.what.partition("; ")[2] for row in page.table] == [
         "records MulBackward0 (seen in 1 of 2 calls)",
@@ -1060,28 +1060,28 @@ def test_a_link_is_a_file_or_what_the_project_says() -> None:
 
 
 def test_a_permalink_of_a_place_that_is_known_by_version_alone_says_so() -> None:
-    url, remark = permalink_of_place(ref(9, "version-skew", tree="old"), a_trail(), ())
+    url, remark = permalink_of_place(ref(9, "version-skew", tree="old"), a_trace(), ())
     assert url is not None
     assert url.endswith(f"/v2.98.1/{ADD}#L9")
     assert "tag v2.98.1" in remark
-    assert permalink_of_place(None, a_trail(), ())[0] is None
+    assert permalink_of_place(None, a_trace(), ())[0] is None
 
 
 @pytest.mark.words
 def test_what_was_found_several_times_is_said_once_with_how_often() -> None:
     same = Finding("prediction-differs", reasons.Said("aten::fill_.Scalar: some"))
     other = Finding("cut", reasons.Said("other"))
-    page = view(replace(a_trail(an_operator(5)), findings=(same, other, same)), Options(view="path"))
+    page = view(replace(a_trace(an_operator(5)), findings=(same, other, same)), Options(view="path"))
     assert page.findings == ("prediction-differs: aten::fill_.Scalar: some (2 times)", "cut: other")
 
 
 def test_the_number_of_a_loops_row_is_that_of_the_function_that_it_names() -> None:
     """And not of what only calls it: what `--explain` says of the number is of the row's own place."""
-    trail, session = saved("format1-add-native.json.gz")
-    page = view(trail, Options(view="path"), session)
+    trace, session = saved("format1-add-native.json.gz")
+    page = view(trace, Options(view="path"), session)
     loops = [row for row in page.table if details.LoopOverElements() in row.details]
     assert loops
-    hops = {hop.id: hop for hop in walk(trail.hops)}
+    hops = {hop.id: hop for hop in walk(trace.hops)}
     for row in loops:
         assert row.hop is not None
         assert row.place == hops[row.hop].source
@@ -1098,13 +1098,13 @@ def test_compiling_is_one_row_and_the_compiled_call_follows() -> None:
     compiles = Hop(10, "python", "__call__", "observed", converts, children=(
         Hop(11, "python", "_compile", "observed", converts, children=traced),
     ))  # fmt: skip
-    trail = a_trail(compiles, an_operator(500, "aten::mm"))
+    trace = a_trace(compiles, an_operator(500, "aten::mm"))
     options = Options()
-    assert suited(trail, options) == "path"
-    rows = view(trail, options).table
+    assert suited(trace, options) == "path"
+    rows = view(trace, options).table
     assert [row.name for row in rows][:3] == ["Python", "compiling", "aten::mm"]
     assert (rows[1].opens, details.HoldsOperators(operators=30) in rows[1].details) == ("compiling", True)
-    opened = view(trail, Options(opened="compiling"))
+    opened = view(trace, Options(opened="compiling"))
     assert {row.title for row in opened.rows[0].children} >= {"_compile"} or "_compile" in str(opened.rows)
-    parts = view(trail, Options(view="modules")).table
+    parts = view(trace, Options(view="modules")).table
     assert [row.name for row in parts][1:2] == ["compiling"]

@@ -145,7 +145,7 @@ def test_what_holds_no_code_cannot_be_run_again(tmp_path: Path) -> None:
     with pytest.raises(PtexploreError, match="cannot be run again"):
         loaded(variables=(("a = 1; b", "2"),))
     with pytest.raises(PtexploreError, match="cannot be run again"):
-        of_trace(None, "trail.json", ASKED, "")
+        of_trace(None, "trace.json", ASKED, "")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.locations import kept_traces_dir
-from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trail
+from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
 from ptexplore.workspace import kept_traces
 from ptexplore.workspace.kept_traces import MOST, can_keep, keep, last
 from ptexplore.workspace.saved_traces import load_trace
@@ -21,8 +21,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def trail(expression: str) -> Trail:
-    return Trail(
+def trace(expression: str) -> Trace:
+    return Trace(
         expression=expression,
         bound=(),
         torch=TorchInfo("2.13.0", "a" * 40, "wheel", "3.11.2"),
@@ -36,29 +36,29 @@ def trail(expression: str) -> Trail:
 
 def test_the_last_trace_is_the_one_that_was_kept_last() -> None:
     for name in ("first", "second"):
-        keep(trail(name), None)
+        keep(trace(name), None)
     assert load_trace(str(last()))[0].expression == "second"
     assert load_trace(str(last(2)))[0].expression == "first"
 
 
 def test_only_the_newest_are_kept() -> None:
     for number in range(MOST + 2):
-        keep(trail(f"a{number}"), None)
+        keep(trace(f"a{number}"), None)
     assert len(list(kept_traces_dir().iterdir())) == MOST
     assert load_trace(str(last(MOST)))[0].expression == "a2"
 
 
 def test_another_terminals_trace_is_shown_if_this_one_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(trail("mine"), None)
+    keep(trace("mine"), None)
     monkeypatch.setattr(kept_traces, "_terminal", lambda: os.getsid(0) + 1)
     assert load_trace(str(last()))[0].expression == "mine"
 
 
 def test_each_terminal_has_its_own_last_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(trail("mine"), None)
+    keep(trace("mine"), None)
     with monkeypatch.context() as other:
         other.setattr(kept_traces, "_terminal", lambda: os.getsid(0) + 1)
-        keep(trail("other"), None)
+        keep(trace("other"), None)
         assert load_trace(str(last()))[0].expression == "other"
     assert load_trace(str(last()))[0].expression == "mine"
 
@@ -72,7 +72,7 @@ def test_no_trace_is_kept(number: int, cache: Path) -> None:
 
 
 def test_a_kept_trace_is_for_its_user_alone() -> None:
-    keep(trail("a"), None)
+    keep(trace("a"), None)
     assert last().stat().st_mode & 0o077 == 0
 
 
@@ -80,18 +80,18 @@ def test_a_link_in_the_cache_is_not_followed(cache: Path, tmp_path: Path) -> Non
     (tmp_path / "elsewhere").mkdir()
     cache.mkdir()
     (cache / "traces").symlink_to(tmp_path / "elsewhere")
-    keep(trail("a"), None)
+    keep(trace("a"), None)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made(cache: Path) -> None:
     cache.write_text("a file is in its place")
-    assert not can_keep(trail("a"))
-    keep(trail("a"), None)
+    assert not can_keep(trace("a"))
+    keep(trace("a"), None)
     assert cache.read_text() == "a file is in its place"
 
 
 def test_a_large_trace_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert can_keep(trail("a"))
+    assert can_keep(trace("a"))
     monkeypatch.setattr(kept_traces, "LARGEST", -1)
-    assert not can_keep(trail("a"))
+    assert not can_keep(trace("a"))

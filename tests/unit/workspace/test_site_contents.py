@@ -16,7 +16,7 @@ def test_every_trace_has_a_page_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     """Also where a file system knows no difference between upper and lower case; index.html is the list."""
     monkeypatch.setattr(site_contents, "load_trace", lambda file: (file, None))
     files = ["a/sum.json", "b/sum.json.gz", "Sum", "index.json", "x/mul"]
-    assert [(name, trail) for name, trail, _session in load_traces(files)] == [
+    assert [(name, trace) for name, trace, _session in load_traces(files)] == [
         ("sum", "a/sum.json"), ("sum~2", "b/sum.json.gz"), ("Sum~3", "Sum"), ("index~", "index.json"), ("mul", "x/mul"),
     ]  # fmt: skip
 

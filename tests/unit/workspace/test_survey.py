@@ -188,7 +188,7 @@ def test_a_bad_disk_is_no_failure_of_what_is_concluded(monkeypatch: pytest.Monke
     def fail(*_given: object) -> None:
         raise error
 
-    monkeypatch.setattr("ptexplore.resolve.trail.resolve", fail)
+    monkeypatch.setattr("ptexplore.resolve.trace.resolve", fail)
     run = Surveyed("add", session=object())  # type: ignore[arg-type]
     if isinstance(error, ValueError):
         assert "a fault of ours" in survey_module._concluded(run, None).why  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ from ptexplore.model.reasons import (
     Reason,
     RegistrationsChanged,
 )
-from ptexplore.model.trace import Finding, Hop, Session, Trail, walk
+from ptexplore.model.trace import Finding, Hop, Session, Trace, walk
 from ptexplore.resolve import autograd, copies, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
@@ -176,7 +176,7 @@ PASSES: tuple[Step, ...] = (
 )  # fmt: skip
 
 
-def resolve(session: Session, lookup: Lookup) -> Trail:
+def resolve(session: Session, lookup: Lookup) -> Trace:
     """Returns the trace for a session. Pure: reads catalogue, trees and indexes, runs nothing, needs no torch."""
     store = lookup.store
     keys = KeySets(store.keys(), int(store.meta("num_backends") or 0))
@@ -194,7 +194,7 @@ def resolve(session: Session, lookup: Lookup) -> Trail:
     if program is not None and ending is not None and ending.hop is None and not ending.stack:
         raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
         ending = replace(ending, hop=numbered[raised.identity] if raised is not None else None)
-    return Trail(
+    return Trace(
         expression=session.expression,
         bound=session.bound,
         torch=session.torch,

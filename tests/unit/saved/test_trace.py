@@ -52,7 +52,7 @@ from ptexplore.model.reasons import (
     ValueSize,
 )
 from ptexplore.model.trace import (
-    TRAIL_FORMAT,
+    TRACE_FORMAT,
     BindingRef,
     BoundName,
     CallNotTaken,
@@ -88,25 +88,25 @@ from ptexplore.model.trace import (
     StubRef,
     TensorRef,
     TorchInfo,
-    Trail,
+    Trace,
     TransformLayer,
     UntoldArgument,
     walk,
 )
 from ptexplore.saved.document import MAX_TEXT, costs_too_much
-from ptexplore.saved.trail import DEEPEST, trail_from_json
+from ptexplore.saved.trace import DEEPEST, trace_from_json
 from ptexplore.view.trace.explain import RECORDS
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.reasons import given_in_words, sentence
-from ptexplore.view.words.saved import trail_to_json
+from ptexplore.view.words.saved import trace_to_json
 from tests.harness import THOROUGH
 
 SAVED = Path(__file__).parents[2] / "data" / "saved"
 Document = dict[str, Any]
 
 
-def a_trail() -> Trail:
-    """A Trail with every kind of record in it, and a reference in every place that can hold one."""
+def a_trace() -> Trace:
+    """A Trace with every kind of record in it, and a reference in every place that can hold one."""
     place = SourceRef("build/aten/src/ATen/Operators_2.cpp", 12, "generated", "located")
     several = SourceRef(None, None, None, "ambiguous", reason=SharedCode(2), candidates=(place, place))
     dispatch = Dispatch(
@@ -163,7 +163,7 @@ def a_trail() -> Trail:
         compared=(ComparedValue("3", argument="self", of=ValueSize(1)),),
         untold=(UntoldArgument("indices", ListUntold()),), in_memory=NotJoined(0, 1, 1, 3, 4),
     )  # fmt: skip
-    return Trail(
+    return Trace(
         expression="torch.add(a, b)",
         bound=(BoundName("a", "Tensor[3, 3]", "seeded"),),
         torch=TorchInfo("2.13.0", "a" * 40, "wheel", "3.11.2"),
@@ -184,7 +184,7 @@ def test_what_an_ending_is_said_of_has_words_for_who_reads_json() -> None:
     assert ending["compared"][0]["what"] == ending["compared"][0]["of"]["text"] == sentence(ValueSize(1))
     assert ending["given"][-1] == ["indices", sentence(ListUntold())]
     del ending["raising"], ending["untold"], ending["compared"][0]["of"]
-    older = trail_from_json(json.dumps(written).encode(), "older.json")[0].ending
+    older = trace_from_json(json.dumps(written).encode(), "older.json")[0].ending
     assert older is not None
     assert (older.how, older.compared[0].what) == (ending["how"], ending["compared"][0]["what"])
     assert older.given[-1] == ("indices", sentence(ListUntold()))
@@ -192,11 +192,11 @@ def test_what_an_ending_is_said_of_has_words_for_who_reads_json() -> None:
 
 
 def document() -> Document:
-    return json.loads(trail_to_json(a_trail()))
+    return json.loads(trace_to_json(a_trace()))
 
 
-def read(document: Any) -> Trail:
-    return trail_from_json(json.dumps(document).encode(), "x.json")[0]
+def read(document: Any) -> Trace:
+    return trace_from_json(json.dumps(document).encode(), "x.json")[0]
 
 
 def refused(read: Callable[[], object], code: int = USAGE) -> PtexploreError:
@@ -235,13 +235,13 @@ def put(document: Document, path: tuple[Any, ...], value: Any) -> Document:
 
 
 def test_round_trip() -> None:
-    trail, session = trail_from_json(trail_to_json(a_trail()).encode(), "x.json")
-    assert trail == a_trail()
+    trace, session = trace_from_json(trace_to_json(a_trace()).encode(), "x.json")
+    assert trace == a_trace()
     assert session is None
 
 
 def test_every_record_of_a_hop_is_in_the_round_trip_and_explained() -> None:
-    hops = list(walk(a_trail().hops))
+    hops = list(walk(a_trace().hops))
     assert [name for name in RECORDS if all(getattr(hop, name) is None for hop in hops)] == []
     optional = {name for name, value in document()["hops"][0].items() if value is None or isinstance(value, dict)}
     others = {
@@ -268,14 +268,14 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_there() -> None:
     bomb = gzip.compress(b" " * (64 << 20))
     tracemalloc.start()
     try:
-        assert "unpacks to more than" in (refused(lambda: trail_from_json(bomb, "x.json")).why or "")
+        assert "unpacks to more than" in (refused(lambda: trace_from_json(bomb, "x.json")).why or "")
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
     finally:
         tracemalloc.stop()
 
 
 def test_it_may_be_packed() -> None:
-    assert trail_from_json(gzip.compress(trail_to_json(a_trail()).encode()), "x.json")[0] == a_trail()
+    assert trace_from_json(gzip.compress(trace_to_json(a_trace()).encode()), "x.json")[0] == a_trace()
 
 
 @pytest.mark.parametrize("value", [1e-4 / 3, -9.8765432109876543e-5, 5e-324, 1.7976931348623157e308, 2**64 - 1])
@@ -284,7 +284,7 @@ def test_any_number_of_a_machine_is_read(value: float) -> None:
     event = {"event": 1, "parent": None, "type": "op", "thread": 0, "phase": "forward", "name": "aten::clamp"}
     seen = SavedObservation(1, "ops", "event", event | {"inputs": [value]})
     told = Session("x", TorchInfo("2.13.0"), (), TraceOptions(), Captured(), ResultInfo(), (seen.as_seen(),))
-    session = trail_from_json(trail_to_json(a_trail(), told).encode(), "x.json")[1]
+    session = trace_from_json(trace_to_json(a_trace(), told).encode(), "x.json")[1]
     assert session is not None
     assert session.observations[0].as_saved().data["inputs"] == [value]
 
@@ -293,14 +293,14 @@ def test_further_keys_are_passed_over() -> None:
     further = document() | {"more": {"deep": [[1]]}}
     further["hops"][0] |= {"more": 1}
     further["hops"][0]["source"] |= {"more": 1}
-    assert read(further) == a_trail()
+    assert read(further) == a_trace()
 
 
 def test_a_text_that_is_no_unicode_is_kept_as_far_as_it_is() -> None:
-    trail = replace(a_trail(), expression="--script \udcff…")
-    text = trail_to_json(trail)
+    trace = replace(a_trace(), expression="--script \udcff…")
+    text = trace_to_json(trace)
     assert text.isascii()
-    assert trail_from_json(text.encode(), "x.json")[0].expression == "--script ?…"
+    assert trace_from_json(text.encode(), "x.json")[0].expression == "--script ?…"
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_refused(change: Document) -> None:
     ids=lambda text: repr(text[:24]),
 )
 def test_what_is_no_trace(text: bytes) -> None:
-    refused(lambda: trail_from_json(text, "x.json"))
+    refused(lambda: trace_from_json(text, "x.json"))
 
 
 def test_a_value_of_the_wrong_kind_is_told_with_its_place() -> None:
@@ -349,7 +349,7 @@ def test_any_one_thing_wrong_is_refused_or_harmless() -> None:
     for path in places(document()):
         for wrong in random.Random(str(path)).sample(WRONG, 4):
             spoilt = put(document(), path, wrong)
-            harmless(lambda spoilt=spoilt: trail_to_json(read(spoilt)), path)
+            harmless(lambda spoilt=spoilt: trace_to_json(read(spoilt)), path)
 
 
 NO_TREES: dict[str, Callable[[list[Document]], object]] = {
@@ -383,7 +383,7 @@ def test_nesting_without_end() -> None:
             opening = '{"path":null,"line":null,"layer":null,"precision":"unknown","candidates":['
             text = json.dumps(put(document(), ("hops", 0, "source"), "HERE"))
             text = text.replace('"HERE"', opening * levels + "]}" * levels)
-        refused(lambda text=text: trail_from_json(text.encode(), "x.json"))
+        refused(lambda text=text: trace_from_json(text.encode(), "x.json"))
 
 
 PATHS = [path for path in places(document()) if path[-1] == "path"]
@@ -401,8 +401,8 @@ def test_a_file_of_the_users_own_is_named_as_python_has_it() -> None:
     """It is in no tree, so nothing reads it."""
     at = PATHS[0][:-1]
     yours = {**value_at(document(), at), "path": "/mine.py", "layer": None, "precision": "located", "url": None}
-    trail = read(put(document(), at, yours))
-    assert json.loads(trail_to_json(trail))["hops"] == put(document(), at, yours)["hops"]
+    trace = read(put(document(), at, yours))
+    assert json.loads(trace_to_json(trace))["hops"] == put(document(), at, yours)["hops"]
 
 
 def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
@@ -412,17 +412,17 @@ def test_a_link_is_made_of_tree_path_and_line_and_never_read() -> None:
     tree = known["trees"][0]["name"]
     for evil in ("javascript:alert(1)", "https://evil.example/", "http://github.com/", "", "//evil.example"):
         for path in PATHS:
-            assert read(put(document(), (*path[:-1], "url"), evil)) == a_trail(), path  # no tree says which text it is
+            assert read(put(document(), (*path[:-1], "url"), evil)) == a_trace(), path  # no tree says which text it is
             place = put(put(known, (*path[:-1], "url"), evil), (*path[:-1], "tree"), tree)
-            assert "evil" not in trail_to_json(read(place))
+            assert "evil" not in trace_to_json(read(place))
     at = PATHS[0][:-1]
     place = put(put(put(known, (*at, "url"), "https://evil.example/"), (*at, "tree"), tree), (*at, "layer"), "checkout")
-    made = value_at(json.loads(trail_to_json(read(place))), at)
+    made = value_at(json.loads(trace_to_json(read(place))), at)
     line = f"#L{made['line']}" if made["line"] else ""
     assert made["url"] == f"https://github.com/pytorch/pytorch/blob/{commit}/{quote(made['path'])}{line}"
     for no_commit in ("../../../../evil/evil/" + "a" * 18, "main", "B" * 40, "b" * 39):
         spoilt = put(place, ("trees", 0, "commit"), no_commit)
-        assert value_at(json.loads(trail_to_json(read(spoilt))), at)["url"] is None
+        assert value_at(json.loads(trace_to_json(read(spoilt))), at)["url"] is None
 
 
 def value_at(held: Any, path: Any) -> Any:
@@ -433,8 +433,8 @@ def value_at(held: Any, path: Any) -> Any:
 
 
 def test_newer_format_says_so() -> None:
-    error = refused(lambda: read(document() | {"format": TRAIL_FORMAT + 1}), MISSING)
-    assert f"format {TRAIL_FORMAT + 1}" in error.message
+    error = refused(lambda: read(document() | {"format": TRACE_FORMAT + 1}), MISSING)
+    assert f"format {TRACE_FORMAT + 1}" in error.message
     assert "upgrade" in error.hint
 
 
@@ -458,22 +458,22 @@ def of_format_4() -> Document:
 
 
 def test_why_a_place_is_unknown_is_written_with_its_sentence_and_read_without() -> None:
-    trail, made = a_trail(), document()
+    trace, made = a_trace(), document()
     assert made["hops"][0]["source"]["reason"] == {"code": "shared-code", "count": 2, "text": why_there(SharedCode(2))}
     made["hops"][0]["source"]["reason"]["text"] = "what somebody wrote"
-    assert read(made) == trail
-    assert "somebody" not in trail_to_json(read(made))
+    assert read(made) == trace
+    assert "somebody" not in trace_to_json(read(made))
 
 
 def test_sentences_of_places_in_format_4_are_kept() -> None:
     made = of_format_4()
     assert made["hops"][0]["source"]["reason"] == why_there(SharedCode(2))
-    trail = read(made)
-    assert trail.format == TRAIL_FORMAT
-    assert trail.hops[0].source.reason == Said(why_there(SharedCode(2)))
-    again = json.loads(trail_to_json(trail))
+    trace = read(made)
+    assert trace.format == TRACE_FORMAT
+    assert trace.hops[0].source.reason == Said(why_there(SharedCode(2)))
+    again = json.loads(trace_to_json(trace))
     assert again["hops"][0]["source"]["reason"]["text"] == why_there(SharedCode(2))
-    assert read(again) == trail
+    assert read(again) == trace
 
 
 def test_a_file_outside_of_torch_is_known_of_format_4() -> None:
@@ -485,10 +485,10 @@ def test_a_file_outside_of_torch_is_known_of_format_4() -> None:
     path = {"kind": "user", "name": "x", "calls": 1, "time": 1, "source": outside}
     made["program"] = {"paths": [path], "sets": [], "kinds": [], "routes": [], "calls": [], "order": "", "ordered": 0,
                        "wall": 1, "overhead": 0}  # fmt: skip
-    trail = read(made)
-    assert trail.ending is not None
-    assert trail.program is not None
-    places = (trail.hops[0].source, trail.ending.python[0].source, trail.program.paths[0].source)
+    trace = read(made)
+    assert trace.ending is not None
+    assert trace.program is not None
+    places = (trace.hops[0].source, trace.ending.python[0].source, trace.program.paths[0].source)
     assert [place.reason for place in places if place is not None] == [OutsideTorch("<--setup 1>")] * 3
 
 
@@ -525,15 +525,15 @@ def of_format_2() -> Document:
 
 
 def test_sentences_of_format_2_are_kept() -> None:
-    trail = read(of_format_2())
-    told = [list(map(sentence, hop.why)) for hop in walk(trail.hops)]
+    trace = read(of_format_2())
+    told = [list(map(sentence, hop.why)) for hop in walk(trace.hops)]
     assert told == [[why["text"] for why in hop["why"]] for hop in document()["hops"]]
-    (dispatch,) = (hop.dispatch for hop in walk(trail.hops) if hop.dispatch is not None)
+    (dispatch,) = (hop.dispatch for hop in walk(trace.hops) if hop.dispatch is not None)
     assert dispatch.tls_why == Said(sentence(LeftByGuards()))
-    assert trail.format == TRAIL_FORMAT
-    assert [finding.told for finding in trail.findings] == [Said("cut here")]
-    assert trail.ending is not None
-    assert [type(why) for why in trail.ending.why] == [Said]
+    assert trace.format == TRACE_FORMAT
+    assert [finding.told for finding in trace.findings] == [Said("cut here")]
+    assert trace.ending is not None
+    assert [type(why) for why in trace.ending.why] == [Said]
 
 
 @pytest.mark.parametrize(
@@ -565,8 +565,8 @@ def test_what_is_asked_of_findings_is_known_of_format_2(text: str, expected: Rea
 def test_what_is_asked_of_reasons_is_known_of_format_2(text: str, expected: Reason) -> None:
     made = of_format_2()
     made["hops"][0]["why"] = [text]
-    trail = read(made)
-    assert trail.hops[0].why == (expected,)
+    trace = read(made)
+    assert trace.hops[0].why == (expected,)
 
 
 # --- format 3: what recorders say of themselves were sentences ---
@@ -583,12 +583,12 @@ def test_what_recorders_said_in_format_3_is_kept() -> None:
     first = {"imported": 2, "why": "raises ValueError: x"}
     captured = {"ops": True, "reason": "the native pass was not asked for", "first": first}
     bound = [{"name": "a", "description": "1", "how": how} for how in ("seeded", "--var", "--setup")]
-    trail = read(of_format_3(captured=captured, bound=bound))
-    assert trail.format == TRAIL_FORMAT
-    assert [name.how for name in trail.bound] == ["seeded", "variable", "setup"]
-    assert trail.captured.reason == Said("the native pass was not asked for")
-    assert trail.captured.first is not None
-    assert trail.captured.first.why == Said("raises ValueError: x")
+    trace = read(of_format_3(captured=captured, bound=bound))
+    assert trace.format == TRACE_FORMAT
+    assert [name.how for name in trace.bound] == ["seeded", "variable", "setup"]
+    assert trace.captured.reason == Said("the native pass was not asked for")
+    assert trace.captured.first is not None
+    assert trace.captured.first.why == Said("raises ValueError: x")
 
 
 @pytest.mark.parametrize(
@@ -653,12 +653,12 @@ def test_observations_and_programs_of_format_3_are_read() -> None:
     made = of_format_3(program=program)
     session = {name: made[name] for name in ("expression", "torch", "bound", "captured", "result")}
     session |= {"format": 3, "options": {}, "observations": [seen, stepped]}
-    trail, kept = trail_from_json(json.dumps(made | {"session": session}).encode(), "x.json")
-    assert trail.program is not None
-    assert trail.program.cuts == (Said("processes were started"),)
-    assert trail.program.stepping is not None
-    assert trail.program.stepping.reason == Said("no fork")
-    assert [route.unstepped for route in trail.program.routes] == [BudgetSpent()]
+    trace, kept = trace_from_json(json.dumps(made | {"session": session}).encode(), "x.json")
+    assert trace.program is not None
+    assert trace.program.cuts == (Said("processes were started"),)
+    assert trace.program.stepping is not None
+    assert trace.program.stepping.reason == Said("no fork")
+    assert [route.unstepped for route in trace.program.routes] == [BudgetSpent()]
     assert kept is not None
     (remark,) = records(kept.observations, "cut", Remark)
     assert remark.told == Said("too many")
@@ -669,14 +669,14 @@ def test_observations_and_programs_of_format_3_are_read() -> None:
 def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> None:
     told = {"code": "events-cut", "most": 9, "text": "somebody's"}
     seen = SavedObservation(1, "ops", "cut", {"told": told, "text": "somebody's"}).as_seen()
-    trail = a_trail()
-    session = Session("x", trail.torch, (), TraceOptions(), Captured(reason=RunsOnce()), trail.result, (seen,))
-    text = trail_to_json(trail, session)
+    trace = a_trace()
+    session = Session("x", trace.torch, (), TraceOptions(), Captured(reason=RunsOnce()), trace.result, (seen,))
+    text = trace_to_json(trace, session)
     assert "somebody" not in text
     written = json.loads(text)["session"]
     assert written["captured"]["reason"] == {"code": "runs-once", "text": sentence(RunsOnce())}
     assert written["observations"][0]["data"]["text"] == sentence(EventsCut(9))
-    kept = trail_from_json(text.encode(), "x.json")[1]
+    kept = trace_from_json(text.encode(), "x.json")[1]
     assert kept is not None
     assert kept.observations[0].as_saved().data["told"] == {"code": "events-cut", "most": 9}
     assert kept.captured.reason == RunsOnce()
@@ -684,9 +684,9 @@ def test_what_recorders_say_is_written_with_its_sentence_and_read_without() -> N
 
 def test_a_reason_may_follow_from_many() -> None:
     many = ForEach(tuple(ArgumentSets((f"a{number}",), LeftByGuards()) for number in range(500)))
-    trail = a_trail()
-    trail = replace(trail, hops=(replace(trail.hops[0], why=(many,)), *trail.hops[1:]))
-    assert read(json.loads(trail_to_json(trail))).hops[0].why == (many,)
+    trace = a_trace()
+    trace = replace(trace, hops=(replace(trace.hops[0], why=(many,)), *trace.hops[1:]))
+    assert read(json.loads(trace_to_json(trace))).hops[0].why == (many,)
 
 
 def test_reasons_that_nest_without_end_are_refused() -> None:
@@ -702,9 +702,9 @@ def test_a_sentence_beside_a_code_is_not_taken_from_a_file() -> None:
     made = document()
     said = {"code": "left-by-guards", "text": "what somebody wrote"}
     made["hops"][0]["why"] = [said, {"code": "key-not-known", "because": said}]
-    trail = read(made)
-    assert trail.hops[0].why == (LeftByGuards(), KeyNotKnown(LeftByGuards()))
-    assert "somebody" not in trail_to_json(trail)
+    trace = read(made)
+    assert trace.hops[0].why == (LeftByGuards(), KeyNotKnown(LeftByGuards()))
+    assert "somebody" not in trace_to_json(trace)
 
 
 # --- format 1: two files that ptexplore saved when that was its format ---
@@ -721,9 +721,9 @@ def old_hops(hops: list[Document]) -> Iterator[Document]:
 
 
 @pytest.fixture(params=["add-native", "softmax-backward"])
-def both(request: pytest.FixtureRequest) -> tuple[Document, Trail]:
+def both(request: pytest.FixtureRequest) -> tuple[Document, Trace]:
     file = SAVED / f"format1-{request.param}.json.gz"
-    return old(request.param), trail_from_json(file.read_bytes(), file.name)[0]
+    return old(request.param), trace_from_json(file.read_bytes(), file.name)[0]
 
 
 def test_an_ending_from_before_a_field_was_there_is_read() -> None:
@@ -732,7 +732,7 @@ def test_an_ending_from_before_a_field_was_there_is_read() -> None:
     before = json.loads(gzip.decompress(file.read_bytes()))["ending"]
     assert "freed" not in before
     assert "cases" not in before["cause"]
-    ending = trail_from_json(file.read_bytes(), file.name)[0].ending
+    ending = trace_from_json(file.read_bytes(), file.name)[0].ending
     assert ending is not None
     assert ending.freed is None
     assert ending.cause is not None
@@ -740,10 +740,10 @@ def test_an_ending_from_before_a_field_was_there_is_read() -> None:
     assert (ending.message, ending.hop, len(ending.python)) == (before["message"], before["hop"], 4)
 
 
-def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> None:
-    document, trail = both
-    before, after = list(old_hops(document["hops"])), list(walk(trail.hops))
-    assert trail.format == TRAIL_FORMAT
+def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trace]) -> None:
+    document, trace = both
+    before, after = list(old_hops(document["hops"])), list(walk(trace.hops))
+    assert trace.format == TRACE_FORMAT
     assert [(h["id"], h["name"], h["kind"], h["status"]) for h in before] == [
         (h.id, h.name, h.kind, h.status) for h in after
     ]
@@ -751,7 +751,7 @@ def test_format_1_keeps_every_hop_in_its_place(both: tuple[Document, Trail]) -> 
     assert [(h["source"]["path"], h["source"]["line"], h["why"], h["evidence"]) for h in before] == [
         (h.source.path, h.source.line, list(map(sentence, h.why)), list(h.evidence)) for h in after
     ]
-    assert [(b.name, b.description) for b in trail.bound] == list(document["bound"].items())
+    assert [(b.name, b.description) for b in trace.bound] == list(document["bound"].items())
 
 
 # Where the keys of format 1's open objects are now.
@@ -769,10 +769,10 @@ NOW: dict[str, Callable[[Hop], Any]] = {
 }  # fmt: skip
 
 
-def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trail]) -> None:
-    document, trail = both
+def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trace]) -> None:
+    document, trace = both
     kept = Counter[str]()
-    for before, after in zip(old_hops(document["hops"]), walk(trail.hops), strict=True):
+    for before, after in zip(old_hops(document["hops"]), walk(trace.hops), strict=True):
         for key, value in before["detail"].items():
             now = NOW[key](after)
             if isinstance(value, dict):
@@ -800,16 +800,16 @@ def test_format_1_keeps_what_was_known_of_each_hop(both: tuple[Document, Trail])
     assert {"schema", "python", "registers"} <= set(kept)
 
 
-def test_format_1_is_saved_anew_as_format_3(both: tuple[Document, Trail]) -> None:
-    _, trail = both
-    assert trail_from_json(trail_to_json(trail).encode(), "x.json")[0] == trail
+def test_format_1_is_saved_anew_as_format_3(both: tuple[Document, Trace]) -> None:
+    _, trace = both
+    assert trace_from_json(trace_to_json(trace).encode(), "x.json")[0] == trace
 
 
 def test_the_session_of_format_1() -> None:
     document = old("softmax-backward")
-    _, session = trail_from_json(json.dumps(document).encode(), "x.json")
+    _, session = trace_from_json(json.dumps(document).encode(), "x.json")
     assert session is not None
-    assert session.format == TRAIL_FORMAT
+    assert session.format == TRACE_FORMAT
     assert [o.as_saved().data for o in session.observations] == [o["data"] for o in document["session"]["observations"]]
     assert session.options.backward is True
     assert session.torch.version == document["session"]["torch"]["version"]
@@ -823,30 +823,30 @@ def test_any_one_thing_wrong_in_format_1() -> None:
     for path in ways.values():
         for wrong in random.Random(str(path)).sample(WRONG, 4 if THOROUGH else 2):
             spoilt = put(json.loads(text), path, wrong)
-            harmless(lambda spoilt=spoilt: trail_to_json(read(spoilt)), path)
+            harmless(lambda spoilt=spoilt: trace_to_json(read(spoilt)), path)
 
 
 def test_what_costs_more_than_its_size_says_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three bytes of an empty object take 64 of memory; the limits are small here, so that the test is."""
     from ptexplore.saved import document as codec
-    from ptexplore.saved import trail as saved
+    from ptexplore.saved import trace as saved
 
     text = json.dumps(document() | {"more": [{}] * 2_000}).encode()
-    assert trail_from_json(text, "x.json")[0].expression
+    assert trace_from_json(text, "x.json")[0].expression
     for limit, most, told in (("MAX_LISTS", 2_000, "lists and objects"), ("MAX_VALUES", 2_000, "values")):
         with monkeypatch.context() as patch, pytest.raises(PtexploreError) as raised:
             patch.setattr(codec, limit, most)
             patch.setattr(codec, "from_json", None)  # it is not read: that would raise another error
-            trail_from_json(text, "x.json")
+            trace_from_json(text, "x.json")
         assert raised.value.exit_code == USAGE
         assert "the limit is 2,000" in raised.value.why
         assert told in raised.value.why
     with pytest.raises(PtexploreError) as raised:  # Python takes seconds to make a number of that
-        trail_from_json(json.dumps(document())[:-1].encode() + b', "more": ' + b"1" * 4_001 + b"}", "x.json")
+        trace_from_json(json.dumps(document())[:-1].encode() + b', "more": ' + b"1" * 4_001 + b"}", "x.json")
     assert "a number with more digits than any real one" in raised.value.why
     monkeypatch.setattr(saved, "MAX_HOPS", 1)
     with pytest.raises(PtexploreError, match="is not a saved trace") as raised:
-        trail_from_json(json.dumps(document()).encode(), "x.json")
+        trace_from_json(json.dumps(document()).encode(), "x.json")
     assert "the limit is 1" in raised.value.why
 
 
@@ -870,7 +870,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path, monkeypatch: pyte
     for limit in ("MAX_LISTS", "MAX_VALUES"):
         with monkeypatch.context() as patch, pytest.raises(PtexploreError, match="was not written") as raised:
             patch.setattr(codec, limit, 5)
-            save_trace(tmp_path / "x.json", a_trail(), None)
+            save_trace(tmp_path / "x.json", a_trace(), None)
         assert "could not be loaded again" in raised.value.why
     assert not list(tmp_path.iterdir())
 
@@ -895,6 +895,6 @@ def test_of_format_3_a_file_outside_of_torch_and_a_marked_range_are_no_sentences
         {**hop, "source": at, "native": None},
         {**hop, "id": 999_999, "kind": "python", "parent": None, "source": marked, "native": None},
     ]
-    trail = read(made)
-    assert [hop.source.outside for hop in trail.hops] == ["<--setup 1>", ""]
-    assert [MarksRange() in hop.why for hop in trail.hops] == [False, True]
+    trace = read(made)
+    assert [hop.source.outside for hop in trace.hops] == ["<--setup 1>", ""]
+    assert [MarksRange() in hop.why for hop in trace.hops] == [False, True]

@@ -20,7 +20,7 @@ from ptexplore.safe_text import clean
 from ptexplore.tui.key_line import KeyLine
 from ptexplore.tui.messages import GoBack, OpenPlace, StepCall, message_for
 from ptexplore.tui.open_file import OpenFile
-from ptexplore.tui.places import TRAIL, Place
+from ptexplore.tui.places import TRACE, Place
 from ptexplore.tui.widgets.colours import cut_to, label
 from ptexplore.tui.widgets.source import SourceView
 from ptexplore.view.line import Span, place_spans
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
     from ptexplore.capture.allowed import AllowedRun
     from ptexplore.model.places import SourceRef
-    from ptexplore.model.trace import Session, Trail
+    from ptexplore.model.trace import Session, Trace
     from ptexplore.tui.library import Library
 
 _SIGN = 4  # columns of a node's fold sign and of the edge
 WIDE = 120  # columns; a narrower screen shows only the rows
 KEPT = 8  # files that are kept open
-_LEAST = ("quit", "trail", "fetch", "palette", "full", "step", "leave")  # keys that the last line drops first
+_LEAST = ("quit", "last_trace", "fetch", "palette", "full", "step", "leave")  # keys that the last line drops first
 LEVELS = 200  # levels of nested nodes at most: Textual draws them by recursion
 OPENED = 1500  # rows that are unfolded at once; rows inside them wait until the reader unfolds them
 
@@ -73,11 +73,11 @@ class Node:
         return f"{row.name}{f'  {row.what}' if row.what else ''}{number}"
 
 
-class TrailTree(Tree[Node]):
+class TraceTree(Tree[Node]):
     """The rows of one view of a trace. Enter opens, space folds. With `full`, it has every hop and reason."""
 
     DEFAULT_CSS = """
-    TrailTree { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    TraceTree { height: 1fr; background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False),
@@ -90,13 +90,13 @@ class TrailTree(Tree[Node]):
         Binding("space", "toggle_node", "Fold", show=True),
     ]
 
-    def __init__(self, trail: Trail, session: Session | None = None) -> None:
-        super().__init__(Text(clean(trail.expression), style="bold"), id="trail")
+    def __init__(self, trace: Trace, session: Session | None = None) -> None:
+        super().__init__(Text(clean(trace.expression), style="bold"), id="last_trace")
         self.auto_expand = False
         self.guide_depth = 2
-        self.trail = trail
+        self.trace = trace
         self.session = session
-        self.shown: ViewName = suited(trail, Options())
+        self.shown: ViewName = suited(trace, Options())
         self.levels = LEVELS  # of nested nodes; the guides of more would fill the screen
         self._deepest = 0  # the deepest level of any row so far
         self._left = 0
@@ -107,7 +107,7 @@ class TrailTree(Tree[Node]):
     def build(self, *, full: bool) -> None:
         """Build the tree: with every hop, with the readable ones, or with the rows of another view."""
         self.full = full
-        self.page = view(self.trail, Options(full=full, view="tree" if full else self.shown), self.session)
+        self.page = view(self.trace, Options(full=full, view="tree" if full else self.shown), self.session)
         self.levels, self._deepest = levels_for(self.app.size.width), 0
         self.clear()
         self._left = OPENED
@@ -264,7 +264,7 @@ def _spans(row: ScreenRow) -> Iterator[Span]:
         yield Span(f"{several} {row.mark}", row.place.precision)
 
 
-class TrailScreen(Screen[None]):
+class TraceScreen(Screen[None]):
     """One trace: facts about the whole, one view of it, and the source of the row under the cursor.
 
     Opening a row leads to the reading screen; T leads back, with the cursor in its place. `v` changes the view. `N`
@@ -272,16 +272,16 @@ class TrailScreen(Screen[None]):
     """
 
     DEFAULT_CSS = """
-    TrailScreen > #above { height: auto; max-height: 20%; }
-    TrailScreen > #above.raised { max-height: 55%; }
-    TrailScreen #facts { height: auto; color: $text-muted; padding: 0 1; }
-    TrailScreen > #row { height: auto; max-height: 6; padding: 0 1; border-top: solid $panel; }
-    TrailScreen Horizontal { height: 1fr; }
-    TrailScreen #trail { width: 1fr; }
-    TrailScreen #beside { width: 1fr; border-left: solid $panel; }
-    TrailScreen #beside > Static { height: 1; padding: 0 1; color: $text-muted; }
+    TraceScreen > #above { height: auto; max-height: 20%; }
+    TraceScreen > #above.raised { max-height: 55%; }
+    TraceScreen #facts { height: auto; color: $text-muted; padding: 0 1; }
+    TraceScreen > #row { height: auto; max-height: 6; padding: 0 1; border-top: solid $panel; }
+    TraceScreen Horizontal { height: 1fr; }
+    TraceScreen #trace { width: 1fr; }
+    TraceScreen #beside { width: 1fr; border-left: solid $panel; }
+    TraceScreen #beside > Static { height: 1; padding: 0 1; color: $text-muted; }
     """
-    AUTO_FOCUS = "#trail"
+    AUTO_FOCUS = "#trace"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Source"),
         Binding("v", "view", "View"),
@@ -292,22 +292,22 @@ class TrailScreen(Screen[None]):
     ]
 
     def __init__(
-        self, library: Library, trail: Trail, session: Session | None = None, ran: AllowedRun | None = None
+        self, library: Library, trace: Trace, session: Session | None = None, ran: AllowedRun | None = None
     ) -> None:
         super().__init__()
         self.ran = ran
         self._library = library
-        self.trail = trail
+        self.trace = trace
         self.session = session
         self.went_back = False  # whether going back led here; then going back leads further back
-        self.tree_of_hops = TrailTree(trail, session)
+        self.tree_of_hops = TraceTree(trace, session)
         self.source = SourceView()
         self._files: dict[tuple[str, str], OpenFile] = {}
 
     def compose(self) -> ComposeResult:
         # The text of an exception may need many lines: Tab goes to it, and the arrows scroll it.
-        above = VerticalScroll(Static(id="facts"), id="above", classes="raised" if self.trail.ending else "")
-        above.can_focus = self.trail.ending is not None
+        above = VerticalScroll(Static(id="facts"), id="above", classes="raised" if self.trace.ending else "")
+        above.can_focus = self.trace.ending is not None
         yield above
         with Horizontal():
             yield self.tree_of_hops
@@ -337,7 +337,7 @@ class TrailScreen(Screen[None]):
     def _follow(self, node: Node | None) -> None:
         """Show the source of a row beside the tree, if its text is here and there is room."""
         beside = self.query_one("#beside")
-        opening = first_to_open(node.places, self.trail, self._library.trees) if node is not None else None
+        opening = first_to_open(node.places, self.trace, self._library.trees) if node is not None else None
         ref = opening.ref if opening is not None else None
         indexed = self._library.tree(ref.tree) if ref is not None else None
         if ref is None or indexed is None or ref.path is None or self.size.width < WIDE:
@@ -374,7 +374,7 @@ class TrailScreen(Screen[None]):
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Node]) -> None:
         """Show the whole text of a row, which may be wider than the screen."""
         node = event.node.data
-        heading, lines = "", [self.trail.expression]
+        heading, lines = "", [self.trace.expression]
         self._follow(node)
         if node is not None:
             heading = f"{clean(node.heading)}\n" if node.row is not None else ""
@@ -387,10 +387,10 @@ class TrailScreen(Screen[None]):
         node = event.node.data
         if node is None or node.reason:
             return  # the root, or a reason: nothing to open
-        opening = first_to_open(node.places, self.trail, self._library.trees)
+        opening = first_to_open(node.places, self.trace, self._library.trees)
         message = message_for(opening)
         if isinstance(message, OpenPlace):
-            message.origin = Place("", "", TRAIL)
+            message.origin = Place("", "", TRACE)
         if message is not None:
             self.post_message(message)
         else:
@@ -398,7 +398,7 @@ class TrailScreen(Screen[None]):
 
     def go_to(self, hop: int) -> None:
         """Put the cursor on the row of a hop. If it has no row, use the innermost row around it."""
-        around: dict[int, int] = {child.id: parent.id for parent in walk(self.trail.hops) for child in parent.children}
+        around: dict[int, int] = {child.id: parent.id for parent in walk(self.trace.hops) for child in parent.children}
         nodes = (node for node in self.tree_of_hops.nodes() if node.data and node.data.row)
         rows = {node.data.row.hop: node for node in nodes if node.data and node.data.row}
         at: int | None = hop
@@ -416,7 +416,7 @@ class TrailScreen(Screen[None]):
     def action_view(self) -> None:
         """Show the next view of the trace, with the cursor on the same hop if it has a row."""
         node = self._node
-        names = [name for name in VIEW_NAMES if name in available(self.trail)]
+        names = [name for name in VIEW_NAMES if name in available(self.trace)]
         tree = self.tree_of_hops
         tree.shown = names[(names.index(tree.shown) + 1) % len(names)]
         tree.build(full=False)
@@ -426,7 +426,7 @@ class TrailScreen(Screen[None]):
 
     def action_step(self) -> None:
         """Run the trace again and step only the operator call under the cursor."""
-        name = stepped_by(self.trail, self._node.row.hop if self._node is not None and self._node.row else None)
+        name = stepped_by(self.trace, self._node.row.hop if self._node is not None and self._node.row else None)
         if name is None:
             self._tell("N steps an operator call: put the cursor on its row, or on a row inside it")
         elif self.session is None:
@@ -440,7 +440,7 @@ class TrailScreen(Screen[None]):
     def action_permalink(self) -> None:
         """Copy the address of the row's line in PyTorch's repository. The address is also shown, with a remark."""
         places = self._node.places if self._node is not None else ()
-        url, remark = permalink_of_place(next(iter(places), None), self.trail, self._library.trees)
+        url, remark = permalink_of_place(next(iter(places), None), self.trace, self._library.trees)
         if url is None:
             self._tell(remark)
             return
@@ -459,4 +459,4 @@ class TrailScreen(Screen[None]):
         """Go back: to the source below, or further, if going back led here."""
         self.app.pop_screen()
         if self.went_back:
-            self.app.post_message(GoBack(Place("", "", TRAIL)))
+            self.app.post_message(GoBack(Place("", "", TRACE)))

@@ -1,4 +1,4 @@
-"""The Trail of the API: what ran for one expression, as records, text, JSON and picture."""
+"""The Trace of the API: what ran for one expression, as records, text, JSON and picture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ptexplore.model.program import Program
-from ptexplore.model.trace import Ending, Finding, Hop, Session, Trail, walk
+from ptexplore.model.trace import Ending, Finding, Hop, Session, Trace, walk
 from ptexplore.saved.changed import program_with
 from ptexplore.view.trace.page import Options, ViewName
 from ptexplore.view.trace.views import view
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from ptexplore.view.trace.explain import Explanation
 
 
-class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the record that this class wraps
+class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the record that this class wraps
     """A trace: what ran, as nested hops. `ptexplore.trace` and `ptexplore.load` return one.
 
     >>> import ptexplore
-    >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
-    >>> trail.expression
+    >>> trace = ptexplore.trace("torch.add(a, b)", native=False)
+    >>> trace.expression
     'torch.add(a, b)'
-    >>> trail.hops[0].kind
+    >>> trace.hops[0].kind
     'binding'
     """
 
-    def __init__(self, record: Trail, session: Session | None = None) -> None:
+    def __init__(self, record: Trace, session: Session | None = None) -> None:
         self.record = record
         self.session = session
 
     def __repr__(self) -> str:
-        return f"<Trail of {self.expression!r}: {sum(1 for _ in walk(self.hops))} hops>"
+        return f"<Trace of {self.expression!r}: {sum(1 for _ in walk(self.hops))} hops>"
 
     def __str__(self) -> str:
         """Returns the text that `ptexplore trace` prints into a pipe."""
@@ -62,8 +62,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         PtexploreError if no name contains the text of `opened`, or if the trace lacks what the view shows.
 
         >>> import ptexplore
-        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
-        >>> len(trail.text(depth=1)) < len(trail.text(full=True))
+        >>> trace = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> len(trace.text(depth=1)) < len(trace.text(full=True))
         True
         """
         from rich.console import Console
@@ -137,8 +137,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         A name counts if a row of any view shows it.
 
         >>> import ptexplore
-        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
-        >>> {hop.op for hop in trail.find("aten::add")}
+        >>> trace = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> {hop.op for hop in trace.find("aten::add")}
         {'aten::add.Tensor'}
         """
         from ptexplore.view.trace.native import names_of
@@ -168,8 +168,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         """Returns the evidence for the hop with this id. Raises PtexploreError if there is no such hop.
 
         >>> import ptexplore
-        >>> trail = ptexplore.trace("torch.add(a, b)", native=False)
-        >>> trail.explain(trail.hops[0].id).hop.kind
+        >>> trace = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> trace.explain(trace.hops[0].id).hop.kind
         'binding'
         """
         from ptexplore.view.trace.explain import explain
@@ -177,22 +177,22 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         return explain(self.record, self.session, hop)
 
     def to_json(self) -> str:
-        """Returns the Trail as JSON text, as docs/json.md describes it.
+        """Returns the Trace as JSON text, as docs/json.md describes it.
 
         >>> import json, ptexplore
         >>> json.loads(ptexplore.trace("torch.add(a, b)", native=False).to_json())["expression"]
         'torch.add(a, b)'
         """
-        from ptexplore.view.words.saved import trail_to_json
+        from ptexplore.view.words.saved import trace_to_json
 
-        return trail_to_json(self.record)
+        return trace_to_json(self.record)
 
     def save(self, file: str | os.PathLike[str]) -> None:
-        """Writes the Trail and its session to a file. Raises PtexploreError if the file cannot be written.
+        """Writes the Trace and its session to a file. Raises PtexploreError if the file cannot be written.
 
         >>> import pathlib, ptexplore, tempfile
         >>> folder = tempfile.TemporaryDirectory()
-        >>> file = pathlib.Path(folder.name) / "x.trail"
+        >>> file = pathlib.Path(folder.name) / "x.trace"
         >>> ptexplore.trace("torch.add(a, b)", native=False).save(file)
         >>> ptexplore.load(file).expression
         'torch.add(a, b)'
@@ -201,27 +201,27 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
 
         save_trace(Path(file), self.record, self.session)
 
-    def with_times(self, file: str | os.PathLike[str]) -> PublicTrail:
-        """Returns the Trail with the times of another run: a trace that torch.profiler wrote (Chrome's format).
+    def with_times(self, file: str | os.PathLike[str]) -> PublicTrace:
+        """Returns the Trace with the times of another run: a trace that torch.profiler wrote (Chrome's format).
 
-        The Trail must be of a program. Outermost operator calls are matched in runs of several calls: by their names,
+        The Trace must be of a program. Outermost operator calls are matched in runs of several calls: by their names,
         and by the names of the operators that they called. `program.elsewhere` counts the calls that match no place, or
         several. Raises PtexploreError if the file is not such a trace, if it is of another program, or if this is not
-        the Trail of a program.
+        the Trace of a program.
 
         >>> import json, pathlib, ptexplore, tempfile, torch
-        >>> trail = ptexplore.trace(lambda: torch.ones(2).exp())
+        >>> trace = ptexplore.trace(lambda: torch.ones(2).exp())
         >>> event = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
         >>> seen = [("aten::ones", 0, 9), ("aten::empty", 1, 2), ("aten::fill_", 4, 3), ("aten::exp", 20, 5)]
         >>> folder = tempfile.TemporaryDirectory()
         >>> file = pathlib.Path(folder.name) / "trace.json"
         >>> _ = file.write_text(json.dumps([event | {"name": name, "ts": ts, "dur": dur} for name, ts, dur in seen]))
-        >>> [calls.time for calls in trail.with_times(file).program.calls]
+        >>> [calls.time for calls in trace.with_times(file).program.calls]
         [9000, 5000]
         """
         from ptexplore.workspace.saved_traces import with_times_of
 
-        return PublicTrail(with_times_of(self.record, os.fspath(file)), self.session)
+        return PublicTrace(with_times_of(self.record, os.fspath(file)), self.session)
 
     def export(self, form: Literal["collapsed", "speedscope", "chrome"], file: str | os.PathLike[str]) -> None:
         """Writes what ran, with weights, to a file for a viewer of profiles.
@@ -267,8 +267,8 @@ class PublicTrail:  # `ptexplore.Trail`; inside the package, `Trail` is the reco
         return picture(self._draw(Options(full, depth, only, opened, view, verbose, ())), self.expression)
 
     def _draw(self, options: Options) -> Callable[[Console], None]:
-        from ptexplore.render.terminal.trace import print_trail
+        from ptexplore.render.terminal.trace import print_trace
 
         page = view(self.record, options, self.session)
         # Text and pictures are passed on to others, so they have no links into folders of this machine.
-        return lambda console: print_trail(console, page, lambda _ref: None)
+        return lambda console: print_trace(console, page, lambda _ref: None)

@@ -11,7 +11,7 @@ import pytest
 from ptexplore.model import reasons
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.trace import Session
-from ptexplore.resolve.trail import copied, report, resolve
+from ptexplore.resolve.trace import copied, report, resolve
 from tests.unit.resolve.making import Rows, Small, claim, op, operator, session
 
 TABLE = {"op": "aten::a", "dump": "", "table": "CPU: registered at /elsewhere/mine.py:3 [kernel]", "schema": ""}
@@ -69,21 +69,21 @@ def test_where_one_run_tells_all_a_copied_gradient_may_be_the_recorders_doing(
     assert [one.told for one, _ in context.findings] == [reasons.GradientCopied()] * told
 
 
-# --- the whole Trail ---
+# --- the whole Trace ---
 
 
-def trail(small: Small, seen: Session, rows: Rows | None = None) -> Any:
+def trace(small: Small, seen: Session, rows: Rows | None = None) -> Any:
     return resolve(seen, small.lookup(rows, small.source()))
 
 
 def test_a_finding_is_said_once(small: Small) -> None:
     told = {"told": {"code": "events-cut", "most": 9}}
     twice = [("ops", "cut", told), ("frames", "cut", told)]
-    assert [one.told for one in trail(small, session(more=twice)).findings] == [reasons.EventsCut(9)]
+    assert [one.told for one in trace(small, session(more=twice)).findings] == [reasons.EventsCut(9)]
 
 
-def test_a_trail_names_its_trees_in_the_order_they_are_asked(small: Small) -> None:
-    found = trail(small, session([op("aten::a", inputs=[])]), Rows(operators=[operator("aten::a() -> ()")]))
+def test_a_trace_names_its_trees_in_the_order_they_are_asked(small: Small) -> None:
+    found = trace(small, session([op("aten::a", inputs=[])]), Rows(operators=[operator("aten::a() -> ()")]))
     assert [one.name for one in found.trees] == ["runtime", "tree"]
     assert [(one.id, one.kind, one.op) for one in found.hops] == [(1, "op", "aten::a")]
     assert found.expression == "torch.blend(a, b)"
@@ -94,7 +94,7 @@ def test_a_changed_table_is_read_as_the_catalogues_is(small: Small) -> None:
     rows = Rows(operators=[operator("aten::a() -> ()")])
     fallthrough = "ADInplaceOrView: fallthrough registered at /elsewhere/mine.py:4 [backend fallback]"
     changed = {**TABLE, "table": f"BackendSelect: registered at /elsewhere/mine.py:3 [kernel]\n{fallthrough}"}
-    found = trail(small, session([op("aten::a", inputs=[])], more=[("dispatch", "table", changed)]), rows)
+    found = trace(small, session([op("aten::a", inputs=[])], more=[("dispatch", "table", changed)]), rows)
     (key,) = found.hops[0].children
     assert (key.name, key.status) == ("BackendSelect", "predicted"), "no thread-local set was read"
     assert [one.kind for one in found.findings] == ["registrations-changed"]

@@ -1,4 +1,4 @@
-"""A Trail as JSON: written, and read back as untrusted data. Every value is checked, and nothing in it is executed."""
+"""A Trace as JSON: written, and read back as untrusted data. Every value is checked, and nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ptexplore.model.places import SourceRef, TreeInfo
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import Reason
 from ptexplore.model.trace import (
-    TRAIL_FORMAT,
+    TRACE_FORMAT,
     Ending,
     Hop,
     HopFacts,
     HopRow,
-    SavedTrail,
+    SavedTrace,
     Session,
-    Trail,
-    TrailFacts,
+    Trace,
+    TraceFacts,
 )
 from ptexplore.saved.changed import (
     bare_ending,
@@ -52,7 +52,7 @@ _OUTSIDE = re.compile(r"[/~]|(?:.*/)?\.\.(?:/|$)|.*\0", re.DOTALL)
 
 
 Checked = TypeVar("Checked", HopRow, Ending)
-TRAIL_FACTS = tuple(known.name for known in fields(TrailFacts))
+TRACE_FACTS = tuple(known.name for known in fields(TraceFacts))
 _facts = attrgetter(*(known.name for known in fields(HopFacts)))
 
 
@@ -68,23 +68,23 @@ class Wording:
     ending: Callable[[Ending], Ending]
 
 
-def trail_to_json(trail: Trail, wording: Wording, session: Session | None = None) -> str:
-    """Returns the Trail as JSON text in ASCII, without the folders of its machine.
+def trace_to_json(trace: Trace, wording: Wording, session: Session | None = None) -> str:
+    """Returns the Trace as JSON text in ASCII, without the folders of its machine.
 
-    With the session in it, the Trail can be explained, and resolved again.
+    With the session in it, the Trace can be explained, and resolved again.
     """
-    facts = {name: getattr(trail, name) for name in TRAIL_FACTS} | {"torch": replace(trail.torch, torch_dir="")}
-    facts["findings"] = tuple(replace(finding, text=wording.reason(finding.told).text) for finding in trail.findings)
-    ending = wording.ending(trail.ending) if trail.ending is not None else None
+    facts = {name: getattr(trace, name) for name in TRACE_FACTS} | {"torch": replace(trace.torch, torch_dir="")}
+    facts["findings"] = tuple(replace(finding, text=wording.reason(finding.told).text) for finding in trace.findings)
+    ending = wording.ending(trace.ending) if trace.ending is not None else None
     facts["ending"] = with_places(ending, wording.place) if ending is not None else None
-    facts["captured"] = captured_with(trail.captured, wording.reason)
-    facts["result"] = result_with(trail.result, wording.reason)
-    if trail.program is not None:
-        program = portable_program(trail.program, os.path.dirname(trail.torch.torch_dir.rstrip("/")))
+    facts["captured"] = captured_with(trace.captured, wording.reason)
+    facts["result"] = result_with(trace.result, wording.reason)
+    if trace.program is not None:
+        program = portable_program(trace.program, os.path.dirname(trace.torch.torch_dir.rstrip("/")))
         facts["program"] = paths_with(program_with(program, wording.reason), wording.place)
-    hops = tuple(_rows(trail.hops, hop_keys(trail.hops), wording))
+    hops = tuple(_rows(trace.hops, hop_keys(trace.hops), wording))
     kept = session_with(portable(session), wording.reason) if session is not None else None
-    return to_json(SavedTrail(**facts, hops=hops, session=kept))
+    return to_json(SavedTrace(**facts, hops=hops, session=kept))
 
 
 def _rows(hops: Iterable[Hop], keys: Mapping[int, str], wording: Wording) -> Iterator[HopRow]:
@@ -115,8 +115,8 @@ def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
     return replace(row, why=tuple(map(change, row.why)), dispatch=dispatch)
 
 
-def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
-    """Returns the Trail in a file, packed or not, and its session, if it has one. `name` is the file's, for messages.
+def trace_from_json(data: bytes, name: str) -> tuple[Trace, Session | None]:
+    """Returns the Trace in a file, packed or not, and its session, if it has one. `name` is the file's, for messages.
 
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
     """
@@ -124,16 +124,16 @@ def trail_from_json(data: bytes, name: str) -> tuple[Trail, Session | None]:
         return _read(unpacked(data, name), name)
 
 
-def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
+def _read(text: bytes, name: str) -> tuple[Trace, Session | None]:
     written = format_of(text, name)
-    if written == TRAIL_FORMAT:
-        saved = from_json(text, SavedTrail, name)
+    if written == TRACE_FORMAT:
+        saved = from_json(text, SavedTrace, name)
     else:
         document = from_json(text, dict[str, Any], name)
-        saved = from_document(in_todays_format(document, written, name), SavedTrail, name)
+        saved = from_document(in_todays_format(document, written, name), SavedTrace, name)
     if len(saved.hops) > MAX_HOPS:
         raise refused(name, f"it has {len(saved.hops):,} hops, but the limit is {MAX_HOPS:,}")
-    facts = {fact: getattr(saved, fact) for fact in TRAIL_FACTS}
+    facts = {fact: getattr(saved, fact) for fact in TRACE_FACTS}
     bare = partial(_code_alone, name)
     facts["findings"] = tuple(replace(f, told=bare(f.told), text="") for f in saved.findings)
     facts["captured"], facts["result"] = captured_with(saved.captured, bare), result_with(saved.result, bare)
@@ -141,12 +141,12 @@ def _read(text: bytes, name: str) -> tuple[Trail, Session | None]:
     ending = _checked(saved.ending, links, name) if saved.ending is not None else None
     if ending is not None:
         ending = bare_ending(ending, bare)
-    trail = Trail(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
-    if trail.program is not None:
-        trail = replace(trail, program=program_with(_checked_program(trail.program, links, name), bare))
+    trace = Trace(**facts | {"ending": ending}, hops=_tree(saved.hops, links, name))
+    if trace.program is not None:
+        trace = replace(trace, program=program_with(_checked_program(trace.program, links, name), bare))
     if saved.session is None:
-        return trail, None
-    return trail, checked(replace(saved.session, program=trail.program), bare, name)
+        return trace, None
+    return trace, checked(replace(saved.session, program=trace.program), bare, name)
 
 
 class _Links:
