@@ -28,7 +28,7 @@ from ptexplore.model.trace import CopyRef, Dispatch, Hop, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.dispatch.schema import only_asks
 from ptexplore.view.trace import native, native_names
-from ptexplore.view.trace.alike import Shapes, joined
+from ptexplore.view.trace.alike import Shapes, rounds_joined
 from ptexplore.view.trace.amounts import library_time
 from ptexplore.view.trace.around import about_this, explained, findings, legend, to_legend, typed
 from ptexplore.view.trace.backward_start import backward_of
@@ -698,14 +698,14 @@ class _Steps:
         return steps
 
     def _all(self, hops: Sequence[Hop], around: _Around) -> Unrolling[list[_Step]]:
-        """Returns the rows of several hops. Equal neighbours become one row."""
+        """Returns the rows of several hops. Equal neighbours become one row, and so do the rounds of a loop."""
         idle = yield self._idle(hops, around)
         held: list[_Step] = []
         for hop in hops:
             held += idle[hop.id] if hop.id in idle else (yield self._of(hop, around))
         for step in held:
             step.shape = self.shapes.number(step.row.alike(), tuple(inner.shape for inner in step.children))
-        out = list(joined(held, attrgetter("shape"), lambda first, equal: unrolled(_sum(first, equal))))
+        out = list(rounds_joined(held, attrgetter("shape"), lambda first, equal: unrolled(_sum(first, equal))))
         # No uncounted call is known to be cheap: if one has a row, all of them have rows.
         uncounted = any(step.is_uncounted and step.is_kept for step in out)
         listed = (

@@ -73,7 +73,7 @@ def _worded(value: Any, join: str, worded: Callable[[Any], str]) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
     return worded(value) if hasattr(value, "__struct_fields__") else str(value)
 
 
