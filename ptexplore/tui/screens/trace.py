@@ -91,7 +91,7 @@ class TraceTree(Tree[Node]):
     ]
 
     def __init__(self, trace: Trace, session: Session | None = None) -> None:
-        super().__init__(Text(clean(trace.expression), style="bold"), id="last_trace")
+        super().__init__(Text(clean(trace.expression), style="bold"), id="trace")
         self.auto_expand = False
         self.guide_depth = 2
         self.trace = trace
