@@ -178,10 +178,10 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.OperatorsNamed: "operators",
     says.OfRanks: "ranks",
     says.PythonLeftAt: "Python stack",
-    says.WordsAt: "its words",
+    says.WordsAt: "written in",
     says.OneOfThese: "",
-    says.WordsInLibrary: "its words",
-    says.WordsNowhere: "its words",
+    says.WordsInLibrary: "written in",
+    says.WordsNowhere: "written in",
     says.CutOff: "why",
     says.NoExplanation: "why",
 }
