@@ -669,7 +669,7 @@ class AsTracebackHas(PlaceReason, frozen=True):
 
 
 class ErrorNamesFile(PlaceReason, frozen=True):
-    """The error names a file outside of PyTorch."""
+    """The error names a file by a path that is none in PyTorch's repository."""
 
     file: str
 

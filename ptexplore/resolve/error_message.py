@@ -63,6 +63,7 @@ _INSTALLED = re.compile(r"/(?:site|dist)-packages/torch/(.+)")
 # Files of packages and of the standard library, which has another folder on Windows; and code without a file.
 PACKAGES = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[23]|^<"
+    r"|[/\\]bin[/\\](?:torchrun|accelerate|deepspeed|pytest|ray)$"  # scripts that pip makes: they start yours
     r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
     r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
 )

@@ -19,8 +19,8 @@ _HEADER_SIZE = 64
 _SECTIONS = 1000  # more than any library has
 _LARGEST = 1 << 28  # bytes of constants in one library
 _CONSTANTS = b".rodata"
-# One header for each operator, and the headers of other projects: their texts are no messages.
-_WITHOUT_MESSAGES = frozenset({"ops", "pybind11", "test", "__pycache__"})
+# Texts that are no messages: one header for each operator, headers of other projects, hipify's table of names.
+_WITHOUT_MESSAGES = frozenset({"ops", "pybind11", "test", "hipify", "__pycache__"})
 
 
 def libraries(runtime: Runtime) -> list[Path]:

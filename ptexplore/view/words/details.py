@@ -112,7 +112,7 @@ ENGLISH: Catalogue = {
     says.ByTypePrecision: "by dtype, size, processor and float32 precision",
     says.ByPrecision: "by size, processor and float32 precision",
     says.BySizeProcessor: "by size, processor and setting",
-    says.ByTypeSizeThreads: "by dtype, size and threads",
+    says.ByTypeSizeThreads: "by dtype, groups, sizes and threads",
     says.MkldnnDisabled: "torch.backends.mkldnn is disabled",
     says.FlashDisabled: "flash attention is disabled",
     says.InputIsNested: "an input is nested",

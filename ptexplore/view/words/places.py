@@ -43,7 +43,7 @@ ENGLISH: Mapping[type[Reason], str] = {
         "{records} records are confirmed"
     ),
     # --- the binary's records ---
-    why.RecordUnconfirmed: "the binary names this line, but {because}",
+    why.RecordUnconfirmed: "this line is recorded, but {because}",
     why.NothingConfirms: "no text here confirms it",
     why.NoTextOf: "no text of {version} that has this line is here to confirm it (ptexplore fetch)",
     why.ThrowsNothing: "the text at that line throws nothing",
@@ -159,7 +159,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.NodeOnlyReached: "the engine reached a node and did not run it",
     # --- errors ---
     why.AsTracebackHas: "as the traceback names it",
-    why.ErrorNamesFile: "the error names a file that is not PyTorch's: {file}",
+    why.ErrorNamesFile: "the error names {file}; which file of PyTorch this is, if any, is not known",
     why.ThrowNotAsked: "not known: with --once there is no second run that finds the C++ line",
     why.ThrowRunCut: "not known: the run that looks for it did not finish",
     why.ThrowUnseen: "not known: no C++ function of torch was seen to raise it (Python itself, or a builtin, may have)",

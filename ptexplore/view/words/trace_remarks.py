@@ -188,8 +188,8 @@ ENGLISH: Catalogue = {
     says.TimesWithCalled: "times include the called functions{python#, but not Python|}",
     # --- below other views ---
     says.CallsAreRecorded: RECORDED,
-    says.CopiedInAll: "operators copied {amount} in {copies} {copies#copy|copies}",
-    says.NothingCopied: "no operator copied a tensor's data",
+    says.CopiedInAll: "aten::copy_ copied {amount} in {copies} {copies#call|calls}",
+    says.NothingCopied: "aten::copy_ did not run; kernels that copy while they compute (cat, index_select) have no rows here",
     says.CountedTwice: "a call inside another operator counts in both rows",
     says.SharesOfStepped: "of everything that was stepped[; {nested}]",
     says.SharesOfPath: (

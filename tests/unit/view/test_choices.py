@@ -50,7 +50,7 @@ def test_a_convolution_says_what_it_chose_and_what_refused() -> None:
     params = "at::native::ConvParams::"
     asked = (call(2, f"{params}use_cudnn", False), call(3, f"{params}use_mkldnn", False, call(4, ENABLED, True)))
     assert said(call(1, CONVOLUTION, 13, *asked)) == {
-        1: "chooses Slow2d; not oneDNN: use_mkldnn() false, by dtype, size and threads; use_cudnn() false"
+        1: "chooses Slow2d; not oneDNN: use_mkldnn() false, by dtype, groups, sizes and threads; use_cudnn() false"
     }
     off = call(3, f"{params}use_mkldnn", False, call(4, ENABLED, False))
     assert said(call(1, CONVOLUTION, 13, off)) == {
