@@ -119,7 +119,7 @@ ENGLISH: Catalogue = {
     says.WordsAt: "{function}",
     says.OneOfThese: "“{words}” is in each of these places; the text does not say which of them raised the error",
     says.WordsInLibrary: "{libraries: and }: “{words}”; its line is only in the C++ source (ptexplore fetch)",
-    says.WordsNowhere: "not known: no long part of this text was found in the Python, headers or libraries of this torch",
+    says.WordsNowhere: "not known: no long part of this text was found in the files and libraries of this torch",
     says.CutOff: "the text ends inside the part that names the operator and its dispatch key: paste the whole message",
     says.NoExplanation: "not known",
 }

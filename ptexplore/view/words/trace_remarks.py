@@ -189,7 +189,7 @@ ENGLISH: Catalogue = {
     # --- below other views ---
     says.CallsAreRecorded: RECORDED,
     says.CopiedInAll: "aten::copy_ copied {amount} in {copies} {copies#call|calls}",
-    says.NothingCopied: "aten::copy_ did not run; kernels that copy while they compute (cat, index_select) have no rows here",
+    says.NothingCopied: "aten::copy_ did not run; kernels that copy while they compute (cat) have no rows here",
     says.CountedTwice: "a call inside another operator counts in both rows",
     says.SharesOfStepped: "of everything that was stepped[; {nested}]",
     says.SharesOfPath: (
