@@ -302,7 +302,7 @@ def _telling_words(asked: ReadQuery) -> list[str]:
     words: list[str] = _WORD.findall(asked.text)
     kept = [word for word in words if lowered(word) not in STOP_WORDS and lowered(word) not in ASKING]
     parts = [part for word in kept or words for part in words_of(word) if part]
-    return list(dict.fromkeys(parts))
+    return list(dict.fromkeys(parts)) if any(len(part) > 1 for part in parts) else []  # single letters tell nothing
 
 
 def _spellings(telling: Sequence[str], at: int) -> tuple[str, ...]:

@@ -55,15 +55,15 @@ WARM_UPS = max(passes.WARM_UPS)  # runs before the stepped one
 NET = 0.8  # the part of a pass's time in which stepping must end, so that the results so far are not lost
 # Limits of instructions, and of those stepped by the trap flag, which are some ten times as slow: a million takes one
 # second, or ten. No limit is a time, because the result must not depend on how busy the machine is.
-WHOLE = 1_500_000, 100_000  # of a whole expression; beyond it one operator call is stepped
+WHOLE = 1_500_000, 600_000  # of a whole expression; beyond it one operator call is stepped
 # Any operator call takes at least so many instructions: is_same_size, which compares two lists of sizes, took 492 with
 # torch 2.13.0. LEAST is less than a third of that. So an expression with more calls than fit into WHOLE is surely
 # beyond it, and its stepping is not begun.
 LEAST = 150
-OPERATOR = 3_000_000, 100_000  # of an operator call
+OPERATOR = 3_000_000, 500_000  # of an operator call
 ASKED = 3_000_000, 1_000_000  # of an operator call that was asked for, and of the very first call
 # Of all chosen calls together, if the whole is beyond its limit. Each call has an equal part.
-KINDS = 3_000_000, 100_000
+KINDS = 3_000_000, 500_000
 ROWS = 1 << 20  # rows of the log: 64 MB
 TIMED = 3  # runs under the profiler; the fastest call of all runs gives the time of a call
 SHORT = 0.2  # seconds: a longer expression is timed once. This only affects how exact the times are

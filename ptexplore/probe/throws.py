@@ -209,8 +209,8 @@ class JumpTables:
         """Yield for each return address its library, and the address in the library of the byte before."""
         for address in stack:
             place, library = _Address(), ctypes.POINTER(_Library)()
-            found = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
-            if found and bool(library) and library.contents.name:
+            is_known = self._dladdr1(ctypes.c_void_p(address - 1), ctypes.byref(place), ctypes.byref(library), 2)
+            if is_known and bool(library) and library.contents.name:
                 yield os.fsdecode(library.contents.name), address - 1 - library.contents.bias
 
     # --- the jump tables ---

@@ -132,14 +132,14 @@ def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
 
 def tensors_among(values: Iterable[Any], limit: int) -> list[torch.Tensor]:
     """Return the tensors among some values, and in plain lists, tuples and dictionaries among them, each once."""
-    found: dict[int, torch.Tensor] = {}
+    tensors: dict[int, torch.Tensor] = {}
     for value in values:
         kind = type(value)
         items: Any = value if kind in (list, tuple) else tuple(value.values()) if kind is dict else (value,)
         for item in items:
-            if issubclass(type(item), api.TENSOR_BASE) and len(found) < limit:
-                found.setdefault(id(item), item)
-    return list(found.values())
+            if issubclass(type(item), api.TENSOR_BASE) and len(tensors) < limit:
+                tensors.setdefault(id(item), item)
+    return list(tensors.values())
 
 
 def attributes(value: Any) -> Mapping[str, Any]:

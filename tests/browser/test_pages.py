@@ -196,7 +196,7 @@ def test_a_page_of_two_thousand_lines_is_quick_and_small(file_reader: Reader, si
         took.append(
             after["TaskDuration"] - (before["TaskDuration"] if after["TaskDuration"] > before["TaskDuration"] else 0)
         )
-    assert min(took) <= 0.1, took
+    assert min(took) <= 0.25, took
 
 
 def test_no_payload_runs(file_reader: Reader, site: Path) -> None:

@@ -40,8 +40,10 @@ def test_torch_says_the_same_of_every_operator(workspace: Workspace, key: str) -
     states = by_state(workspace.coverage(key, "has"), workspace.coverage(key, "missing"))
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     computed = torch._C._dispatch_has_computed_kernel_for_dispatch_key
-    names = [name for name in workspace.lookup.store.all_names() if torch._C._dispatch_has_kernel(name)]
-    assert len(names) > 3000
+    # Only aten's: another test of this process may have imported a module that registers kernels of other namespaces.
+    known = (name for name in workspace.lookup.store.all_names() if name.startswith("aten::"))
+    names = [name for name in known if torch._C._dispatch_has_kernel(name)]
+    assert len(names) > 2500
     own = {name for name in names if has_kernel(name, key)}
     # torch counts a kernel that falls through, and leaves none of the rest out
     assert {name for name in names if states.get(name) == "own"} <= own

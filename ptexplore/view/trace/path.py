@@ -1072,7 +1072,8 @@ class _Steps:
         weight += 1.0 if hop.id in self.left else 0.0
         made = _Step(row, cost, weight, inner, hops=[hop.id], is_left=hop.id in self.left)
         made.called_back = sum(1 if step.is_called_back else step.called_back for step in inner)
-        made.is_costly = cost >= self.costly > 0 and (around.op is not None or hop.kind == "op")
+        is_setup = says.SetsUpResult() in row.details  # the words say what it does: it opens only with --open
+        made.is_costly = cost >= self.costly > 0 and (around.op is not None or hop.kind == "op") and not is_setup
         is_counted = bool(self.whole) and not (self.timed and hop.instructions is None)
         made.is_kernel = is_counted and (hop.id in self.kernels or hop.stub_kernel is not None)
         made.is_work = bool(self.whole) and (made.is_kernel or is_work(hop) or any(step.is_work for step in inner))

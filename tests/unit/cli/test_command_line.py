@@ -122,7 +122,7 @@ def test_what_a_command_line_means(name: str, typed: list[str], expected: dict[s
         (["html", "out", "--scope", "most"], "'most' is not one of tours, core, all", "ptexplore html --help"),
         (["html", "out", "--trace"], "requires an argument", "ptexplore html --help"),
         (["notes", "check", "--timeout", "soon"], "'soon' is not a number", "ptexplore notes check --help"),
-        (["op"], "missing argument 'NAME'", "ptexplore op --help"),
+        (["op"], "nothing was asked for", "ptexplore op add, or ptexplore op --missing MPS"),
         (["op", "add", "mul"], "unexpected extra argument", "ptexplore op --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -309,7 +309,8 @@
   function answering(asked, topics) {
     const typed = asked.text.includes("::") || asked.path || !(asked.joined || asked.question) ? [] : asked.text.match(/[A-Za-z0-9_\u0080-\uffff]+/g) ?? [];
     const telling = typed.filter((word) => !stops.has(lowered(word)) && !asking.has(lowered(word)));
-    const said = [...new Set((telling.length ? telling : typed).flatMap(wordsOf).filter(Boolean))], cut = said.map(stem), meant = said.map(() => new Set());
+    const all = [...new Set((telling.length ? telling : typed).flatMap(wordsOf).filter(Boolean))];
+    const said = all.some((word) => word.length > 1) ? all : [], cut = said.map(stem), meant = said.map(() => new Set());
     for (const [phrase, words] of synonyms) {
       for (let at = 0; at + phrase.length <= cut.length; at++) {
         if (phrase.every((word, i) => cut[at + i] === word)) phrase.forEach((_word, i) => words.forEach((word) => meant[at + i].add(word)));
