@@ -199,7 +199,7 @@ def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
     terminal.until(both("add-goes-through-autograd: passed; T shows the trace", r"passed \(\d+\.\d s\)"), seconds=240)
     terminal.type("T")
     terminal.until(r"▼ torch\.add\(a, b\)")
-    terminal.type("vvv")  # from the path by the modules and the operators to the tree
+    terminal.type("vvvv")  # from the path by the modules, the operators and the copies to the tree
     above = terminal.until(r"aten/src/ATen/native/BinaryOps\.cpp:\d+  (?:version-skew|consistent|located)")
     assert "at::meta::structured_add_Tensor::meta" in above
     rows = re.findall("[├└]", above.rpartition("▼ torch.add(a, b)")[2])  # each hangs on one of these
