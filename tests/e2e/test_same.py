@@ -132,7 +132,7 @@ def test_a_program_of_first_calls_says_so(command: InProcess, tmp_path: Any) -> 
 
 def test_the_limit_that_is_told_is_the_one_that_was_met(cli: Cli) -> None:
     """Both are counts: that of the whole lies below that of one call, and no time is told."""
-    shown = cli("trace", "torch.randn(256, 256) @ torch.randn(256, 256)")
+    shown = cli("trace", "torch.randn(256, 256) @ torch.randn(256, 256)", "--view", "path")
     text = " ".join(shown.out.split())
     assert "the whole run has more than 1,500,000 instructions" in text
     assert "would take about" not in text
