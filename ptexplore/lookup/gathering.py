@@ -41,7 +41,7 @@ from ptexplore.store.index.search import lowered
 GROUPS = ("symbol", "operator", "folder", "file", "note", "text")
 _LOOKED_AT = 200  # names of one sort and tree that are ranked, at least
 _FEWER = 60  # the same for a very short query, which fits many names equally well
-_NAMES_WITH_WORDS = 200  # The most names with words of the query.
+_NAMES_WITH_WORDS = 80  # The most names with words of the query.
 _EACH_OF_NAME = 16  # The most symbols of such a name.
 _PATHS_WITH_WORDS = 200
 _OPERATORS_WITH_WORDS = 60
