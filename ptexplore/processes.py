@@ -329,11 +329,12 @@ def start(  # noqa: PLR0913  (what is started, where its streams lead, and how i
     stderr: int | IO[bytes] | None = None,
     environment: Mapping[str, str] | None = None,
     repeatable: bool = False,
+    passed: tuple[int, ...] = (),
 ) -> Child:
     """Start `script` under `python`. Its current folder is the script's folder, which holds only our files.
 
-    `environment` are variables that it gets besides ours. A `repeatable` child runs the same way each time: see
-    `repeating`. Raises OSError if `python` cannot be started.
+    `environment` are variables that it gets besides ours. The descriptors `passed` keep their numbers in it. A
+    `repeatable` child runs the same way each time: see `repeating`. Raises OSError if `python` cannot be started.
     """
     reader, writer = os.pipe()
     words = [str(python), "-B", str(script.resolve()), "--channel", f"{writer:0{_DIGITS}}", *arguments]
@@ -347,7 +348,7 @@ def start(  # noqa: PLR0913  (what is started, where its streams lead, and how i
                 stdout=stdout,
                 stderr=stderr,
                 env=given,
-                pass_fds=(writer,),
+                pass_fds=(writer, *passed),
                 start_new_session=True,
             )
     except BaseException:

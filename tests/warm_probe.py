@@ -56,14 +56,16 @@ class WarmProbe:
         environment: Mapping[str, str] | None = None,
         *,
         repeatable: bool = False,  # a fork has the addresses of what it was forked from
+        passed: tuple[int, ...] = (),
     ) -> Child:
         """Do what `probing._start` does, in a fork."""
         if environment:
-            return self._with(environment).start(runtime, given)
+            return self._with(environment).start(runtime, given, passed=passed)
         reader, writer = os.pipe()
         try:
             with self._one_at_a_time:
-                socket.send_fds(self.control, [b"."], [given.fileno(), writer])
+                numbers = " ".join(map(str, passed)) or "-"
+                socket.send_fds(self.control, [numbers.encode()], [given.fileno(), writer, *passed])
                 pid = int(self.control.recv(16))
         finally:
             os.close(writer)
@@ -96,7 +98,7 @@ def warm_probe(python: str, *modules: str, environment: Mapping[str, str] | None
 
 
 SERVE = """
-import importlib.util, os, signal, socket, sys
+import fcntl, importlib.util, os, signal, socket, sys
 spec = importlib.util.spec_from_file_location("probe_main", sys.argv[1])
 main = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(main)
@@ -115,7 +117,7 @@ def reap(*_):
         pass
 signal.signal(signal.SIGCHLD, reap)  # not ignored: the time that forks take then counts as ours
 while True:
-    given, channel = socket.recv_fds(control, 1, 2)[1]
+    numbers, (given, channel, *passed), _, _ = socket.recv_fds(control, 64, 8)
     process = os.fork()
     if process == 0:
         os.setsid()
@@ -123,12 +125,17 @@ while True:
         control.close()
         os.dup2(given, 0)
         os.close(given)
+        # out of the way of the numbers that the request has
+        channel, *passed = (fcntl.fcntl(number, fcntl.F_DUPFD, 900) for number in (channel, *passed))
+        for wanted, number in zip(numbers.split() if passed else (), passed):
+            os.dup2(number, int(wanted))
+            os.close(number)
         sys.argv[1:] = ["--channel", str(channel)]
         try:
             main.main()
         finally:
             os._exit(0)
-    os.close(given)
-    os.close(channel)
+    for number in (given, channel, *passed):
+        os.close(number)
     control.send(b"%d" % process)
 """

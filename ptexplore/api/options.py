@@ -21,6 +21,8 @@ class AskedOfTrace(TypedDict, total=False):
     """The options of `trace`, beside the expression."""
 
     script: str | os.PathLike[str] | None
+    module: str | None
+    arguments: Sequence[str]
     variables: Mapping[str, str] | None
     setup: Sequence[str]
     contexts: Sequence[str]
@@ -87,7 +89,7 @@ def request_of(expression: str | None, options: AskedOfTrace) -> TraceRequest:
 
     request = asked_for(expression, {_fields()[name]: _value(name, value) for name, value in options.items()})
     with in_words(in_python):
-        check_options(given(request), is_script=request.script is not None)
+        check_options(given(request), is_script=request.is_program)
     return request
 
 
@@ -95,7 +97,7 @@ def _value(name: str, value: Any) -> Any:
     """Converts the value of an option to the type of its field."""
     if name == "variables":
         return tuple((cast("Mapping[str, str] | None", value) or {}).items())
-    if name in ("setup", "contexts"):
+    if name in ("setup", "contexts", "arguments"):
         return tuple(value)
     if name == "native_budget":
         return instructions(value)

@@ -69,9 +69,11 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
             _check_alone(options)
             return self.record().call(expression)
         _check_text("expression", expression)
-        if (expression is None) == (options.get("script") is None):
+        given = (expression, options.get("script"), options.get("module"))
+        if len(given) - given.count(None) != 1:
             why = "a trace is of one thing"
-            raise PtexploreError("give either an expression or a script", why, 'trace("torch.add(a, b)")', USAGE)
+            message = "give an expression, a script or a module"
+            raise PtexploreError(message, why, 'trace("torch.add(a, b)")', USAGE)
         for name, value in (options.get("variables") or {}).items():
             _check_text(f"the variable {name}", value)
         request = request_of(expression, options)

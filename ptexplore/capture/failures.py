@@ -128,7 +128,7 @@ def _first_line(message: str) -> Reason:
 
 
 def _source(request: TraceRequest) -> str:
-    text = request.script or request.expression or ""
+    text = request.script or request.module or request.expression or ""
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
@@ -156,7 +156,7 @@ def _out_of_memory(name: str, text: str) -> bool:
 def _raised(message: RunRaised, request: TraceRequest) -> NotCaptured:
     by, name = message.get("by", "error"), message["exception"]
     if by == "timeout":
-        ended = why.ScriptNotEnded if request.script else why.NotEndedInTime
+        ended = why.ScriptNotEnded if request.is_program else why.NotEndedInTime
         over = why.RunsOver(request.timeout, message["recorder"], _where(message))
         return NotCaptured(ended(request.timeout), over, to.GiveLonger(), FAILED)
     if by == "signal":
@@ -173,7 +173,7 @@ def _raised(message: RunRaised, request: TraceRequest) -> NotCaptured:
     if _out_of_memory(name, text):
         because = why.Said(words.split("\n")[0]) if words else because
         return NotCaptured(why.PartNeedsMemory(part), because, to.UseSmallerTensors(), FAILED)
-    then = _near(message) or (to.RunAlone() if request.script else to.RunAloneOrOtherwise())
+    then = _near(message) or (to.RunAlone() if request.is_program else to.RunAloneOrOtherwise())
     return NotCaptured(why.PartRaised(part, name, _source(request)), because, then, FAILED)
 
 
@@ -235,7 +235,7 @@ def _ended(
         limit=LIMITS.get(str(signal)),
         alone=without if alone is not None else None,
     )
-    given: Reason = why.GivenScript() if request.script else why.GivenExpression()
+    given: Reason = why.GivenScript() if request.is_program else why.GivenExpression()
     if alone == "answered":
         return NotCaptured(why.CannotBeTraced(given, _source(request)), ended, to.ShowOutput(), FAILED)
     then = to.ShowOutput() if alone is not None else to.RunAloneToEnd()

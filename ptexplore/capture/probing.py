@@ -6,7 +6,9 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
@@ -32,12 +34,14 @@ class TraceRequest(TraceOptions):
     """One expression or script, and all options of its run. `timeout` is in seconds, for all runs together.
 
     `native` asks for the native pass; `native_op` ("add.Tensor#2") selects one operator call to step. `script_sha256`
-    is the hash of a script that was shown: the probe runs no other content.
+    is the hash of a script that was shown: the probe runs no other content. `passes_on`: a program gets the standard
+    input of this process, and what it prints appears on its standard error at once.
     """
 
     expression: str | None = None
     cwd: str = "/"
     script_sha256: str | None = None
+    passes_on: bool = False
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
@@ -128,11 +132,35 @@ def ask_of_program(
 
     If it does not answer within a minute, it is killed as `ask` does.
     """
-    with tempfile.TemporaryFile() as given:
-        given.write(json.dumps(request).encode())
+    with tempfile.TemporaryFile() as given, _passed_on(request) as descriptors:
+        given.write(json.dumps({**request, **descriptors}).encode())
         given.seek(0)
-        child = _start(runtime, given)
+        child = _start(runtime, given, passed=tuple(descriptors.values()))
     yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left, _patience(request, timeout))
+
+
+@contextlib.contextmanager
+def _passed_on(request: RunRequest) -> Iterator[dict[str, int]]:
+    """Yields the descriptors that a program's probe gets: of standard input, and to show its output. Closes ours.
+
+    Input from a pipe is copied first if the program may run again: then each run reads it from its beginning. A
+    standard stream that is closed is not passed on.
+    """
+    with contextlib.ExitStack() as opened:
+        descriptors = {}
+        for name, number in (("stdin", 0), ("live", 2)) if request.get("passes_on") else ():
+            with contextlib.suppress(OSError):
+                descriptors[name] = os.dup(number)
+                opened.callback(os.close, descriptors[name])
+        given = descriptors.get("stdin")
+        runs_again = request.get("twice") or request.get("again") or request.get("native_op")
+        if given is not None and runs_again and stat.S_ISFIFO(os.fstat(given).st_mode):
+            copy = opened.enter_context(tempfile.TemporaryFile())
+            with os.fdopen(given, "rb", closefd=False) as pipe:
+                shutil.copyfileobj(pipe, copy)
+            copy.seek(0)
+            descriptors["stdin"] = copy.fileno()
+        yield descriptors
 
 
 @dataclass
@@ -241,12 +269,14 @@ def _start(
     environment: Mapping[str, str] | None = None,
     *,
     repeatable: bool = False,
+    passed: tuple[int, ...] = (),
 ) -> processes.Child:
     errors = None if os.environ.get("PTEXPLORE_DEBUG") else subprocess.DEVNULL
     try:
         return processes.start(
-            runtime.python, PROBE, stdin=given, stderr=errors, environment=environment, repeatable=repeatable
-        )
+            runtime.python, PROBE, stdin=given, stderr=errors, environment=environment, repeatable=repeatable,
+            passed=passed,
+        )  # fmt: skip
     except OSError as error:
         because = why.Said(error.strerror or str(error))
         raise NotCaptured(why.NotStarted(runtime.python), because, to.Diagnose(), MISSING) from error

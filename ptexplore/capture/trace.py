@@ -73,7 +73,7 @@ from ptexplore.model.recorders import (
     TWICE,
     WRITES,
 )
-from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_script
+from ptexplore.model.trace import BoundName, Captured, FirstCall, ResultInfo, Session, TorchInfo, of_program
 
 
 def compare(passes: Mapping[str, Sequence[ReadObservation]]) -> list[tuple[str, Difference]]:
@@ -144,7 +144,7 @@ def capture(
     try:
         session = _captured(request, asked, runtime, left, raising=raising)
     except NotCaptured as error:
-        error.add(tuple(remarks_about(left, is_script=request.script is not None)))
+        error.add(tuple(remarks_about(left, is_script=request.is_program)))
         raise
     if not left:
         return session
@@ -157,7 +157,7 @@ def _captured(
     request: TraceRequest, asked: RunRequest, runtime: Runtime, left: list[LeftProcess], *, raising: bool
 ) -> Session:
     """Returns the session of a request. `left` gets the processes that its runs left running."""
-    if request.script is not None:
+    if request.is_program:
         with closing(ask_of_program(runtime, asked, request.timeout, left)) as messages:
             return gather(messages, request, runtime, raising=raising)
     began = time.monotonic()
@@ -335,7 +335,7 @@ class _Heard:
     def _ready(self, drawn: Iterable[str]) -> None:
         """Records the sources of randomness in the probe of an expression, with reasons."""
         varies = tuple(drawn)
-        if varies and self.request.script is None:
+        if varies and not self.request.is_program:
             self.say(PROBE, "varies", why.VariesByChance(varies) if self.request.vary else why.VariesAnyway(varies))
 
     def _pass(self, recorder: str, message: RunAnswered) -> None:
@@ -491,9 +491,9 @@ def _unstepped(program: Program) -> Reason:
 
 def check(request: TraceRequest) -> None:
     """Raises NotCaptured or RefusedOptions for a request that cannot succeed, whatever the torch."""
-    if request.script is None and request.expression is None:
+    if not request.is_program and request.expression is None:
         raise NotCaptured(why.NothingToTrace(), why.NothingGiven(), to.TraceSomething(), USAGE)
-    check_options(given(request), is_script=request.script is not None)
+    check_options(given(request), is_script=request.is_program)
     if request.script is not None and not Path(request.script).is_file():
         raise NotCaptured(why.NoScript(request.script), why.NoFile(), to.TraceScript(), USAGE)
 
@@ -528,7 +528,7 @@ def _session(request: TraceRequest, runtime: Runtime, heard: _Heard) -> Session:
         anew=bool(first.get("anew")),
     )
     return Session(
-        expression=request.expression.strip() if request.expression else of_script(str(request.script)),
+        expression=request.expression.strip() if request.expression else of_program(request),
         torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
         bound=tuple(BoundName(**bound) for bound in first["bound"]),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),

@@ -101,7 +101,8 @@ def make_app(only: str | None = None, *, listed: bool = False) -> typer.Typer:
             app.add_typer(module.make_notes(), name=name, short_help=COMMANDS[name])
         else:
             epilog = verbatim(getattr(module, "EPILOG", ""))
-            app.command(name, cls=Command, short_help=COMMANDS[name], epilog=epilog)(getattr(module, spelled))
+            kind = getattr(module, "COMMAND", Command)
+            app.command(name, cls=kind, short_help=COMMANDS[name], epilog=epilog)(getattr(module, spelled))
     return app
 
 

@@ -10,8 +10,9 @@ import keyword
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from typer import Option
+from typer import Context, Option
 
+from ptexplore.cli.typer_commands import AFTER
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.options import PLAIN, AskedFor, asked_options
 
@@ -20,14 +21,18 @@ RUN = "What is run"
 
 
 def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Returns the command with all options of a trace after its first argument. It receives them by field, as typed."""
+    """Returns the command with all options of a trace after its first argument. It receives them by field, as typed.
+
+    The arguments of a program are the words that are left (`ProgramCommand`).
+    """
     first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
-    asked = [_parameter(name, known) for name, known in asked_options().items()]
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*asked, *own)]
+    asked = [_parameter(name, known) for name, known in asked_options().items() if known.flag != AFTER]
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (context, *asked, *own)]
     signature = inspect.Signature([first, *keyword_only], return_annotation=int)
 
-    def with_options(*arguments: Any, **options: Any) -> int:
-        return command(*arguments, **options)
+    def with_options(*arguments: Any, context: Context, **options: Any) -> int:
+        return command(*arguments, **options, arguments=context.args)
 
     with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
     with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
@@ -51,7 +56,8 @@ def given(asked: Mapping[str, Any]) -> frozenset[str]:
 
 def read(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values of the typed options. Raises PtexploreError for a text that is not a valid value."""
-    return {name: _value(name, asked[name]) for name in asked_options() if name in given(asked)}
+    typed = given(asked)
+    return {name: _value(name, asked[name]) for name in asked_options() if name in typed}
 
 
 def _value(name: str, text: Any) -> Any:

@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_trace_options
 from ptexplore.cli.options import linking, open_console, open_workspace, print_json
+from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.options import asked_options
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit status that shells use for Ctrl-C
 DIGITS = 10  # of a hop's number
 # the code that would run, and its options
-CODE = asked_options().keys() - {"script", "timeout", "native", "native_op", "native_most"}
+CODE = asked_options().keys() - {"script", "module", "timeout", "native", "native_op", "native_most"}
+COMMAND = ProgramCommand
 SHOWN = "What is shown"
 LEGEND = "legend"  # the value of `--explain` for the signs of a view
 
@@ -36,6 +38,8 @@ examples:
   ptexplore trace "F.conv2d(x, w)" --var x="torch.randn(1, 3, 8, 8)" --var w="torch.randn(4, 3, 3, 3)"
   ptexplore trace "torch.stack([a, b]).sum()" --backward
   ptexplore trace "m(x)" --setup "m = nn.LSTM(3, 4)" --var x="torch.randn(5, 1, 3)" --depth 4
+  ptexplore trace --script train.py -- --epochs 2
+  ptexplore trace -m package.train -- --epochs 2
 
 names: torch, F, nn, math and np are imported. Other names of one letter, or a letter and digits, become seeded
 3 x 3 float tensors. Bind any other name by --var or --setup.
@@ -129,6 +133,10 @@ def trace(
             rich_help_panel=SHOWN,
         ),
     ] = None,
+    output: Annotated[
+        bool,
+        Option("--output", help="with --load or --last: also show what the code printed", rich_help_panel=SHOWN),
+    ] = False,
     rerun: Annotated[
         bool,
         Option(
@@ -144,7 +152,8 @@ def trace(
     **asked: object,
 ) -> int:
     """Run a PyTorch expression; show its operators, dispatch keys, kernels and functions with their source lines."""
-    _check_one({"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last})
+    programs = {"--script": asked["script"], "-m": asked["module"]}
+    _check_one({"EXPR": expression, **programs, "--load": load, "--last": last})
     loaded = ("--load", load) if load is not None else ("--last", *filter(None, (last,))) if last is not None else ()
     _check_rerun(rerun=rerun, trust=trust, loaded=loaded, asked=given(asked))
     if depth is not None and depth < 1:
@@ -161,13 +170,14 @@ def trace(
     answer = _Answer(options, explain, svg, save, times, export, as_json=as_json, plain=plain)
     file = _file_of(load, last)
     if file is not None and not rerun:  # no tree is beside it to link into
+        answer = replace(answer, printed=output)
         return answer.give(*load_trace(file), lambda _ref: None, loaded)
     from ptexplore.capture.probing import asked_for
     from ptexplore.workspace.typed import typed
 
     request = asked_for(expression, read(asked))
     if file is None:
-        return _run(typed(request), answer, _command(request, python), python)
+        return _run(typed(replace(request, passes_on=True)), answer, _command(request, python), python)
     command = ("ptexplore", "trace", *loaded, "--rerun")
     return _run(_again(file, command, request, trust), answer, command, python)
 
@@ -184,6 +194,7 @@ class _Answer:
     export: tuple[str, str] | None
     as_json: bool
     plain: bool
+    printed: bool = True  # whether to show what the code printed
 
     @property
     def is_saved(self) -> bool:
@@ -202,6 +213,8 @@ class _Answer:
         elif self.as_json:
             _print_json(trace, session, wanted)
         else:
+            if session is not None and self.printed:
+                _show_printed(session)
             _show(trace, session, wanted, locate, self.svg, plain=self.plain)
         return _exit_code(trace)
 
@@ -210,10 +223,12 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
     """Trace what may run, show it, and keep it for `--last`; returns the exit code."""
     from ptexplore.workspace.kept_traces import can_keep, keep
 
+    is_seen = run.request.is_program and run.request.passes_on
+    answer = replace(answer, printed=not is_seen)
     with open_workspace(python) as workspace:
         traced = workspace.trace(run)
         opened = answer.options.opened
-        if opened is not None and run.request.native_op is None and run.request.script is None:
+        if opened is not None and run.request.native_op is None and not run.request.is_program:
             traced = _stepped(workspace, run, opened, *traced)
         is_kept = not answer.is_saved and can_keep(traced[0])
         shows = ("--load", str(answer.save)) if answer.is_saved else ("--last",) if is_kept else command[2:]
@@ -311,7 +326,8 @@ def _exit_code(trace: Trace) -> int:
 def _check_one(sources: dict[str, object]) -> None:
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        message = "give one of EXPR, --script FILE, --load FILE and --last" + (", not several" if given else "")
+        message = "give one of EXPR, --script FILE, -m MODULE, --load FILE and --last"
+        message += ", not several" if given else ""
         why = "a trace is of one thing, but " + (", ".join(given) + " were given" if given else "nothing was given")
         raise PtexploreError(message, why, 'ptexplore trace "torch.add(a, b)"', USAGE)
 
@@ -323,7 +339,7 @@ def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], ask
         from ptexplore.view.words.errors import in_words
 
         with in_words():
-            check_options(asked, is_script="script" in asked)
+            check_options(asked, is_script=bool(asked & {"script", "module"}))
     if rerun and not loaded:
         why = "--rerun runs the code of a saved trace, and no trace is given"
         raise PtexploreError("--rerun needs --load FILE or --last", why, "ptexplore trace --load FILE --rerun", USAGE)
@@ -339,11 +355,9 @@ def _check_rerun(*, rerun: bool, trust: str | None, loaded: tuple[str, ...], ask
 def _show(
     trace: Trace, session: Session | None, wanted: Options, locate: Locate, svg: str | None, *, plain: bool
 ) -> None:
-    from ptexplore.render.terminal.trace import print_output, print_trace
+    from ptexplore.render.terminal.trace import print_trace
     from ptexplore.view.trace.views import view
 
-    if session is not None:
-        print_output(open_console(stderr=True), session)
     page = view(trace, wanted, session)
     print_trace(open_console(), page, locate, plain=plain)
     if svg:
@@ -352,6 +366,12 @@ def _show(
 
         # Without links: these lead into folders of this machine, and a picture is passed on.
         write_file(Path(svg), picture(lambda console: print_trace(console, page, lambda _ref: None), trace.expression))
+
+
+def _show_printed(session: Session) -> None:
+    from ptexplore.render.terminal.trace import print_output
+
+    print_output(open_console(stderr=True), session)
 
 
 def _print_json(trace: Trace, session: Session | None, wanted: Options) -> None:
@@ -377,10 +397,10 @@ def _legend(trace: Trace, session: Session | None, wanted: Options, *, as_json: 
 
 def _command(request: TraceRequest, python: str | None) -> tuple[str, ...]:
     """Returns the command that shows this trace again, without options that only change the display."""
-    from ptexplore.view.words.commands import words_of
+    from ptexplore.view.words.commands import with_options, words_of
 
-    words = words_of(request.expression, request)
-    return ("ptexplore", "trace", *words, *(("--python", python) if python else ()))
+    words = ("ptexplore", "trace", *words_of(request.expression, request))
+    return with_options(words, ("--python", python) if python else ())
 
 
 def _explain(trace: Trace, session: Session | None, asked: str, locate: Locate, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 WIDTH = 100  # greatest width of a help text, in columns
+AFTER = "--"  # the words behind it are no options of ours
 
 
 class Command(TyperCommand):
@@ -47,6 +48,20 @@ class Command(TyperCommand):
                 formatter.write_dl(rows)
 
 
+class ProgramCommand(Command):
+    """A command that can run a program. Words behind `--` are the program's arguments, the context's `args`."""
+
+    programs = ("--script", "-m")  # the options that name a program
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the command line of this command, without the arguments of a program."""
+        own = args[: args.index(AFTER)] if AFTER in args else args
+        is_program = any(word == name or word.startswith(f"{name}=") for word in own for name in self.programs)
+        read = super().parse_args(ctx, own if is_program else args)
+        ctx.args = args[len(own) + 1 :] if is_program else []
+        return read
+
+
 def converting(parameters: list[Any]) -> list[Any]:
     """Makes the parameters use `_Conversion`: typer's own way imports pydantic, which is slower than most commands."""
     for parameter in parameters:
@@ -68,7 +83,7 @@ def _spread(parameters: Sequence[Any], arguments: Sequence[str]) -> Iterator[str
     while position < len(arguments):
         name = arguments[position]
         position += 1
-        if name == "--":
+        if name == AFTER:
             yield from arguments[position - 1 :]
             return
         if name not in arity:

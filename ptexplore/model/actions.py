@@ -4,8 +4,6 @@ The class is the verb, the fields are the arguments. `view/words/actions.py` spe
 terminal, or as a call for Python.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from msgspec import Struct
@@ -38,9 +36,11 @@ class TraceSomething(Action, frozen=True):
 
 
 class TraceAgain(Action, frozen=True):
-    """Run a script a second time and watch the writes to saved tensors."""
+    """Run a script or module a second time and watch the writes to saved tensors."""
 
     script: str = ""
+    module: str = ""
+    arguments: tuple[str, ...] = ()  # of the program
 
 
 class TraceScriptWith(Action, frozen=True):
@@ -140,10 +140,12 @@ class CheckSearchPath(Action, frozen=True):
 
 
 class StepOperator(Action, frozen=True):
-    """Step through one operator call of a script."""
+    """Step through one operator call of a script or module."""
 
     script: str
     op: str
+    module: str = ""
+    arguments: tuple[str, ...] = ()  # of the program
 
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
 """Codes and verbs: tags made from class names, the base class of reasons, and walks through nested codes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import TypeVar

@@ -655,6 +655,125 @@ class Formulas(Detail, frozen=True):
     formulas: str
 
 
+class ArgumentLayout(Detail, frozen=True):
+    """The sizes and strides of an argument that is not contiguous, as Python writes tuples."""
+
+    name: str
+    sizes: str
+    strides: str
+
+
+class CaughtErrorMade(Detail, frozen=True):
+    """An operator made an error, and somebody caught it."""
+
+    message: str
+
+
+class CallNotTakenAt(Detail, frozen=True):
+    """A call that the source contains and that did not run: of `stub`, through these functions. Its place follows."""
+
+    stub: str
+    through: tuple[str, ...] = ()
+
+
+class UnderCondition(Detail, frozen=True):
+    """The place of the condition of a call follows."""
+
+
+class ArgumentKeys(Detail, frozen=True):
+    """These arguments have this set of dispatch keys."""
+
+    names: tuple[str, ...]
+    keys: str
+
+
+class KeySet(Detail, frozen=True):
+    """A set of dispatch keys."""
+
+    keys: str
+
+
+class WrapsKeys(Detail, frozen=True):
+    """The sets of the tensors that an argument wraps, each one wrapping the next one."""
+
+    name: str
+    sets: tuple[KeySet, ...]
+
+
+class KeysNotRead(Detail, frozen=True):
+    """The keys of these arguments were not read; `few` is 1 if the reason is known."""
+
+    names: tuple[str, ...]
+    why: tuple[AnyReason, ...] = ()
+    few: int = 0
+
+
+class KeysIncluded(Detail, frozen=True):
+    """The thread-local set of keys that are included."""
+
+    keys: str
+
+
+class KeysExcluded(Detail, frozen=True):
+    """The thread-local set of keys that are excluded."""
+
+    keys: str
+
+
+class ThreadLocalKeys(Detail, frozen=True):
+    """The thread-local sets of keys, with the reason."""
+
+    sets: tuple[KeysIncluded | KeysExcluded, ...]
+    why: tuple[AnyReason, ...] = ()
+
+
+class TakenHighestKey(Detail, frozen=True):
+    """The highest key of a set, its entry in the dispatch table, and the `few` keys that only fall through."""
+
+    keys: str
+    entry: str
+    unread: tuple[str, ...] = ()  # arguments whose keys are missing in the set
+    skipped: tuple[str, ...] = ()
+    few: int = 0
+
+
+class MappedDimension(Detail, frozen=True):
+    """A transform maps over a dimension of an argument."""
+
+    name: str
+    dim: int
+
+
+class InsideTransform(Detail, frozen=True):
+    """An active function transform, and the dimensions that it maps over."""
+
+    transform: str
+    level: int
+    mapped: tuple[MappedDimension, ...] = ()
+
+
+class TakesGradient(Detail, frozen=True):
+    """The gradient that reaches a node is taken, and the node does not run."""
+
+    node: str
+
+
+class ErrorBeforeNode(Detail, frozen=True):
+    """An error ended the run before a node ran."""
+
+    node: str
+
+
+class RegisteredAt(Detail, frozen=True):
+    """The place of a registration follows."""
+
+
+class DeclaredAt(Detail, frozen=True):
+    """The place of a declaration follows."""
+
+    label: str = ""
+
+
 class FormulaFor(Detail, frozen=True):
     """The inputs for which a node has a formula."""
 

@@ -165,6 +165,9 @@ class RunRequest(TypedDict, total=False):
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
     calls: int  # for a survey: how many operator calls are stepped if the whole is too long
     unlocated: bool  # for a survey: whether source locations are not recorded
+    passes_on: bool  # whether a program gets your standard input, and its output is shown at once
+    stdin: int  # your standard input, a descriptor
+    live: int  # the descriptor that shows a program's output at once
     choosers: Sequence[tuple[str, str, Sequence[str]]]  # Python functions that choose code: file, name, variables
 
 

@@ -47,7 +47,17 @@ class TraceOptions:
     contexts: tuple[str, ...] = option(
         AskedFor("--with", 'run inside this context manager, for example "torch.inference_mode()"', "CONTEXT"), ()
     )
-    script: str | None = option(AskedFor("--script", "trace a script instead of an expression", "FILE"), None)
+    script: str | None = option(
+        AskedFor("--script", "trace a script instead of an expression; its arguments follow --", "FILE"), None
+    )
+    module: str | None = option(AskedFor("-m", "trace a module as `python -m MODULE` runs it", "MODULE"), None)
+    arguments: tuple[str, ...] = option(
+        AskedFor(
+            "--", "the arguments of the script or module, as in its sys.argv", "ARGS...",
+            only=("script", "an expression has no arguments"),
+        ),
+        (),
+    )  # fmt: skip
     grad: bool = option(AskedFor("--grad", "tensors bound to names require grad"), default=False)
     backward: bool = option(
         AskedFor("--backward", "also run backward; implies --grad (a result with several elements is summed)"),
@@ -101,6 +111,11 @@ class TraceOptions:
         default=False,
     )  # fmt: skip
 
+    @property
+    def is_program(self) -> bool:
+        """Whether a script or a module is traced, not an expression."""
+        return self.script is not None or self.module is not None
+
 
 class Excluded(NamedTuple):
     """A pair of options that exclude each other, and the reason."""
@@ -112,6 +127,8 @@ class Excluded(NamedTuple):
 
 EXCLUDED = (
     Excluded("first", "script", "a script is never stepped whole"),
+    Excluded("first", "module", "a module is never stepped whole"),
+    Excluded("script", "module", "a trace is of one program"),
     Excluded("first", "native_op", "a single operator call is stepped after warm runs"),
     Excluded("first", "once", "a single run is not stepped"),
     Excluded("first", "native", "--first steps, and --no-native forbids stepping"),

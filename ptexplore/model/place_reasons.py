@@ -3,8 +3,8 @@
 The words are in `view/words/places.py`. An argument `place` is "path:line".
 """
 
-from __future__ import annotations
-
+# Annotations are no strings here, but for classes that come later: msgspec would evaluate each string, of hundreds of
+# classes, in every command that reads a trace.
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from ptexplore.model.codes import Reason, Said, every
@@ -20,7 +20,7 @@ class PlaceReason(Reason, frozen=True):
 class Joined(PlaceReason, frozen=True):
     """Several reasons together."""
 
-    reasons: tuple[AnyPlaceReason, ...]
+    reasons: "tuple[AnyPlaceReason, ...]"
 
 
 class OfNamed(PlaceReason, frozen=True):
@@ -144,7 +144,7 @@ class AllAgrees(PlaceReason, frozen=True):
 class RecordUnconfirmed(PlaceReason, frozen=True):
     """The binary's record names the line, and no text confirms it."""
 
-    because: AnyPlaceReason
+    because: "AnyPlaceReason"
 
 
 class NothingConfirms(PlaceReason, frozen=True):
@@ -176,7 +176,7 @@ class ComparedWith(PlaceReason, frozen=True):
     """The result of comparing a record with the text of another tree than the runtime tree."""
 
     tree: str
-    because: AnyPlaceReason
+    because: "AnyPlaceReason"
 
 
 class NoMacro(PlaceReason, frozen=True):
@@ -484,7 +484,7 @@ class LambdaInside(OfNamed, frozen=True):
     """A lambda inside this function, and why it is not better known."""
 
     place: str  # the place of the function
-    because: AnyPlaceReason | None = None
+    because: "AnyPlaceReason | None" = None
 
 
 class LambdaUnread(OfNamed, frozen=True):

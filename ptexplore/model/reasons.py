@@ -5,8 +5,8 @@ docstring here says when a reason applies. If a reason follows from another one,
 `place_reasons.py` has the reasons about places, so a search, which needs only places, does not load this module.
 """
 
-from __future__ import annotations
-
+# Annotations are no strings here, but for classes that come later: msgspec would evaluate each string, of hundreds of
+# classes, in every command that reads a trace.
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from msgspec import convert
@@ -25,7 +25,7 @@ class ArgumentSets(Reason, frozen=True):
     """The origin of some arguments' key sets, or why the key sets are not known."""
 
     arguments: tuple[str, ...]
-    because: AnyReason
+    because: "AnyReason"
 
 
 class ForEach(Reason, frozen=True):
@@ -37,7 +37,7 @@ class ForEach(Reason, frozen=True):
 class Together(Reason, frozen=True):
     """Several reasons together."""
 
-    reasons: tuple[AnyReason, ...]
+    reasons: "tuple[AnyReason, ...]"
 
 
 class FreshTensor(Reason, frozen=True):
@@ -55,7 +55,7 @@ class ReadByName(Reason, frozen=True):
 class NotRead(Reason, frozen=True):
     """The key set was not read."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class MayBeWrapped(Reason, frozen=True):
@@ -82,7 +82,7 @@ class MayCarry(Reason, frozen=True):
     """A tensor made during the call may have these keys."""
 
     keys: tuple[str, ...]
-    because: AnyReason
+    because: "AnyReason"
 
 
 class MayBeOfDispatchingClass(Reason, frozen=True):
@@ -303,7 +303,7 @@ class ManualKernel(Reason, frozen=True):
 class ThreadLocalSets(Reason, frozen=True):
     """The reason for the thread-local sets."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class HighestKey(Reason, frozen=True):
@@ -337,7 +337,7 @@ class GivenSet(Reason, frozen=True):
 class KeyNotKnown(Reason, frozen=True):
     """It is not known which key the call goes to next."""
 
-    because: AnyReason
+    because: "AnyReason"
     after: str = ""  # the last key that is known
 
 
@@ -647,9 +647,9 @@ class KindsStepped(Reason, frozen=True):
 
     kinds: int
     all_kinds: int
-    of_each: AnyReason  # how many calls of each kind were stepped
+    of_each: "AnyReason"  # how many calls of each kind were stepped
     instructions: int = 0  # 0 in an older file
-    left: tuple[AnyReason, ...] = ()
+    left: "tuple[AnyReason, ...]" = ()
     then: AnyAction | None = None  # steps the first call of `op`, which is the first operator without a stepped call
     op: str = ""
 
@@ -668,7 +668,7 @@ class KindsLeft(Reason, frozen=True):
     """Why some kinds of calls were not stepped."""
 
     count: int
-    because: AnyReason
+    because: "AnyReason"
 
 
 class LaunchesNotTold(Reason, frozen=True):
@@ -725,7 +725,7 @@ class CompilesScript(Reason, frozen=True):
 class TreeEnds(Reason, frozen=True):
     """The native tree ends early."""
 
-    because: AnyReason
+    because: "AnyReason"
     op: str = ""  # in a program: the operator of the call
 
 
@@ -733,7 +733,7 @@ class NotPlaced(Reason, frozen=True):
     """An operator was stepped, but no hop received the frames."""
 
     op: str
-    because: AnyReason
+    because: "AnyReason"
 
 
 class NotAmongShown(Reason, frozen=True):
@@ -767,8 +767,8 @@ class NoSuchCall(Reason, frozen=True):
 class RanBefore(Reason, frozen=True):
     """Operators, nodes or Python functions that ran in an earlier run but not in the stepped run."""
 
-    names: tuple[AnyReason, ...]
-    threads: AnyReason  # the number of threads, as a reason
+    names: "tuple[AnyReason, ...]"
+    threads: "AnyReason"  # the number of threads, as a reason
     further: int = 0  # how many more there were
     number: int = 0  # the position of the first operator that differs
     before: str = ""
@@ -804,8 +804,8 @@ class NodeBy(Reason, frozen=True):
 class RecordedBefore(Reason, frozen=True):
     """Nodes that an earlier run recorded for backward, but not the stepped run."""
 
-    nodes: tuple[AnyReason, ...]
-    threads: AnyReason
+    nodes: "tuple[AnyReason, ...]"
+    threads: "AnyReason"
 
 
 class OnOneThread(Reason, frozen=True):
@@ -827,7 +827,7 @@ class NotCalledAgain(Reason, frozen=True):
 class FramesUnordered(Reason, frozen=True):
     """Native frames may be under a Python function that did not call them."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class TooDeep(Reason, frozen=True):
@@ -1097,13 +1097,13 @@ class InterruptedInHook(Reason, frozen=True):
 class OperatorsInsideCut(Reason, frozen=True):
     """The remaining operators inside a running operator are not recorded."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class OperatorsCut(Reason, frozen=True):
     """Later operators are not recorded."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class ReadingTakesTime(Reason, frozen=True):
@@ -1141,7 +1141,7 @@ class MoreThreadsCalled(Reason, frozen=True):
 class ThrowNotNoted(Reason, frozen=True):
     """The place where C++ threw is not known."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class NoNotesOnMachine(Reason, frozen=True):
@@ -1202,14 +1202,14 @@ class FramesLost(Reason, frozen=True):
 class ThreadBefore(Reason, frozen=True):
     """A thread existed before the expression ran."""
 
-    told: AnyReason
+    told: "AnyReason"
 
 
 class ThreadsBefore(Reason, frozen=True):
     """Several threads existed before the expression ran."""
 
     count: int
-    told: AnyReason
+    told: "AnyReason"
 
 
 class OperatorsOfNobody(Reason, frozen=True):
@@ -1282,14 +1282,14 @@ class CalledNoOperator(Reason, frozen=True):
 class KindNotStepped(Reason, frozen=True):
     """Why no call of this kind was stepped."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class KindsNotStepped(Reason, frozen=True):
     """Why no call of these kinds was stepped."""
 
     count: int
-    because: AnyReason
+    because: "AnyReason"
 
 
 class NativeSilent(Reason, frozen=True):
@@ -1299,8 +1299,8 @@ class NativeSilent(Reason, frozen=True):
 class NothingToStep(Reason, frozen=True):
     """The whole run is too long, and no operator call can be stepped instead."""
 
-    beyond: AnyReason
-    instead: AnyReason
+    beyond: "AnyReason"
+    instead: "AnyReason"
 
 
 class AllBeyond(Reason, frozen=True):
@@ -1327,7 +1327,7 @@ class CalledBeyondRecorded(Reason, frozen=True):
     """The operator was called more often than was recorded."""
 
     op: str
-    because: AnyReason
+    because: "AnyReason"
 
 
 class MaybeInAnotherThread(Reason, frozen=True):
@@ -1382,14 +1382,14 @@ class OwnCodeFailed(Reason, frozen=True):
 class LaterCallStepped(Reason, frozen=True):
     """The native pass needs a later call than the first, and the second call fails or does something else."""
 
-    second: AnyReason
+    second: "AnyReason"
 
 
 class RaisedUnderStepper(Reason, frozen=True):
     """The code raised an error under the stepper."""
 
     exception: str
-    message: AnyReason
+    message: "AnyReason"
 
 
 class SaysNothing(Reason, frozen=True):
@@ -1403,7 +1403,7 @@ class TrapTaken(Reason, frozen=True):
 class FurtherRun(Reason, frozen=True):
     """A further run in the same process does something else."""
 
-    does: AnyReason
+    does: "AnyReason"
 
 
 class SetupRaisedAgain(Reason, frozen=True):
@@ -1440,7 +1440,7 @@ class PassEndedByItself(Reason, frozen=True):
 class TimeWasOver(Reason, frozen=True):
     """The time for all runs was over before this pass."""
 
-    missing: tuple[AnyReason, ...] = ()
+    missing: "tuple[AnyReason, ...]" = ()
 
 
 class TimeOverBefore(Reason, frozen=True):
@@ -1458,7 +1458,7 @@ class CallsMissing(Reason, frozen=True):
 class PassStopped(Reason, frozen=True):
     """A pass was stopped, because the time for all runs was over."""
 
-    running: AnyReason
+    running: "AnyReason"
     seconds: float
 
 
@@ -1486,14 +1486,14 @@ class ProbeKilled(Reason, frozen=True):
     """A signal killed the probe."""
 
     signal: str
-    running: AnyReason
+    running: "AnyReason"
 
 
 class ProbeEnded(Reason, frozen=True):
     """The probe exited before it was done."""
 
     status: int
-    running: AnyReason
+    running: "AnyReason"
 
 
 # --- why the first call is shown ---
@@ -1537,13 +1537,13 @@ class RaisesNothing(Reason, frozen=True):
 class CannotBeRun(Reason, frozen=True):
     """The second call cannot be run."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class NeedsSetupAgain(Reason, frozen=True):
     """The setup would have to run again for the second call."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class EntersMode(Reason, frozen=True):
@@ -1601,7 +1601,7 @@ class RunsInWhatIsLeft(Reason, frozen=True):
 class UsedUp(Reason, frozen=True):
     """The second call would not find objects that the first call used up."""
 
-    things: tuple[AnyReason, ...]
+    things: "tuple[AnyReason, ...]"
 
 
 class AndMore(Reason, frozen=True):
@@ -1612,7 +1612,7 @@ class OfName(Reason, frozen=True):
     """The reason for an object that this name leads to."""
 
     name: str
-    because: AnyReason
+    because: "AnyReason"
 
 
 class SlotChanged(Reason, frozen=True):
@@ -1656,7 +1656,7 @@ class WrittenTo(Reason, frozen=True):
 class BackwardFrom(Reason, frozen=True):
     """The tensors that backward started from."""
 
-    starts: tuple[AnyReason, ...]
+    starts: "tuple[AnyReason, ...]"
     more: int = 0
 
 
@@ -1714,14 +1714,14 @@ class GivenContext(Reason, frozen=True):
 class GivenEmpty(Reason, frozen=True):
     """The text is empty."""
 
-    given: AnyReason
+    given: "AnyReason"
 
 
 class GivenUnparsed(Reason, frozen=True):
     """Python's parser refuses the text."""
 
-    given: AnyReason
-    because: AnyReason
+    given: "AnyReason"
+    because: "AnyReason"
 
 
 class NestsBeyondParser(Reason, frozen=True):
@@ -1731,13 +1731,13 @@ class NestsBeyondParser(Reason, frozen=True):
 class GivenStatement(Reason, frozen=True):
     """The text is a statement."""
 
-    given: AnyReason
+    given: "AnyReason"
 
 
 class GivenStatements(Reason, frozen=True):
     """The text is several statements."""
 
-    given: AnyReason
+    given: "AnyReason"
     count: int
 
 
@@ -1748,7 +1748,7 @@ class ScriptChanged(Reason, frozen=True):
 class GivenRaised(Reason, frozen=True):
     """The code raised an error."""
 
-    given: AnyReason
+    given: "AnyReason"
     exception: str
     message: str
 
@@ -1756,7 +1756,7 @@ class GivenRaised(Reason, frozen=True):
 class NoContextManager(Reason, frozen=True):
     """The value is not a context manager."""
 
-    given: AnyReason
+    given: "AnyReason"
     exception: str
     message: str
 
@@ -1796,18 +1796,18 @@ class NeedsNoGrad(Reason, frozen=True):
 class PassesDiffer(Reason, frozen=True):
     """Two passes called different operators, from this position on."""
 
-    cause: AnyReason
+    cause: "AnyReason"
     number: int
     reference: str
     recorder: str
-    first: AnyReason
-    second: AnyReason
+    first: "AnyReason"
+    second: "AnyReason"
 
 
 class CountsDiffer(Reason, frozen=True):
     """Two passes called an operator in other threads a different number of times."""
 
-    cause: AnyReason
+    cause: "AnyReason"
     name: str
     first: int
     second: int
@@ -1822,13 +1822,13 @@ class TheEnd(Reason, frozen=True):
 class RunsDiffer(Reason, frozen=True):
     """Two runs called different operators."""
 
-    limit: AnyReason | None = None
+    limit: "AnyReason | None" = None
 
 
 class RecorderChanged(Reason, frozen=True):
     """The recorder changed what ran."""
 
-    limit: AnyReason | None = None
+    limit: "AnyReason | None" = None
     reference: str = ""
 
 
@@ -1842,7 +1842,7 @@ class AtRecursionLimit(Reason, frozen=True):
 class ThrowNotLooked(Reason, frozen=True):
     """The place where C++ threw was not searched for."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class RunsTimeOver(Reason, frozen=True):
@@ -1854,23 +1854,23 @@ class RunsTimeOver(Reason, frozen=True):
 class TooLate(Reason, frozen=True):
     """Passes are missing because the time was over."""
 
-    because: AnyReason
+    because: "AnyReason"
     then: AnyAction
-    missing: tuple[AnyReason, ...] = ()
+    missing: "tuple[AnyReason, ...]" = ()
 
 
 class Stopping(Reason, frozen=True):
     """How a probe was stopped, and why."""
 
-    message: AnyReason
-    because: AnyReason
+    message: "AnyReason"
+    because: "AnyReason"
     then: AnyAction
 
 
 class WritesNotTold(Reason, frozen=True):
     """The run that watches saved tensors gave no result."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class ErrorNotRaised(Reason, frozen=True):
@@ -2018,7 +2018,7 @@ class PartContext(Reason, frozen=True):
 class PartRaised(Reason, frozen=True):
     """The running part raised an error."""
 
-    part: AnyReason
+    part: "AnyReason"
     exception: str
     source: str
 
@@ -2026,7 +2026,7 @@ class PartRaised(Reason, frozen=True):
 class PartNeedsMemory(Reason, frozen=True):
     """The running part needs more memory than there is."""
 
-    part: AnyReason
+    part: "AnyReason"
 
 
 class ErrorSilent(Reason, frozen=True):
@@ -2046,7 +2046,7 @@ class RunsOver(Reason, frozen=True):
 
     seconds: float
     recorder: str
-    where: AnyReason | None = None
+    where: "AnyReason | None" = None
 
 
 class AtLine(Reason, frozen=True):
@@ -2067,26 +2067,26 @@ class InFunction(Reason, frozen=True):
 class CannotBeTraced(Reason, frozen=True):
     """The code ends its process, but only under ptexplore."""
 
-    given: AnyReason
+    given: "AnyReason"
     source: str
 
 
 class KilledProcess(Reason, frozen=True):
     """The code ended its process."""
 
-    given: AnyReason
+    given: "AnyReason"
     source: str
 
 
 class ProcessEnded(Reason, frozen=True):
     """How a process ended, and what is known about the reason."""
 
-    how: AnyReason
+    how: "AnyReason"
     recorder: str = ""
-    where: AnyReason | None = None
-    killer: AnyReason | None = None
-    limit: AnyReason | None = None
-    alone: AnyReason | None = None
+    where: "AnyReason | None" = None
+    killer: "AnyReason | None" = None
+    limit: "AnyReason | None" = None
+    alone: "AnyReason | None" = None
 
 
 class KilledBy(Reason, frozen=True):
@@ -2182,18 +2182,18 @@ class ProbeFailed(Reason, frozen=True):
 class LeftAlone(Reason, frozen=True):
     """A process that your code started is still running."""
 
-    given: AnyReason
-    processes: tuple[AnyReason, ...]
+    given: "AnyReason"
+    processes: "tuple[AnyReason, ...]"
 
 
 class SeveralLeftAlone(Reason, frozen=True):
     """Processes that your code started are still running."""
 
     count: int
-    given: AnyReason
-    processes: tuple[AnyReason, ...]
+    given: "AnyReason"
+    processes: "tuple[AnyReason, ...]"
     others: int = 0
-    often: AnyReason | None = None
+    often: "AnyReason | None" = None
 
 
 class RunsSeveralTimes(Reason, frozen=True):
@@ -2203,32 +2203,32 @@ class RunsSeveralTimes(Reason, frozen=True):
 class EndedWithTrace(Reason, frozen=True):
     """A process that your code started was ended with the trace."""
 
-    given: AnyReason
-    processes: tuple[AnyReason, ...]
+    given: "AnyReason"
+    processes: "tuple[AnyReason, ...]"
 
 
 class SeveralEndedWithTrace(Reason, frozen=True):
     """Processes that your code started were ended with the trace."""
 
     count: int
-    given: AnyReason
-    processes: tuple[AnyReason, ...]
+    given: "AnyReason"
+    processes: "tuple[AnyReason, ...]"
     others: int = 0
 
 
 class ProcessOf(Reason, frozen=True):
     """A process."""
 
-    command: AnyReason
+    command: "AnyReason"
     number: str
 
 
 class ProcessesOf(Reason, frozen=True):
     """Several processes with the same command."""
 
-    command: AnyReason
+    command: "AnyReason"
     numbers: tuple[str, ...]
-    further: AnyReason | None = None
+    further: "AnyReason | None" = None
 
 
 class ForkOfRun(Reason, frozen=True):
@@ -2238,10 +2238,10 @@ class ForkOfRun(Reason, frozen=True):
 class ProbeEndedIn(Reason, frozen=True):
     """A probe ended before all passes were done."""
 
-    message: AnyReason
-    because: AnyReason
+    message: "AnyReason"
+    because: "AnyReason"
     then: AnyAction
-    missing: tuple[AnyReason, ...] = ()
+    missing: "tuple[AnyReason, ...]" = ()
 
 
 # --- how a second run of a script compares ---
@@ -2250,13 +2250,13 @@ class ProbeEndedIn(Reason, frozen=True):
 class RanAlike(Reason, frozen=True):
     """The second run did the same."""
 
-    same: tuple[AnyReason, ...]
+    same: "tuple[AnyReason, ...]"
 
 
 class RanOtherwise(Reason, frozen=True):
     """The second run did something different."""
 
-    differences: tuple[AnyReason, ...]
+    differences: "tuple[AnyReason, ...]"
 
 
 class SecondUnanswered(Reason, frozen=True):
@@ -2266,7 +2266,7 @@ class SecondUnanswered(Reason, frozen=True):
 class NotCompared(Reason, frozen=True):
     """The operators of the two runs cannot be compared."""
 
-    because: AnyReason
+    because: "AnyReason"
 
 
 class ClockSetMeanwhile(Reason, frozen=True):
@@ -2300,8 +2300,8 @@ class BothToTheEnd(Reason, frozen=True):
 class OtherEnding(Reason, frozen=True):
     """The runs ended differently."""
 
-    first: AnyReason
-    second: AnyReason
+    first: "AnyReason"
+    second: "AnyReason"
 
 
 class ItsEnd(Reason, frozen=True):
@@ -2313,9 +2313,9 @@ class OtherCall(Reason, frozen=True):
 
     number: int
     count: int
-    first: AnyReason
-    second: AnyReason
-    many: AnyReason | None = None
+    first: "AnyReason"
+    second: "AnyReason"
+    many: "AnyReason | None" = None
 
 
 class HadCalls(Reason, frozen=True):
@@ -2343,8 +2343,8 @@ class OtherOutput(Reason, frozen=True):
     """The runs printed different lines, from this line on."""
 
     line: int
-    first: AnyReason
-    second: AnyReason
+    first: "AnyReason"
+    second: "AnyReason"
 
 
 class NoLine(Reason, frozen=True):
@@ -2362,8 +2362,8 @@ class SameOutputKept(Reason, frozen=True):
 class FailedSo(Reason, frozen=True):
     """What failed, and the reason."""
 
-    told: AnyReason
-    because: AnyReason
+    told: "AnyReason"
+    because: "AnyReason"
 
 
 class NoOperatorsNamed(Reason, frozen=True):
@@ -2412,7 +2412,7 @@ class NoDtypeNamed(Reason, frozen=True):
 class RefusedInside(Reason, frozen=True):
     """torch refuses the sample inside another construct."""
 
-    sort: AnyReason  # the general reason, equal for many operators
+    sort: "AnyReason"  # the general reason, equal for many operators
     particulars: str = ""  # the operator that the error names, or the error's message
 
 
@@ -2546,8 +2546,8 @@ class ReadAtEnd(Reason, frozen=True):
 class KeptByTorch(Reason, frozen=True):
     """torch keeps the place of the throw with every error of its C++ code."""
 
-    told: AnyReason  # how that is known here
-    elsewhere: AnyReason | None = None  # if it was in another process
+    told: "AnyReason"  # how that is known here
+    elsewhere: "AnyReason | None" = None  # if it was in another process
 
 
 class NotedWhenMade(Reason, frozen=True):

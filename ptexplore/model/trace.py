@@ -6,7 +6,9 @@ of docs/json.md from the docstrings and comments in this file.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
@@ -406,17 +408,34 @@ class ComparedValue:
     of: AnyReason | None = None  # its meaning, as a reason with a code
 
 
-_SCRIPT = "--script "
+_SCRIPT, _MODULE, _ARGUMENTS = "--script ", "-m ", " -- "
 
 
-def of_script(script: str) -> str:
-    """Returns the `expression` of a trace of a script: `--script FILE`."""
-    return f"{_SCRIPT}{script}"
+@dataclass(frozen=True, slots=True)
+class TracedProgram:
+    """What a trace of a program ran: a script or a module (the other one is ""), and its arguments."""
+
+    script: str = ""
+    module: str = ""
+    arguments: tuple[str, ...] = ()
 
 
-def script_in(expression: str) -> str | None:
-    """Returns the script of a trace from the trace's `expression`, or None if the trace is not of a script."""
-    return expression.removeprefix(_SCRIPT) if expression.startswith(_SCRIPT) else None
+def of_program(options: TraceOptions) -> str:
+    """Returns the `expression` of a trace of a program: `--script FILE` or `-m MODULE`, and `-- ARGS`."""
+    program = f"{_SCRIPT}{options.script}" if options.module is None else f"{_MODULE}{options.module}"
+    return f"{program}{_ARGUMENTS}{shlex.join(options.arguments)}" if options.arguments else program
+
+
+def program_in(expression: str) -> TracedProgram | None:
+    """Returns what a trace ran, from the trace's `expression`, or None if the trace is not of a script or module."""
+    program, _, arguments = expression.partition(_ARGUMENTS)
+    with suppress(ValueError):
+        words = tuple(shlex.split(arguments))
+        if program.startswith(_SCRIPT):
+            return TracedProgram(script=program.removeprefix(_SCRIPT), arguments=words)
+        if program.startswith(_MODULE):
+            return TracedProgram(module=program.removeprefix(_MODULE), arguments=words)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

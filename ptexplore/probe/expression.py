@@ -132,12 +132,16 @@ def raised(given: Said, error: BaseException) -> Said:
 
 
 def read(request: RunRequestData) -> ast.Expression | None:
-    """Parse the requested expression. Returns None for a script. Raises Refused if the text is not Python."""
+    """Parse the requested expression. Returns None for a program. Raises Refused if the text is not Python."""
     script = request.get("script")
-    if script is None:
-        return parse(request.get("expression") or "", EXPRESSION)
-    check_script(script, request.get("script_sha256"))
-    return None
+    if script is not None:
+        check_script(script, request.get("script_sha256"))
+    return None if is_program(request) else parse(request.get("expression") or "", EXPRESSION)
+
+
+def is_program(request: RunRequestData) -> bool:
+    """Returns whether a script or a module is run, not an expression."""
+    return request.get("script") is not None or request.get("module") is not None
 
 
 _codes: dict[tuple[str, str], CodeType] = {}

@@ -308,7 +308,8 @@ class FrameRecorder:
         if told is not None and told.get("function") == frame.f_code.co_name:
             held = frame.f_locals
             wanted = [name for name in self._chooses[frame.f_code] if name in held]
-            told["variables"] = {name: str(held[name])[:WORDS] for name in wanted if type(held[name]) in PLAIN}
+            values = {name: held[name] for name in wanted if type(held[name]) in PLAIN}
+            told["variables"] = {name: _written(value)[:WORDS] for name, value in values.items()}
 
     def _is_recorded(self, code: CodeType) -> bool:
         """Returns whether a function is torch's or the user's, or a module's forward in another package."""
@@ -507,6 +508,11 @@ def _is_around(frame: FrameType, inner: FrameType) -> bool:
     while outer is not None and outer is not frame:
         outer = outer.f_back
     return outer is not None
+
+
+def _written(value: str | bool | list[object]) -> str:
+    """Returns the text of a variable; of a list, the texts in it, separated by commas."""
+    return ", ".join(part for part in value if type(part) is str) if isinstance(value, list) else str(value)
 
 
 def _identity(builtin: Any) -> tuple[int, str]:

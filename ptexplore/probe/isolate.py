@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import json
 import mmap
-import re
 import resource
 import runpy
 import select
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from . import unpatched
+from .live_output import LiveOutput, of_child
 from .taken import os, signal, sys, threading, time
 from .unshared import shared_with_forks
 from .whose import OURS
@@ -34,6 +34,7 @@ LINE = 1 << 16  # maximum number of bytes in a request to a child
 NUMBER = struct.Struct("q")
 PASS, SO_FAR = b'{"type":"pass"', b'{"type":"so-far"'  # how an answer begins; how one begins that is kept as a reserve
 FIRST = 8  # bytes before the first answer: they hold where the answer begins and how long it is
+SECOND = 1000  # milliseconds
 POLL = 10  # milliseconds between looks at the child on a system without pidfd
 
 # Signals about the time of a process. The first says that a part of the time is over. The second and third say that all
@@ -46,18 +47,6 @@ TIME_GOES_BY, TIME_IS_OVER, HURRY = (
 
 TELLING = 20.0  # seconds that a run has at least to say what it saw, after its time is over
 RUNNING = runpy.run_path.__code__.co_filename  # of the code that runs a script: "<frozen runpy>" from Python 3.11 on
-
-# Lines of the profiler itself (kineto's logger). Such a line may begin on a line that the user's code left open:
-# "ERROR:2026-01-31 12:00:00 77:77 Name.cpp:47] text".
-NOISE = re.compile(
-    rb"(?:USDT|VERBOSE|INFO|WARNING|ERROR|STAGE):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] .*(?:\n|\Z)"
-)
-# A frame of ptexplore, with its source lines, in a traceback or stack that Python printed in the user's code.
-FRAME = re.compile(
-    rb'^([ \t]*)File "%s[^"\n]*", line \d+, in .*(?:\n|\Z)(?:\1[ \t]+\S.*(?:\n|\Z))*'
-    rb"(?:\1\[Previous line repeated .*(?:\n|\Z))?" % re.escape(os.fsencode(OURS)),
-    re.MULTILINE,
-)
 
 
 @dataclass
@@ -84,7 +73,7 @@ class ChildOutcome:
     @property
     def printed(self) -> str:
         """What the child printed, without the profiler's own lines and frames of ptexplore."""
-        return FRAME.sub(b"", NOISE.sub(b"", bytes(self.output[:OUTPUT_LIMIT]))).decode(errors="replace")
+        return of_child(bytes(self.output[:OUTPUT_LIMIT])).decode(errors="replace")
 
     @property
     def is_cut(self) -> bool:
@@ -352,9 +341,20 @@ class Forks:
     addresses, would be filled differently.
     """
 
-    def __init__(self, work: Callable[[dict[str, Any]], bytes], guard: int) -> None:
-        """`work` is done in each child, with the request as its argument; `guard` is the same as for `isolated`."""
+    def __init__(
+        self, work: Callable[[dict[str, Any]], bytes], guard: int, stdin: int | None = None, live: int | None = None
+    ) -> None:
+        """`work` is done in each child, with the request as its argument; `guard` is the same as for `isolated`.
+
+        Each child reads `stdin`, a descriptor, from where it is now; without one, its stdin is empty. Output is shown
+        on the descriptor `live`, if it is asked for.
+        """
         self._guard, self._answer = guard, SharedAnswer()
+        self._stdin, self._live = stdin, live
+        for descriptor in (stdin, live):
+            if descriptor is not None:
+                os.set_inheritable(descriptor, False)
+        self._begin = _position(stdin)
         self._control, theirs = socket.socketpair()
         _flush()
         unpatched.keep()
@@ -382,13 +382,21 @@ class Forks:
             control.send(NUMBER.pack(os.waitpid(process, 0)[1]))
 
     def _fork(self, work: Callable[[dict[str, Any]], bytes], line: bytes, output: int, control: socket.socket) -> int:
+        if self._begin is not None and self._stdin is not None:
+            os.lseek(self._stdin, self._begin, os.SEEK_SET)
         process = os.fork()
         if process == 0:
-            _child(lambda: work(json.loads(line)), self._answer, output, (control.fileno(),))
+            private = (control.fileno(), *(() if self._live is None else (self._live,)))
+            is_seen = self._live is not None and os.isatty(self._live)
+            _child(lambda: work(json.loads(line)), self._answer, output, private, self._stdin, is_seen=is_seen)
         return process
 
-    def isolated(self, asked: dict[str, Any], limit: TimeLimit | None = None) -> ChildOutcome:
-        """Do the work in a child, with the request `asked`, as the function `isolated` does."""
+    def isolated(self, asked: dict[str, Any], limit: TimeLimit | None = None, shown: str = "") -> ChildOutcome:
+        """Do the work in a child, with the request `asked`, as the function `isolated` does.
+
+        `shown` is the title of a run whose output is shown at once.
+        """
+        live = LiveOutput(self._live, shown) if self._live is not None and shown else None
         outputs, output = os.pipe()
         try:
             socket.send_fds(self._control, [json.dumps(asked).encode()], [output])
@@ -404,7 +412,7 @@ class Forks:
 
         with reaping(self._process):
             waiting = _Waiting(process, self._guard, self._control.fileno(), ended, self._process)
-            return _outcome(waiting, self._answer, outputs, limit)
+            return _outcome(waiting, self._answer, outputs, limit, live)
 
     def _number(self, otherwise: int | None = None) -> int:
         """Read the next number from the forking process.
@@ -423,6 +431,14 @@ class Forks:
             os.kill(self._process, signal.SIGKILL)
             os.waitpid(self._process, 0)
         self._answer.close()
+
+
+def _position(descriptor: int | None) -> int | None:
+    """Returns the position in an open file; None for a pipe or a terminal, which have no position."""
+    try:
+        return None if descriptor is None else os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:
+        return None
 
 
 def _send(process: int, number: int) -> None:
@@ -460,11 +476,16 @@ class _Waiting:
                     _send(stopped, signal.SIGCONT)
 
 
-def _outcome(waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeLimit | None) -> ChildOutcome:
-    """Wait for a child, and return its outcome. `outputs` is the reading end of its output, which is closed."""
+def _outcome(
+    waiting: _Waiting, answer: SharedAnswer, outputs: int, limit: TimeLimit | None, live: LiveOutput | None = None
+) -> ChildOutcome:
+    """Wait for a child, and return its outcome. `outputs` is the reading end of its output, which is closed.
+
+    `live` shows the output at once.
+    """
     outcome = ChildOutcome()
     try:
-        with PrintedText(OUTPUT_LIMIT) as printed:
+        with PrintedText(OUTPUT_LIMIT, live) as printed:
             outcome.status, outcome.late = _wait(waiting, {outputs: printed}, limit)
             outcome.output = printed.read()
     except Abandoned:
@@ -483,8 +504,8 @@ class PrintedText:
     be laid out differently each time, and the fork would run differently.
     """
 
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
+    def __init__(self, limit: int, live: LiveOutput | None = None) -> None:
+        self.limit, self.live = limit, live
         in_memory = hasattr(os, "memfd_create")
         descriptor = os.memfd_create("ptexplore") if in_memory else _unnamed()
         self._file = os.fdopen(descriptor, "r+b", 0)
@@ -494,6 +515,8 @@ class PrintedText:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        if self.live is not None:
+            self.live.end()
 
     @property
     def is_full(self) -> bool:
@@ -503,6 +526,8 @@ class PrintedText:
     def take(self, descriptor: int) -> int:
         """Read what is there. Text beyond the limit is dropped, but is read, so that a writer never waits."""
         count = os.readv(descriptor, [_PIECE])
+        if self.live is not None:
+            self.live.take(_PIECE[:count])
         if not self.is_full:
             with memoryview(_PIECE) as piece:
                 self._file.write(piece[: min(count, self.limit + 1 - self._file.tell())])
@@ -549,18 +574,25 @@ def _wait(waiting: _Waiting, sinks: Sinks, limit: TimeLimit | None) -> tuple[int
         with contextlib.suppress(BlockingIOError):
             while not kept.is_full and kept.take(descriptor):
                 pass
+            if kept.live is not None:  # a pipe holds less than one piece
+                kept.take(descriptor)
     return status, late
 
 
 def _turn(waiting: _Waiting, poll: select.poll, sinks: Sinks, end: float | None) -> int | None:
     """Wait for an event, and read what has come. Returns the child's status if the child is gone, else None."""
+    lives = [kept.live for kept in sinks.values() if kept.live is not None]
     left = None if end is None else max(end - time.monotonic(), 0.0) * 1000
+    if lives:
+        left = min(left, SECOND) if left is not None else SECOND
     ready = {descriptor for descriptor, _ in poll.poll(left if waiting.watch is not None else POLL)}
     if waiting.guard in ready:
         raise Abandoned
     for descriptor in sinks:
         if descriptor in ready and not sinks[descriptor].take(descriptor):
             poll.unregister(descriptor)
+    for live in lives:
+        live.wait()
     return waiting.ended() if waiting.watch is None or waiting.watch in ready else None
 
 
@@ -572,11 +604,17 @@ def _watch(process: int) -> int | None:
         return None
 
 
-def _child(work: Callable[[], bytes], answer: SharedAnswer, output: int, private: tuple[int, ...]) -> NoReturn:
+def _child(
+    work: Callable[[], bytes], answer: SharedAnswer, output: int, private: tuple[int, ...], stdin: int | None = None,
+    *, is_seen: bool = False,
+) -> NoReturn:  # fmt: skip
+    """Do the work of a child, and end. `is_seen`: a terminal shows its output, so each line is written at once."""
     status = 1
     try:
         _own.process, _own.answer = os.getpid(), answer
-        _settle(output, private)
+        _settle(output, private, stdin)
+        if is_seen:
+            of_program.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a TextIOWrapper
         unpatched.keep()
         unpatched.keep_spare()
         answered = work()
@@ -612,16 +650,20 @@ def _end_workers() -> None:
                     worker.terminate()
 
 
-def _settle(output: int, private: tuple[int, ...]) -> None:
+def _settle(output: int, private: tuple[int, ...], stdin: int | None) -> None:
     for descriptor in private:
         os.close(descriptor)
-    null = os.open(os.devnull, os.O_RDONLY)
+    null = os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin
     os.dup2(null, 0)
     os.dup2(output, 1)
     if not os.environ.get("PTEXPLORE_DEBUG"):
         os.dup2(output, 2)
     for descriptor in {null, output} - {0, 1, 2}:
         os.close(descriptor)
+    if stdin is not None:  # the stream that is there has read the request, and may hold a part of that
+        was = of_program.stdin
+        reopened = open(0, encoding=was.encoding, errors=was.errors, closefd=False)  # noqa: SIM115  (stays open)
+        of_program.stdin = of_program.__stdin__ = reopened  # type: ignore[misc]  # `__stdin__` is final
     if TIME_GOES_BY:
         signal.signal(TIME_GOES_BY, signal.SIG_IGN)  # until a recorder sets a handler
     _limit()

@@ -655,11 +655,16 @@ class RunRequestParts(TypedDict, total=False):
     whole: tuple[int, int]
     calls: int
     unlocated: bool
+    passes_on: bool
+    stdin: int
+    live: int
     choosers: Sequence[tuple[str, str, Sequence[str]]]
     variables: Sequence[tuple[str, str]]
     setup: Sequence[str]
     contexts: Sequence[str]
     script: str | None
+    module: str | None
+    arguments: Sequence[str]
     grad: bool
     backward: bool
     once: bool

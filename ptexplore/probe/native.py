@@ -32,7 +32,7 @@ import torch
 from . import autograd, events, passes
 from . import torch_api as api
 from .chosen_calls import CallTree, RecordedCall
-from .expression import Refused
+from .expression import Refused, is_program
 from .isolate import SharedAnswer, apart
 from .observations import seen
 from .reasons import reason
@@ -90,7 +90,7 @@ def run(request: RunRequestData) -> RunToldData:
     Raises Unavailable if this process cannot be stepped, and Refused or Raised as every pass does.
     """
     wanted = request.get("native_op")
-    refused = ONCE if request["once"] else SCRIPT if request.get("script") and wanted is None else why_not()
+    refused = ONCE if request["once"] else SCRIPT if is_program(request) and wanted is None else why_not()
     if refused is not None:
         raise Unavailable(refused)
     asked = parsed(wanted) if wanted is not None else None
@@ -117,7 +117,7 @@ def run(request: RunRequestData) -> RunToldData:
         observations.append(seen(RECORDER, "steps", sent))
     observations.append(seen(RECORDER, "maps", {"text": maps()}))
     observations.append(seen(RECORDER, "result", runs.compared(once)))
-    if (asked is not None or beyond is not None) and request.get("script") is None:
+    if (asked is not None or beyond is not None) and not is_program(request):
         runs.take_times()
         while not runs.timed or (runs.timed < TIMED and runs.wall < SHORT):
             runs.profiled()
@@ -457,7 +457,7 @@ def _called(runs: _Runs) -> tuple[Called, bool, bool]:
 
     The other passes saw the first run of a script, or a later run of an expression whose first run imports modules.
     """
-    if runs.request.get("script") is None:
+    if not is_program(runs.request):
         if not runs.count:
             runs.warm_up()
         called, is_cut = runs.apart(lambda: (runs.profiled(), runs.is_cut))

@@ -9,7 +9,7 @@ import os
 import re
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +26,7 @@ from .expression import (
     check_attributes,
     check_script,
     code_of,
+    is_program,
     parse,
     read,
     script_file,
@@ -251,11 +252,13 @@ def prepared(recorder: str, request: RunRequestData, before: Pass | None = None)
     """
     tree = read(request)
     names = _names(request, tree, before)
-    script = request.get("script")
+    script, module = request.get("script"), request.get("module")
     if tree is None and script is not None:
         # If the bytes of the script were shown, exactly these bytes run: the file is not read again after this.
         code = check_script(script, request.get("script_sha256"))
-        return Pass(recorder, request, names, lambda: _script(script, code))
+        return Pass(recorder, request, names, lambda: _script(script, code, request["arguments"]))
+    if tree is None and module is not None:
+        return Pass(recorder, request, names, lambda: _module(module, request["arguments"]))
     assert tree is not None
     check_attributes(tree, names.values)
     is_instrumented = recorder in (DISPATCH, TOGETHER)
@@ -308,17 +311,35 @@ def _calls_around() -> int:
     return depth + RUNNING
 
 
-def _script(script: str, code: CodeType) -> None:
-    """Run the code of a script as Python does: its folder first on sys.path, as __main__, without arguments."""
-    sys.setrecursionlimit(sys.getrecursionlimit() + _calls_around())
-    sys.argv = [script]
-    sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
-    spawning = sys.modules.get("multiprocessing.process")  # torch loaded it while the working directory was ours
-    if spawning is not None:
-        spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # where a spawned process looks for it
+def _script(script: str, code: CodeType, arguments: Sequence[str]) -> None:
+    """Run the code of a script as Python does: its folder first on sys.path, as __main__, with its arguments."""
+    _begin_program([script, *arguments], os.path.dirname(os.path.realpath(script)))
     file = script_file(script)
     with runpy._TempModule("__main__") as main:  # as runpy.run_path does, which also changes sys.argv
         runpy._run_code(code, vars(main.module), None, "__main__", None, "", file)  # type: ignore[attr-defined]
+
+
+def _module(module: str, arguments: Sequence[str]) -> None:
+    """Run a module as `python -m` does: the current folder first on sys.path, as __main__, with its arguments.
+
+    Raises ImportError for a module that is not there or cannot be run.
+    """
+    _begin_program(["-m", *arguments], os.getcwd())
+    # `runpy.run_module` would give the module another `__main__` than the one in `sys.modules` after it.
+    _, spec, code = runpy._get_module_details(module)  # type: ignore[attr-defined]
+    sys.argv[0] = spec.origin
+    with runpy._TempModule("__main__") as main:
+        runpy._run_code(code, vars(main.module), None, "__main__", spec)  # type: ignore[attr-defined]
+
+
+def _begin_program(words: list[str], folder: str) -> None:
+    """Prepare the process for a program: its `sys.argv`, its folder, its limit of recursion."""
+    sys.setrecursionlimit(sys.getrecursionlimit() + _calls_around())
+    sys.argv = words
+    sys.path.insert(0, folder)
+    spawning = sys.modules.get("multiprocessing.process")  # torch loaded it while the working directory was ours
+    if spawning is not None:
+        spawning.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]  # where a spawned process looks for it
 
 
 def _observe(running: Pass, message: MakeMessage) -> RunToldData:
@@ -467,7 +488,7 @@ def phases(
     `perform` calls each phase: it gets the name of the phase, the function and its arguments. A phase that raises ends
     the evaluation; the error is in `running.raised`.
     """
-    where = "script" if running.request.get("script") else "expression"
+    where = "script" if is_program(running.request) else "expression"
     running.stage = where
     result = perform("forward", running.guarded, where, running.evaluate)
     isolate.end_if_forked()

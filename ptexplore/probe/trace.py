@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -15,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from . import dispatch, isolate, last_words, native, passes, program, raising
-from .expression import UNREPEATABLE, Refused
+from .expression import UNREPEATABLE, Refused, is_program
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .observations import answered
@@ -62,7 +63,7 @@ def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel)
     who wrote to a saved tensor. `request["until"]` may say when the time of all runs is over. Then the first run sends
     what it has seen until then, and a later run is given up.
     """
-    if request.get("script") is not None:
+    if is_program(request):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the script, which runs in the fork
     else:
         dispatch.settle()
@@ -70,7 +71,7 @@ def run_passes(request: RunRequestData, known: dict[str, str], channel: Channel)
         if throws is not None:
             throws.prepare()
     with _Runs(request, known, channel) as runs:
-        (_run_script if request.get("script") is not None else _run_expression)(request, runs)
+        (_run_script if is_program(request) else _run_expression)(request, runs)
 
 
 class _Runs:
@@ -80,8 +81,9 @@ class _Runs:
         """Start the process that forks. The children know `request`; a run sends them only its differences."""
         self.channel, self._request = channel, request
         self._forks = Forks(
-            lambda asked: answer(asked["recorder"], {**request, **asked["changed"]}, known), channel.descriptor
-        )
+            lambda asked: answer(asked["recorder"], {**request, **asked["changed"]}, known), channel.descriptor,
+            request.get("stdin"), request.get("live"),
+        )  # fmt: skip
 
     def __enter__(self) -> _Runs:
         return self
@@ -101,7 +103,9 @@ class _Runs:
         self.channel.send(message)
         was: Mapping[str, object] = self._request
         changed = {name: value for name, value in request.items() if name not in was or was[name] is not value}
-        return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request))
+        program_name = os.path.basename(request.get("script") or "") or request.get("module") or ""
+        shown = program_name if recorder == program.RECORDER else ""
+        return self._forks.isolated({"recorder": recorder, "changed": changed}, limit or _limit(request), shown)
 
     def report(self, recorder: str, outcome: ChildOutcome) -> str | None:
         """Pass a run's answer on; return the digest of the operators it saw, or None if the run failed."""

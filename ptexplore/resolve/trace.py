@@ -103,10 +103,11 @@ def _stepped(program: Program, stepping: StepBudget, options: TraceOptions) -> K
     made = KindsStepped(len(done), len(done) + len(left), of_each, stepping.stepped or 0, others)
     ops = (program.kinds[kind] for kind in left if program.kinds[kind].name.startswith("aten::"))
     op = next((f"{kind.name}.{kind.overload}" if kind.overload else kind.name for kind in ops), "")
-    if options.script is None or not op:
+    if not options.is_program or not op:
         return made
     name = op.removeprefix("aten::")
-    return structs.replace(made, then=StepOperator(options.script, name), op=name)
+    then = StepOperator(options.script or "", name, options.module or "", options.arguments)
+    return structs.replace(made, then=then, op=name)
 
 
 @dataclass(frozen=True)

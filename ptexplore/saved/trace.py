@@ -36,6 +36,7 @@ from ptexplore.saved.changed import (
     program_with,
     result_with,
     session_with,
+    with_fields,
     with_places,
 )
 from ptexplore.saved.document import MAX_DEPTH, format_of, from_document, from_json, refused, to_json, unpacked
@@ -111,8 +112,8 @@ def _changed(row: HopRow, change: Callable[[Reason], Reason]) -> HopRow:
             change(why) if why is not None else None
             for why in (dispatch.tls_why, dispatch.redispatch, dispatch.unread_why)
         )
-        dispatch = replace(dispatch, tls_why=tls, redispatch=onward, unread_why=unread)
-    return replace(row, why=tuple(map(change, row.why)), dispatch=dispatch)
+        dispatch = with_fields(dispatch, {"tls_why": tls, "redispatch": onward, "unread_why": unread})
+    return with_fields(row, {"why": tuple(map(change, row.why)), "dispatch": dispatch})
 
 
 def trace_from_json(data: bytes, name: str) -> tuple[Trace, Session | None]:
@@ -211,14 +212,14 @@ def _code_alone(name: str, reason: Reason, depth: int = 0) -> Reason:
     """
     if depth > MAX_DEPTH:
         raise refused(name, "its reasons nest too deep")
-    changes: dict[str, object] = {"text": ""}
+    changes: dict[str, object] = {"text": ""} if reason.text else {}
     for known in reason.__struct_fields__:
         held = getattr(reason, known)
         if isinstance(held, Reason):
             changes[known] = _code_alone(name, held, depth + 1)
         elif isinstance(held, tuple) and held and isinstance(held[0], Reason):
             changes[known] = tuple(_code_alone(name, inner, depth + 1) for inner in held)
-    return structs.replace(reason, **changes)
+    return structs.replace(reason, **changes) if changes else reason
 
 
 def _checked(row: Checked, links: _Links, name: str) -> Checked:

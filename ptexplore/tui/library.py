@@ -149,13 +149,13 @@ class Library:
 
     def trace(self, run: AllowedRun, job: Job) -> tuple[Trace, Session | None, AllowedRun]:
         """Trace allowed code. Returns the trace, its session, and the run. Ends early if the job is stopped."""
-        from ptexplore.view.words.commands import words_of
+        from ptexplore.view.words.commands import with_options, words_of
         from ptexplore.workspace.saved_traces import load_trace
 
         words = words_of(run.request.expression, run.request)
         with temporary_folder("browse") as folder:
             file = f"{folder}/trace.json"
-            self.run_command(["trace", *words, *self._python, "--save", file], job)
+            self.run_command(["trace", *with_options(words, (*self._python, "--save", file))], job)
             return (*load_trace(file), run)
 
     def run_lab(self, tour: Tour, stop: Stop, lab: Lab, job: Job) -> tuple[LabResult, Trace | None]:

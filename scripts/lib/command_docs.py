@@ -10,7 +10,8 @@ import typer.main
 from typer.core import TyperOption
 
 from ptexplore.cli.app import make_app
-from ptexplore.cli.typer_commands import metavar_of
+from ptexplore.cli.typer_commands import ProgramCommand, metavar_of
+from ptexplore.model.options import asked_options
 
 SECTION = re.compile(r"^##+ `ptexplore (?P<name>[\w-]+(?: [a-z]+)?)[^\n]*\n.*?(?=^##|\Z)", re.M | re.S)
 TABLE = re.compile(r"^\| option \| what it does \|\n(?:\|[^\n]*\n)+", re.M)
@@ -47,6 +48,9 @@ def _lines(command: Any) -> Iterator[str]:
             names = ", ".join(sorted(option.opts, key=len))
             metavar = "" if option.is_flag else metavar_of(option)
             yield f"| `{_cell(f'{names} {metavar}'.strip())}` | {_cell(option.help or '')} |"
+    if isinstance(command, ProgramCommand):
+        known = asked_options()["arguments"]
+        yield f"| `{known.flag} {known.metavar}` | {known.help} |"
 
 
 def _cell(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -14,9 +14,11 @@ from ptexplore.capture.not_captured import RefusedOptions
 from ptexplore.capture.probing import TraceRequest, check_options
 from ptexplore.cli import asked as typed
 from ptexplore.cli.trace import trace
+from ptexplore.cli.typer_commands import AFTER
 from ptexplore.errors import PtexploreError
 from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, given, refused
-from ptexplore.view.words.commands import words_of
+from ptexplore.model.trace import TracedProgram, of_program, program_in
+from ptexplore.view.words.commands import with_options, words_of
 from ptexplore.view.words.errors import in_words
 
 COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -32,7 +34,8 @@ def test_python_takes_each_option_by_its_name() -> None:
 
 def test_the_command_line_takes_each_option() -> None:
     parameters = inspect.signature(trace).parameters
-    assert [name for name in parameters if name in asked_options()] == list(asked_options())
+    with_flags = [name for name, known in asked_options().items() if known.flag != AFTER]
+    assert [name for name in parameters if name in asked_options()] == with_flags
 
 
 def test_the_documents_have_each_option() -> None:
@@ -88,3 +91,25 @@ def test_words_ask_for_the_same_once_more() -> None:
     assert words == ("f(x)", "--var", "x=1", "--setup", "y = 2", "--native-op", "add#2", "--backward")
     assert words_of("-a", TraceOptions(native=False)) == ("(-a)", "--no-native")
     assert words_of(None, TraceOptions(script="f.py", native=False, twice=True)) == ("--script", "f.py", "--twice")
+
+
+def test_the_arguments_of_a_program_come_last() -> None:
+    options = TraceOptions(module="pkg.train", arguments=("--epochs", "2"), native=True, twice=True)
+    words = words_of(None, options)
+    assert words == ("-m", "pkg.train", "--twice", "--", "--epochs", "2")
+    assert with_options(words, ("--open", "x")) == ("-m", "pkg.train", "--twice", "--open", "x", "--", "--epochs", "2")
+    assert with_options(("f.py",), ("-v",)) == ("f.py", "-v")
+
+
+@pytest.mark.parametrize(
+    ("options", "expression"),
+    [
+        ({"script": "a b.py"}, "--script a b.py"),
+        ({"script": "t.py", "arguments": ("--name", "a b")}, "--script t.py -- --name 'a b'"),
+        ({"module": "pkg.train", "arguments": ("x",)}, "-m pkg.train -- x"),
+    ],
+)
+def test_a_trace_names_its_program(options: dict[str, Any], expression: str) -> None:
+    assert of_program(TraceOptions(**options)) == expression
+    assert program_in(expression) == TracedProgram(**options)
+    assert program_in("torch.add(a, b)") is None

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.reasons import TreeEnds
-from ptexplore.model.trace import Trace, script_in
+from ptexplore.model.trace import Trace, program_in
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.page import NextStep, Options, ScreenRow
+from ptexplore.view.words.commands import with_options
 from ptexplore.view.words.legend import SEVERAL
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.trace_remarks import all_in_words, worded
@@ -23,10 +24,16 @@ LONG = 200  # characters; a longer command is not repeated
 
 
 def title_of(trace: Trace) -> str:
-    """Returns the title of a trace: the text of an expression, or the file name of a script."""
-    return (
-        os.path.basename(script_in(trace.expression) or trace.expression) if trace.traced.in_files else trace.expression
-    )
+    """Returns the title of a trace: the text of an expression; the file name of a script, or a module's name.
+
+    Behind the name are the program's arguments.
+    """
+    if not trace.traced.in_files:
+        return trace.expression
+    ran = program_in(trace.expression)
+    if ran is None:
+        return os.path.basename(trace.expression)
+    return shlex.join((ran.module or os.path.basename(ran.script), *ran.arguments))
 
 
 def findings(trace: Trace, *, verbose: bool = True) -> tuple[TraceRemark, ...]:
@@ -92,10 +99,12 @@ def to_legend(options: Options) -> tuple[NextStep, ...]:
     return (typed(options, says.SignsAndColumns(), "--explain", "legend"),) if options.command else ()
 
 
-def again(command: Sequence[str]) -> str:
+def again(command: Sequence[str], more: Sequence[str] = ()) -> str:
     """Returns a command line, so that the user can repeat it with more options."""
     repeated = shlex.join(command)
-    return "the same command with" if "\n" in repeated or len(repeated) > LONG else repeated
+    if "\n" in repeated or len(repeated) > LONG:
+        return f"the same command with {shlex.join(more)}".strip()
+    return shlex.join(with_options(command, more))
 
 
 def typed(options: Options, shows: TraceRemark | None, *more: str, runs: bool = False) -> NextStep:
@@ -108,7 +117,7 @@ def typed(options: Options, shows: TraceRemark | None, *more: str, runs: bool = 
     if not options.command:
         return NextStep(_in_python(more), words, in_python=True)
     command = options.runs if runs and options.runs else options.command
-    return NextStep(f"{again(command)} {shlex.join(more)}".strip(), words)
+    return NextStep(again(command, more), words)
 
 
 _ARGUMENTS = {"--open": "opened", "--view": "view"}

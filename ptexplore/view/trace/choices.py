@@ -5,7 +5,6 @@ An answer is a value that a function returned in the stepped run. Of a function 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import structs
@@ -16,7 +15,6 @@ from ptexplore.model.details import Detail
 from ptexplore.model.trace import Hop, walk
 
 Details = tuple[Detail, ...]
-_QUOTED = re.compile(r"'(\w+)'")
 
 
 def choices(hops: Iterable[Hop], has_row: Callable[[int], bool]) -> dict[int, Details]:
@@ -68,8 +66,7 @@ def _of_optimizer(variables: Mapping[str, str]) -> Detail:
             return says.ByDefault(kind=kind)
     if variables.get("differentiable") == str(True):
         return says.Differentiable()
-    devices = _QUOTED.findall(variables.get("foreach_supported_devices", ""))
-    return says.OneByOne(devices=", ".join(devices))
+    return says.OneByOne(devices=variables.get("foreach_supported_devices", ""))
 
 
 def chooser_of(hop: Hop) -> Chooser | None:

@@ -25,7 +25,8 @@ from ptexplore.model.trace import (
     RecordingCall,
     TensorSaver,
     Trace,
-    script_in,
+    TracedProgram,
+    program_in,
     walk,
 )
 from ptexplore.resolve.pasted import without_colours
@@ -387,7 +388,8 @@ def _watched_again(trace: Trace, modified: ModifiedTensor) -> Iterator[Line]:
         return
     if any(finding.kind == "unwatched" for finding in trace.findings):
         return
-    command = as_command(TraceAgain(script_in(trace.expression) or ""))
+    program = program_in(trace.expression) or TracedProgram(script="FILE")
+    command = as_command(TraceAgain(program.script, program.module, program.arguments))
     is_known = modified.saver is not None and modified.certain
     yield line_of((remarks.ToSeeWriters if is_known else remarks.WhoWrote)(command=command))
 

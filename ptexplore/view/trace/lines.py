@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ptexplore.model.details import Launched, OnDevice
+from ptexplore.model import details as says
+from ptexplore.model.details import Detail, Launched, OnDevice
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import CallNotTaken, Dispatch, FormulaRef, Hop, TransformLayer
 from ptexplore.view.line import Line
@@ -63,13 +64,14 @@ def in_memory(hop: Hop) -> Iterator[Line]:
         yield Line("reason", described(of_copy(hop)))
     for tensor in hop.tensors:
         if not is_contiguous(tensor):
-            yield Line("reason", f"{tensor.name}: sizes {written(tensor.sizes)}, strides {written(tensor.strides)}")
+            layout = says.ArgumentLayout(name=tensor.name, sizes=written(tensor.sizes), strides=written(tensor.strides))
+            yield _reason(layout)
 
 
 def caught(hop: Hop) -> Iterator[Line]:
     """Yields a line with the message of an operator's error that was caught, and the C++ line that raised it."""
     if hop.caught is not None and hop.caught.message:
-        yield Line("place", f"made an error, which was caught: {hop.caught.message}", hop.caught.source)
+        yield _place(says.CaughtErrorMade(message=hop.caught.message), hop.caught.source)
 
 
 def launch_details(hop: Hop) -> tuple[Launched, OnDevice]:
@@ -80,9 +82,8 @@ def launch_details(hop: Hop) -> tuple[Launched, OnDevice]:
 
 def _not_taken(call: CallNotTaken) -> Line:
     """Returns the line of a call that the source contains and this run did not make: its place and its condition."""
-    through = f" through {', '.join(call.through)}" if call.through else ""
-    line = Line("place", f"not taken here: {call.stub}{through}, at", call.called_at)
-    return replace(line, also=Line("place", "under the condition at", call.condition)) if call.condition else line
+    line = _place(says.CallNotTakenAt(stub=call.stub, through=tuple(call.through)), call.called_at)
+    return replace(line, also=_place(says.UnderCondition(), call.condition)) if call.condition else line
 
 
 def reasoning(hop: Hop) -> list[Line]:
@@ -97,27 +98,37 @@ def reasoning(hop: Hop) -> list[Line]:
         by_set: dict[str, list[str]] = {}
         for name, keys in dispatch.arguments.items():
             by_set.setdefault(keys, []).append(name)
-        lines += [Line("reason", f"{', '.join(names)}: {{{keys}}}") for keys, names in by_set.items()]
+        lines += [_reason(says.ArgumentKeys(names=tuple(names), keys=keys)) for keys, names in by_set.items()]
         for name, sets in (dispatch.wrapped or {}).items():
-            lines.append(Line("reason", f"{name} wraps {', which wraps '.join(f'{{{keys}}}' for keys in sets)}"))
+            lines.append(_reason(says.WrapsKeys(name=name, sets=tuple(says.KeySet(keys=keys) for keys in sets))))
         if dispatch.unread:
-            reason = dispatch.unread_why
-            why = sentence(reason) if reason is not None else "a transform may have wrapped it"
-            lines.append(Line("reason", f"{', '.join(dispatch.unread)}: not read; {why}"))
+            why = (dispatch.unread_why,) if dispatch.unread_why is not None else ()
+            lines.append(_reason(says.KeysNotRead(names=dispatch.unread, why=why, few=len(why))))
         lines += map(_transform, dispatch.transforms)
-        local = [f"include {{{dispatch.tls_include}}}"] if dispatch.tls_include else []
-        if dispatch.tls_exclude:
-            local.append(f"exclude {{{_fold(dispatch.tls_exclude)}}}")
+        include, exclude = dispatch.tls_include, _fold(dispatch.tls_exclude or "")
+        local = (
+            *((says.KeysIncluded(keys=include),) if include else ()),
+            *((says.KeysExcluded(keys=exclude),) if exclude else ()),
+        )
         if local:
-            why = f", {sentence(dispatch.tls_why)}" if dispatch.tls_why is not None else ""
-            lines.append(Line("reason", "thread-local " + ", ".join(local) + why))
+            why = (dispatch.tls_why,) if dispatch.tls_why is not None else ()
+            lines.append(_reason(says.ThreadLocalKeys(sets=local, why=why)))
     if dispatch.redispatch is not None:
         lines.append(Line("reason", sentence(dispatch.redispatch)))
-    skipped = dispatch.skipped
-    masked = f"; {', '.join(skipped)} only fall{'' if len(skipped) > 1 else 's'} through" if skipped else ""
-    unread = f" and the keys of {', '.join(left_out(dispatch))}" if left_out(dispatch) else ""
-    lines.append(Line("reason", f"highest of {{{dispatch.set}}}{unread}: {dispatch.entry}{masked}"))
-    return lines
+    highest = says.TakenHighestKey(
+        keys=dispatch.set, unread=left_out(dispatch), entry=dispatch.entry, skipped=tuple(dispatch.skipped),
+        few=len(dispatch.skipped),
+    )  # fmt: skip
+    return [*lines, _reason(highest)]
+
+
+def _reason(detail: Detail) -> Line:
+    return Line("reason", described((detail,)))
+
+
+def _place(label: Detail, place: SourceRef | None) -> Line:
+    """Returns a line with a place behind a label."""
+    return Line("place", described((label,)), place)
 
 
 def left_out(dispatch: Dispatch) -> tuple[str, ...]:
@@ -130,8 +141,8 @@ def left_out(dispatch: Dispatch) -> tuple[str, ...]:
 
 def _transform(layer: TransformLayer) -> Line:
     """Returns the line of an active function transform, with the dimensions that it maps over."""
-    dims = ", ".join(f"{name} over dimension {dim}" for name, dim in layer.dims.items())
-    return Line("reason", f"inside {layer.kind.lower()}, level {layer.level}{f': {dims}' if dims else ''}")
+    mapped = tuple(says.MappedDimension(name=name, dim=dim) for name, dim in layer.dims.items())
+    return _reason(says.InsideTransform(transform=layer.kind.lower(), level=layer.level, mapped=mapped))
 
 
 def _fold(keys: str) -> str:
@@ -186,11 +197,10 @@ def _places(hop: Hop) -> list[Line]:
         return [Line("place", "", hop.source), *([Line("note", formulas)] if formulas else [])]
     if hop.node is not None and hop.node.reached:
         node = hop.node.reached
-        note = f"takes the gradient that reaches {node}, as requested, and does not run {node}"
-        note = f"an error ended it before {node} ran" if hop.node.failed else note
-        return [Line("place", "", hop.source), Line("note", note)]
+        note = says.ErrorBeforeNode(node=node) if hop.node.failed else says.TakesGradient(node=node)
+        return [Line("place", "", hop.source), Line("note", described((note,)))]
     if hop.kind in ("stub", "native") and hop.registration is not None:
-        return [Line("place", "", hop.source), Line("place", "registered at", hop.registration)]
+        return [Line("place", "", hop.source), _place(says.RegisteredAt(), hop.registration)]
     lines = [Line("place", "", hop.source)]
     if hop.operator is not None and hop.operator.yaml is not None:
         entry = Line("place", "", hop.operator.yaml)
@@ -200,12 +210,12 @@ def _places(hop: Hop) -> list[Line]:
     if hop.registration is not None and hop.registration.line:
         lines = [*(lines if leads_somewhere(hop.source) else []), Line("place", "", hop.registration)]
     if hop.declaration is not None and not leads_somewhere(hop.source):
-        lines = [Line("place", "declared at", hop.declaration)]
+        lines = [_place(says.DeclaredAt(), hop.declaration)]
     elif hop.declaration is not None and hop.source.precision == "version-skew":
-        lines = [Line("place", "declared at", hop.declaration), *lines]
+        lines = [_place(says.DeclaredAt(), hop.declaration), *lines]
     if hop.derivative is not None and hop.source.path != hop.derivative.source.path:
         lines += [
-            Line("place", f"formula for {f.inputs}", replace(hop.derivative.source, line=f.line, end_line=None))
+            _place(says.FormulaFor(inputs=(f.inputs,)), replace(hop.derivative.source, line=f.line, end_line=None))
             for f in run_formulas(hop)
         ]
     return lines
@@ -225,5 +235,5 @@ def impl_lines(hop: Hop, label: str = "") -> list[Line]:
     body = Line("place", label, hop.source)
     if hop.declaration is None or (leads_somewhere(hop.source) and hop.source.precision != "version-skew"):
         return [body]
-    declared = Line("place", f"{label} declared at".strip(), hop.declaration)
+    declared = _place(says.DeclaredAt(label=label), hop.declaration)
     return [declared, Line("place", "", hop.source)] if leads_somewhere(hop.source) else [declared]

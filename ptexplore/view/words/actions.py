@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
+from msgspec import structs
+
 from ptexplore.model import actions as to
 from ptexplore.model.actions import Action
 from ptexplore.model.options import asked_options
@@ -16,7 +18,7 @@ AS_COMMANDS: Catalogue = {
     to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
     to.TraceScript: "ptexplore trace --script FILE",
     to.TraceSomething: 'ptexplore trace "a + b"',
-    to.TraceAgain: "ptexplore trace --script {script}{script#|FILE} --again",
+    to.TraceAgain: "ptexplore trace[ --script {script}][ -m {module}] --again[ -- {arguments: }]",
     to.TraceScriptWith: "ptexplore trace --script FILE {option}",
     to.TraceExpressionWith: 'ptexplore trace "a + b" {option}',
     to.EndRecording: "end the other recording first",
@@ -46,7 +48,7 @@ AS_COMMANDS: Catalogue = {
     to.Diagnose: "ptexplore doctor",
     to.InstallTorch: "{python} -m pip install torch",
     to.CheckSearchPath: "check PYTHONPATH",
-    to.StepOperator: "ptexplore trace --script {script} --native-op {op}",
+    to.StepOperator: "ptexplore trace[ --script {script}][ -m {module}] --native-op {op}[ -- {arguments: }]",
 }
 # For a call of `ptexplore.trace`: the actions that Python spells differently.
 IN_PYTHON: Catalogue = {
@@ -54,7 +56,7 @@ IN_PYTHON: Catalogue = {
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
     to.TraceSomething: 'ptexplore.trace("a + b")',
-    to.TraceAgain: "ptexplore.trace(script={script}{script#|FILE}, again=True)",
+    to.TraceAgain: "ptexplore.trace([script={script}][module={module}][, arguments=({arguments:, },)], again=True)",
     to.TraceScriptWith: 'trace(script="FILE", {option}=…)',
     to.TraceExpressionWith: 'trace("a + b", {option}=…)',
     to.ListOptions: "",
@@ -68,7 +70,9 @@ IN_PYTHON: Catalogue = {
         "run it in Python without ptexplore to see whether it raises there too; variables= and setup= give it "
         "other values"
     ),
-    to.StepOperator: "ptexplore.trace(script={script}, native_op={op})",
+    to.StepOperator: (
+        "ptexplore.trace([script={script}][module={module}][, arguments=({arguments:, },)], native_op={op})"
+    ),
 }
 
 
@@ -100,6 +104,7 @@ def _quoted(action: Action, quote: Callable[[str], str], spelled: Callable[[str]
         return to.InstallTorch(quote(action.python))
     if isinstance(action, to.TraceScriptWith | to.TraceExpressionWith):
         return type(action)(spelled(action.option))
-    if isinstance(action, to.TraceAgain):
-        return to.TraceAgain(quote(action.script)) if action.script else action
-    return to.StepOperator(quote(action.script), quote(action.op)) if isinstance(action, to.StepOperator) else action
+    if isinstance(action, to.TraceAgain | to.StepOperator):
+        words = {name: quote(text) for name in ("script", "module", "op") if (text := getattr(action, name, ""))}
+        return structs.replace(action, **words, arguments=tuple(map(quote, action.arguments)))
+    return action

@@ -140,6 +140,27 @@ ENGLISH: Catalogue = {
     says.Launched: "launched",
     says.OnDevice: "[{took} ]on the device",
     says.Launches: "launches {kernel}[ +{more}]",
+    # --- the lines below a row ---
+    says.ArgumentLayout: "{name}: sizes {sizes}, strides {strides}",
+    says.CaughtErrorMade: "made an error, which was caught: {message}",
+    says.CallNotTakenAt: "not taken here: {stub}[ through {through}], at",
+    says.UnderCondition: "under the condition at",
+    says.ArgumentKeys: "{names}: {{keys}}",
+    says.KeySet: "{{keys}}",
+    says.WrapsKeys: "{name} wraps {sets:, which wraps }",
+    says.KeysNotRead: "{names}: not read; {few#|a transform may have wrapped it}[{why}]",
+    says.KeysIncluded: "include {{keys}}",
+    says.KeysExcluded: "exclude {{keys}}",
+    says.ThreadLocalKeys: "thread-local {sets}[, {why}]",
+    says.TakenHighestKey: (
+        "highest of {{keys}}[ and the keys of {unread}]: {entry}[; {skipped} only fall{few#s|} through]"
+    ),
+    says.MappedDimension: "{name} over dimension {dim}",
+    says.InsideTransform: "inside {transform}, level {level}[: {mapped}]",
+    says.TakesGradient: "takes the gradient that reaches {node}, as requested, and does not run {node}",
+    says.ErrorBeforeNode: "an error ended it before {node} ran",
+    says.RegisteredAt: "registered at",
+    says.DeclaredAt: "[{label} ]declared at",
     # --- nodes of the graph ---
     says.RunNode: "node",
     says.RecordedNode: "recorded for backward",

@@ -40,7 +40,7 @@ def section(name: str) -> str:
 def test_every_command_and_option_is_documented(name: str) -> None:
     text = section(name)
     options = [p for p in commands()[name].params if isinstance(p, TyperOption)]
-    documented = set(re.findall(r"^\| `(?:-\w, )?(--[\w-]+)", text, re.M))
+    documented = set(re.findall(r"^\| `(?:-\w, )?(--?\w[\w-]*)", text, re.M))
     assert documented == {option.opts[-1] for option in options}
     assert all(option.help for option in options)
 
@@ -69,7 +69,7 @@ def test_a_table_of_options_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_help_of_every_command_names_all_that_is_documented(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert main([*name.split(), "--help"]) == 0
     told = capsys.readouterr().out
-    for option in re.findall(r"^\| `(?:-\w, )?(--[\w-]+)", section(name), re.M):
+    for option in re.findall(r"^\| `(?:-\w, )?(--?\w[\w-]*)", section(name), re.M):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", told), option
 
 

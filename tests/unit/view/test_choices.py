@@ -106,7 +106,7 @@ def test_a_module_says_why_it_took_no_fast_path() -> None:
     [
         ({"fused": "True", "foreach": "False"}, "fused by default"),
         ({"fused": "False", "foreach": "True"}, "foreach by default"),
-        ({"fused": "False", "foreach": "False", "foreach_supported_devices": "['cuda', 'xpu']"},
+        ({"fused": "False", "foreach": "False", "foreach_supported_devices": "cuda, xpu"},
          "one parameter at a time: not all are plain tensors on cuda, xpu"),
         ({"fused": "False", "foreach": "False", "differentiable": "True"}, "one parameter at a time: differentiable"),
     ],
