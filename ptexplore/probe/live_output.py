@@ -1,4 +1,4 @@
-"""Shows what a program prints, as it prints it: without the profiler's own lines and without frames of ptexplore."""
+"""Shows the output of a program while it runs: without the profiler's own lines and without frames of ptexplore."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of_child(printed: bytes) -> bytes:
 
 
 def _decided(line: bytes) -> int:
-    """Returns how many bytes of a line, whose end has not come yet, cannot become a part of what is left out."""
+    """Returns how many bytes of a line, whose end has not come yet, are certainly the program's own."""
     words = line.lstrip(b" \t")
     if any(words.startswith(begin) or begin.startswith(words) for begin in OF_STACKS):
         return 0
@@ -96,7 +96,7 @@ class LiveOutput:
             self._write(CLEAR)
 
     def _write(self, text: bytes) -> None:
-        """Write all of the text, however much the descriptor takes at a time. A reader that is gone wants no more."""
+        """Write all of the text, however much the descriptor takes at a time. A reader that is gone is no error."""
         view = memoryview(text)
         with suppress(OSError):
             while view:
