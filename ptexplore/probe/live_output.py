@@ -55,7 +55,7 @@ class LiveOutput:
         self._is_open = self._is_timed = False  # whether the program's last line, or the line with the time, is there
 
     def take(self, piece: bytes) -> None:
-        """Show a piece of the output, but for what may become a line that is left out."""
+        """Show a piece of the output. The end waits if it may be the beginning of a line that is left out."""
         text = self._pending + piece
         lines = text.rfind(b"\n") + 1
         end = lines + _decided(text[lines:])
