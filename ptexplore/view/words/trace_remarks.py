@@ -131,8 +131,18 @@ ENGLISH: Catalogue = {
     ),
     says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
+    says.MoreRows: "{few} more row{few#|s}",
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
+    says.StepItself: "the step itself: {names}",
+    says.FindingsFollow: "findings",
+    says.ReadsValue: "{call} reads values",
+    says.CopiesBy: "{call} copies {size}",
+    says.DataLoading: "loading data",
+    says.OutsideOperators: "outside operators: {each} for each of {count} call{count#|s}",
+    says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
+    says.OtherMatches: "the costliest with this name; others: {others}",
+    says.OtherMatch: "{name}[ in {inside}][ {cost}]",
     # --- the calls, and what the costs are of ---
     says.OperatorCallsBeside: (
         "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without calls made by "
@@ -181,7 +191,7 @@ ENGLISH: Catalogue = {
     ),
     says.OnDevices: "on the device: {time} in {count} launch{count#|es}[ of {few} kinds]: {first}",
     says.RunCut: "cut: {why}",
-    says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kinds; {why}",
+    says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kind{of#|s}; {why}",
     says.MoreWith: "{option} for more",
     says.OfOthersNone: "the others were not stepped: {why}",
     says.RunWithoutImports: "one run, {time} without imports",
