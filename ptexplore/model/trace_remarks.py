@@ -495,9 +495,10 @@ class MoreKinds(TraceRemark, frozen=True):
 
 
 class MoreRows(TraceRemark, frozen=True):
-    """A row for the rows inside a row that do not fit."""
+    """A row for the rows inside a row that do not fit; or for the threads that do not fit."""
 
     few: int
+    threads: bool
 
 
 class RestOfBackward(TraceRemark, frozen=True):

@@ -50,8 +50,12 @@ class Labels:
         self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class
         self._by_module: dict[tuple[str, type], Label] = {}
 
-    def classified(self, code: CodeType) -> Label | None:
-        """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's."""
+    def classified(self, code: CodeType, frame: FrameType | None = None) -> Label | None:
+        """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's.
+
+        `frame` is its first call. A function of another package has a label if it is an entry: your code calls it, and
+        its module uses torch. Examples are the `fit` and `train` of a trainer.
+        """
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:
             return Label("module", "")
@@ -67,8 +71,16 @@ class Labels:
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
         if name != "forward" and whose.is_library(file) and whose.real(file) not in self._user_files:
-            return None
+            is_entry = frame is not None and frame.f_globals.get("torch") is torch and self.by_user(frame)
+            return Label("library", qualname, file, code.co_firstlineno, guards=guards) if is_entry else None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
+
+    def by_user(self, frame: FrameType) -> bool:
+        """Returns whether a function of yours called this function."""
+        back = frame.f_back
+        label = self.by_code.get(back.f_code) if back is not None else None
+        return label is not None and label.kind == "user"
+
 
     def builtin(self, builtin: Any) -> Label | None:
         """Returns the label of a builtin that the program is about to call, or None."""

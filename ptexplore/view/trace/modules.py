@@ -247,7 +247,7 @@ def _next_steps(trace: Trace, root: Part, options: Options, run: Run, *, each_ca
         yield typed(options, beside.HowThatIsKnown(), "--explain", "error")
         yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")
         return
-    may_open = ("module",) if each_call else ("user", "module", "backward", "optimizer", "data", "thread")
+    may_open = ("module",) if each_call else ("user", "library", "module", "backward", "optimizer", "data", "thread")
     parts = [part for part in root.walk() if part.own and part.kind in may_open and part is not root and part.name]
     widest = max(parts, key=lambda part: part.own_cost, default=None)
     if widest is not None and _matches(run.whole, widest.name)[0].part is not widest:

@@ -84,7 +84,6 @@ class _Candidate:
     module: str  # the name of the innermost module around it
     outer: _Candidate | None = None
     inside: list[_Candidate] = field(default_factory=list)
-    left: int = 0  # how many of the items inside have no row
     is_chosen: bool = False
     same_as: str | None = None  # the function in which the same modules ran; the rows inside are there
 
@@ -94,14 +93,20 @@ class _Candidate:
         return self.item.weighed.cost if isinstance(self.item, RestOfPart) else self.item.cost
 
     @property
-    def is_open(self) -> bool:
-        """Whether an item inside has a row."""
-        return self.left < len(self.inside)
+    def is_apart(self) -> bool:
+        """Whether its cost is not in the cost of the item around it: it is another thread."""
+        return isinstance(self.item, Part) and self.item.kind == "thread"
 
     @property
-    def rows(self) -> int:
-        """The number of rows directly inside: items, and one row for all that have none."""
-        return len(self.inside) - self.left + (self.left > 0) if self.is_open else 0
+    def is_open(self) -> bool:
+        """Whether an item inside has a row."""
+        return any(inner.is_chosen for inner in self.inside)
+
+    def left(self, besides: Sequence[_Candidate] = ()) -> list[list[_Candidate]]:
+        """Returns the items inside that have no row, and are not `besides`. Threads are a list of their own."""
+        left = [inner for inner in self.inside if not (inner.is_chosen or inner in besides)]
+        parted = [inner for inner in left if not inner.is_apart], [inner for inner in left if inner.is_apart]
+        return [held for held in parted if held]
 
 
 def fitting(shown: Shown, most: int) -> tuple[tuple[ScreenRow, ...], int]:
@@ -135,7 +140,6 @@ def _candidate(part: Part, shown: Shown, same: Mapping[int, str]) -> _Candidate:
             continue
         module = outer.item.name if outer.item.kind == "module" else outer.module
         outer.inside = [_Candidate(item, outer.level + 1, module, outer) for item in _items(outer.item, shown)]
-        outer.left = len(outer.inside)
         pending += outer.inside
     return made
 
@@ -168,14 +172,12 @@ def _choose_costliest(candidates: Sequence[_Candidate], most: int) -> None:
         outer = candidate.outer
         if candidate.is_chosen or outer is None:
             continue
-        before, chosen = outer.rows, [candidate]
-        if outer.left == 2:  # the other one gets the row that would sum up what is left
-            chosen = [inner for inner in outer.inside if not inner.is_chosen]
-        outer.left -= len(chosen)
-        if used + outer.rows - before > most:
-            outer.left += len(chosen)
+        # A single item gets the row that would sum up what is left.
+        chosen = [candidate, *(held[0] for held in outer.left([candidate]) if len(held) == 1)]
+        sums_before = len(outer.left()) if outer.is_open else 0
+        used += len(chosen) + len(outer.left(chosen)) - sums_before
+        if used > most:
             return
-        used += outer.rows - before
         for each in chosen:
             each.is_chosen = True
             wait(each)
@@ -191,8 +193,6 @@ def _choose_outermost(candidates: Sequence[_Candidate], most: int) -> None:
             return
         for candidate in held:
             candidate.is_chosen = True
-            if candidate.outer is not None:
-                candidate.outer.left = 0
 
 
 def _chosen(candidate: _Candidate) -> Iterator[_Candidate]:
@@ -240,7 +240,7 @@ def _row(candidate: _Candidate, shown: Shown) -> ScreenRow:
 def _part_row(candidate: _Candidate, part: Part, shown: Shown) -> ScreenRow:
     lists_operators = shown.each_call and not (candidate.is_open or shown.opened or part.kind == "backward")
     return ScreenRow(
-        name=row_name(part, candidate.outer.module if candidate.outer is not None else ""),
+        name=row_name(part, candidate.module),
         level=candidate.level,
         share=shown.share(part.cost) if part.kind != "imports" else None,
         cells=of_part(shown.columns, part, AT_LEAST),
@@ -257,17 +257,14 @@ def _part_row(candidate: _Candidate, part: Part, shown: Shown) -> ScreenRow:
 
 def _left_rows(outer: _Candidate, shown: Shown) -> Iterator[ScreenRow]:
     """Yields a row for everything directly inside that has no row of its own; other threads have another such row."""
-    left = [inner for inner in outer.inside if not inner.is_chosen] if outer.is_open else []
-    threads = [inner for inner in left if isinstance(inner.item, Part) and inner.item.kind == "thread"]
-    for held in ([inner for inner in left if inner not in threads], threads):
-        if held:
-            yield _left_row(outer, held, shown, is_apart=held is threads)
+    for held in outer.left() if outer.is_open else ():
+        yield _left_row(outer, held, shown)
 
 
-def _left_row(outer: _Candidate, left: Sequence[_Candidate], shown: Shown, *, is_apart: bool) -> ScreenRow:
-    weighed = total(_weighed(inner.item) for inner in left)
+def _left_row(outer: _Candidate, left: Sequence[_Candidate], shown: Shown) -> ScreenRow:
+    weighed, is_apart = total(_weighed(inner.item) for inner in left), left[0].is_apart
     if not is_apart and isinstance(outer.item, Part):  # rows are exact sums: small times without a row are here, too
-        chosen = total(_weighed(inner.item) for inner in outer.inside if inner.is_chosen and not _is_apart(inner.item))
+        chosen = total(_weighed(inner.item) for inner in outer.inside if inner.is_chosen and not inner.is_apart)
         weighed = replace(weighed, cost=max(outer.item.cost - chosen.cost, weighed.cost))
     kinds = [_kinds(inner.item) for inner in left]
     few = sum(max(number, 1) for number in kinds)
@@ -275,7 +272,7 @@ def _left_row(outer: _Candidate, left: Sequence[_Candidate], shown: Shown, *, is
     without = {"calls", *(("backward",) if any(_runs_backward(part) for part in parts) else ())}
     sign = AT_LEAST if any(part.at_least for part in parts) else ""
     return ScreenRow(
-        name=worded(beside.MoreKinds(few=few) if all(kinds) else beside.MoreRows(few=few)),
+        name=worded(beside.MoreKinds(few=few) if all(kinds) else beside.MoreRows(few=few, threads=is_apart)),
         level=outer.level + 1,
         share=shown.share(weighed.cost),
         cells=tuple(f"{sign}{cell}" if cell else cell for cell in cells(shown.columns, weighed, *without)),
@@ -285,11 +282,6 @@ def _left_row(outer: _Candidate, left: Sequence[_Candidate], shown: Shown, *, is
 
 def _weighed(item: _Item) -> Weighed:
     return item.weighed if isinstance(item, RestOfPart) else item
-
-
-def _is_apart(item: _Item) -> bool:
-    """Whether the cost of an item is not in the cost of the part around it."""
-    return isinstance(item, Part) and item.kind in APART
 
 
 def _kinds(item: _Item) -> int:

@@ -304,7 +304,7 @@ def _in_turn(path: CallPath, outer: _PathsPart) -> _PathsPart | None:
 
 def _kind(path: CallPath) -> PartKind | None:
     """Returns the kind of part that a path ends at, or None if the path is folded into the part that called it."""
-    if path.kind in ("thread", "imports", "user", "module"):
+    if path.kind in ("thread", "imports", "user", "library", "module"):
         return path.kind
     if path.kind != "torch":
         return None

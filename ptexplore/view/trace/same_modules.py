@@ -39,7 +39,7 @@ def _functions(root: Part) -> dict[int, str]:
     while pending:
         part, function = pending.pop()
         functions[id(part)] = function
-        around = part.name if part.kind == "user" else function
+        around = part.name if part.kind in ("user", "library") else function
         pending += [(inner, around) for inner in part.parts]
     return functions
 

@@ -131,7 +131,7 @@ ENGLISH: Catalogue = {
     ),
     says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
-    says.MoreRows: "{few} more row{few#|s}",
+    says.MoreRows: "{few} more {threads#thread|row}{few#|s}",
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
     says.StepItself: "the step itself: {names}",
