@@ -81,7 +81,6 @@ class Labels:
         label = self.by_code.get(back.f_code) if back is not None else None
         return label is not None and label.kind == "user"
 
-
     def builtin(self, builtin: Any) -> Label | None:
         """Returns the label of a builtin that the program is about to call, or None."""
         if builtin is last_words.EXIT:  # the first call is the only one: it does not return

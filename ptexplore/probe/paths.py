@@ -71,7 +71,7 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Label:
-    """The end of a path: a function of the `user`, of a `library` or of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
+    """The end of a path: a `user` function, one of a `library` or of `torch`, a `module`, a `builtin`, ….
 
     Each end has one Label object. Paths are looked up by label millions of times, so labels are compared by identity.
     """

@@ -338,9 +338,7 @@ def _without_calls(shown: Shown) -> tuple[str, ...]:
     return ("calls",) if shown.each_call else ()
 
 
-def _rest(
-    part: Part, inside: Sequence[Part], own: Sequence[OwnOperators], shown: Shown
-) -> Iterator[RestOfPart]:
+def _rest(part: Part, inside: Sequence[Part], own: Sequence[OwnOperators], shown: Shown) -> Iterator[RestOfPart]:
     """Yields the rest of a part, if there is any: its own operators that have no rows, and Python."""
     rest = [other for other in part.own if other not in own]
     with_rows = total(inner for inner in inside if inner.kind not in APART).cost + total(own).cost
