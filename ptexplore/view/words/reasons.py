@@ -243,7 +243,7 @@ ENGLISH: Catalogue = {
     ),
     why.NameAlone: "{name}",
     why.CallMore: "{name} (1 more call)",
-    why.CallsMore: "{name} ({count} more call{count#|s})",
+    why.CallsMore: "{name} ({count} more calls)",
     why.NodeBy: "{node} (by {op})",
     why.RecordedBefore: "{nodes}: recorded for backward in an earlier run, {threads}",
     why.OnOneThread: (
