@@ -1,4 +1,4 @@
-"""Functions of PyTorch's Python that have a row of their own in a recorded program.
+"""Python functions of PyTorch that have a row of their own in a recorded program.
 
 All other functions of PyTorch are folded into the row that called them. The recorder has the same table
 (`probe/labels.py::TIMED`), since it imports nothing of ptexplore.

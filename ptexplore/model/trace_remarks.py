@@ -540,7 +540,6 @@ class OutsideOperators(TraceRemark, frozen=True):
     """The time outside of operators and data loaders, for each operator call."""
 
     each: str
-    count: int
 
 
 class OpenedPart(TraceRemark, frozen=True):

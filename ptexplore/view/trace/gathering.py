@@ -91,8 +91,8 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
 def _joined(parts: Iterable[Finished]) -> Iterator[Part]:
     """Yields the parts in the order of their first calls. Alike parts become one, at the position of the first.
 
-    Modules are joined if they are neighbours, if their names differ only in a member of a list (`layers.0.norm` and
-    `layers.1.norm`), or if they are rounds of a pattern: the parts A B C A B C become A, B and C.
+    Modules are joined if they are neighbours, or if their names differ only in a member of a list: `layers.0.norm` and
+    `layers.1.norm`. So are the rounds of a pattern: the parts A B C A B C become A, B and C.
     """
     alike: list[tuple[Signature, list[Part]]] = []
     for part, signature in parts:
@@ -103,7 +103,7 @@ def _joined(parts: Iterable[Finished]) -> Iterator[Part]:
             alike.append((signature, [part]))
     apart = count(-1, -1)  # numbers of shapes that no other part has: only modules are rounds of a pattern
     groups = [(number if held[0].kind == "module" else next(apart), held) for number, held in alike]
-    for _, held in rounds_joined(groups, itemgetter(0), lambda one, other: (one[0], [*one[1], *other[1]])):
+    for _, held in rounds_joined(groups, itemgetter(0), lambda group, other: (group[0], [*group[1], *other[1]])):
         yield held[0] if len(held) == 1 else unrolled(_as_one(held))
 
 

@@ -22,7 +22,7 @@ from ptexplore.view.words.trace_remarks import all_in_words
 FEW, LISTED = 8, 24  # rows: with at most FEW, operators get rows too if all fit into LISTED
 LEAST_NAMED = 0.01  # from this share on, the line about the costliest operators names one
 COSTLIEST = 4  # at most so many operators are named in that line
-OTHERS = 3  # other parts with the name of the opened part: at most so many are named
+OTHERS = 3  # other parts with the opened name that are named
 TELLS_NO_SAVED = (2, 6)  # the newest release known not to say what a node saved without unpacking it
 
 
@@ -35,7 +35,7 @@ class AroundParts:
     findings: tuple[TraceRemark, ...]
     measured: tuple[TraceRemark, ...]  # what the costs measure
     further: tuple[TraceRemark, ...] = ()
-    below: tuple[ScreenRow, ...] = ()  # rows of other kinds below the parts
+    further_rows: tuple[ScreenRow, ...] = ()  # rows below the parts, of another kind
     details_heading: str = WHAT_IT_IS
 
 
@@ -82,7 +82,7 @@ def modules_view(
         counted=each_call and run.whole.cost > 0,
         next_steps=(*_next_steps(trace, root, options, run, each_call=each_call), *to_legend(options)),
         view="modules",
-        table=in_words((*rows, *around.below)),
+        table=in_words((*rows, *around.further_rows)),
         columns=columns,
         told=around.details_heading,
         legend=legend(trace, rows),
@@ -148,7 +148,7 @@ def _named(whole: Part) -> Iterator[tuple[_Match, str]]:
 
 
 def _opened(matches: Sequence[_Match], run: Run, options: Options, each_call: bool) -> Iterator[TraceRemark]:
-    """Yields which part is open, what the shares are of, and the other parts with that name."""
+    """Yields the opened part with its time, which shares are fractions of, and the other parts with that name."""
     if options.opened is None:
         return
     opened, written = matches[0], OF_COST[run.unit][1]

@@ -1,7 +1,7 @@
 """The rows of a table of parts: the costliest parts and operators that fit, in the order in which they first ran.
 
-The rows inside a row add up to it. What has no row is summed up in two rows: `N more rows` for parts and operators that
-do not fit, and `the rest` for operators and Python that never have rows of their own.
+The rows inside a row add up to it. Two rows sum up everything else: `N more rows` has the parts and operators that do
+not fit. `the rest` has the operators and the Python that never have rows of their own.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from ptexplore.view.trace.same_modules import same_modules
 from ptexplore.view.words.details import described
 from ptexplore.view.words.trace_remarks import worded
 
-NODES = 4  # nodes of backward that may have rows: the costliest
-NOTICED = 0.2  # of a part's own work: from this share on, Python is named beside the operators
-NOTHING = 0.001  # from this share on, a part that called no operator is shown
-LEAST_NAMED = 0.01  # from this share of all saved bytes on, an operator that a program's part called itself has a row
-OWN_ROW = 0.005  # from this share of the time on, such an operator has a row
+NODES = 4  # nodes of backward that may have rows
+# Python is named beside the operators from this share of a part's own work on.
+NOTICED = 0.2
+# A part that called no operator is shown from this share of the whole on.
+NOTHING = 0.001
+# An operator that a program's part called itself has a row from a share of the time on, or of all saved bytes.
+OWN_ROW, LEAST_NAMED = 0.005, 0.01
 AT_LEAST = "≥"
 APART = ("imports", "thread")  # kinds of parts whose cost is not in the cost of the part around them
 
@@ -148,7 +150,8 @@ def _items(part: Part, shown: Shown) -> Iterator[_Item]:
     """Yields everything in a part that may have a row, in the order of the rows."""
     inside = [inner for inner in part.parts if inner.kind != "imports" and shown.has(inner)]
     own = _with_rows(part, shown)
-    yield from sorted((*inside, *own), key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first))
+    items: list[Part | OwnOperators] = [*inside, *own]
+    yield from sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first))
     if part.kind == "backward":
         yield from _rest_of_backward(part, inside, own, shown) if inside or own else ()
     elif part.parts or own:
@@ -172,7 +175,7 @@ def _choose_costliest(candidates: Sequence[_Candidate], most: int) -> None:
         outer = candidate.outer
         if candidate.is_chosen or outer is None:
             continue
-        # A single item gets the row that would sum up what is left.
+        # A single item that is left gets a row, since a row with its sum would take the same room.
         chosen = [candidate, *(held[0] for held in outer.left([candidate]) if len(held) == 1)]
         sums_before = len(outer.left()) if outer.is_open else 0
         used += len(chosen) + len(outer.left(chosen)) - sums_before
@@ -185,7 +188,8 @@ def _choose_costliest(candidates: Sequence[_Candidate], most: int) -> None:
 
 def _choose_outermost(candidates: Sequence[_Candidate], most: int) -> None:
     """Chooses whole levels, the outermost first, as many as fit into so many rows; the first level in any case."""
-    held, used = list(candidates), len(candidates)
+    held: Sequence[_Candidate] = candidates
+    used = len(candidates)
     while held:
         held = [inner for candidate in held for inner in candidate.inside]
         used += len(held)
@@ -209,7 +213,7 @@ def _chosen(candidate: _Candidate) -> Iterator[_Candidate]:
 
 def _rows(candidates: Iterable[_Candidate], shown: Shown) -> Iterator[ScreenRow]:
     """Yields the rows of everything chosen, each followed by the rows inside it."""
-    pending: list[_Candidate | ScreenRow] = list(candidates)[::-1]
+    pending: list[_Candidate | ScreenRow] = [*reversed([*candidates])]
     while pending:
         each = pending.pop()
         if isinstance(each, ScreenRow):

@@ -1,4 +1,4 @@
-"""Findings about a recorded program, below its rows: what took time that you may not expect, each with your line.
+"""Findings about a recorded program, below its rows: costs that you may not expect, each with your line.
 
 Reads of values and copies by line, loading of data, and the time outside of operators.
 """
@@ -25,11 +25,12 @@ from ptexplore.view.words.trace_remarks import worded
 
 LEAST = 0.01  # of the run: from this share on, a finding is shown
 MOST = 8  # findings
+ENOUGH = 100  # operator calls: with fewer of them, the time of a first use is most of the mean
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramFinding:
-    """A finding: what it is, its time and calls, and the place in your code that led to it."""
+    """A finding with its time and calls, and the place in your code that led to it."""
 
     told: TraceRemark
     weighed: Weighed
@@ -39,8 +40,8 @@ class ProgramFinding:
 def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
     """Returns a heading and a row for each finding, the costliest first; () if there is none."""
     least = LEAST * max(run.whole.cost, 1)
-    found = [*_by_line(program), *_loading(run.whole), *_outside(program, run.whole)]
-    shown = sorted((each for each in found if each.weighed.cost >= least), key=lambda each: -each.weighed.cost)[:MOST]
+    known = [*_by_line(program), *_loading(run.whole), *_outside(program, run.whole)]
+    shown = sorted((each for each in known if each.weighed.cost >= least), key=lambda each: -each.weighed.cost)[:MOST]
     rows = (
         ScreenRow(
             name=worded(each.told),
@@ -81,7 +82,7 @@ def _time_of(path: CallPath) -> int:
 
 def _bytes(calls: OperatorCalls) -> int:
     """Returns the bytes that calls copied, without dtypes whose size is not known."""
-    return sum((bytes_of(one.result.dtype, one.result.sizes) or 0) * one.calls for one in calls.copies)
+    return sum((bytes_of(copy.result.dtype, copy.result.sizes) or 0) * copy.calls for copy in calls.copies)
 
 
 def _loading(whole: Part) -> Iterator[ProgramFinding]:
@@ -103,6 +104,6 @@ def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:
     loading = sum(part.cost for part in loaders if part.kind == "data")
     own = total(own for part in held for own in part.own)
     outside = whole.cost - loading - own.cost
-    if own.operators and outside > program.overhead - program.folding:
-        told = beside.OutsideOperators(each=seconds(outside // own.operators), count=own.operators)
-        yield ProgramFinding(told, Weighed(cost=outside))
+    if own.operators >= ENOUGH and outside > program.overhead - program.folding:
+        told = beside.OutsideOperators(each=seconds(outside // own.operators))
+        yield ProgramFinding(told, Weighed(cost=outside, operators=own.operators))

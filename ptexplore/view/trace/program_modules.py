@@ -33,10 +33,10 @@ def program_modules(trace: Trace, options: Options, session: Session | None) -> 
     """Returns the parts of a program, with the facts about its run."""
     program = trace.recorded
     run = program_run(trace, session)
-    found = findings_of(program, run, columns_of(run)) if options.opened is None else ()
+    further_rows = findings_of(program, run, columns_of(run)) if options.opened is None else ()
     around = AroundParts(
-        most=ROWS - len(found),
-        below=found,
+        most=ROWS - len(further_rows),
+        further_rows=further_rows,
         facts=tuple(_facts(trace, program, run)),
         findings=(*_findings(trace, options), *(says.RunCut(why=cut) for cut in program.cuts)),
         measured=tuple(_how_timed(program)),

@@ -141,7 +141,7 @@ ENGLISH: Catalogue = {
     says.ReadsValue: "{call} reads values",
     says.CopiesBy: "{call} copies {size}",
     says.DataLoading: "loading data",
-    says.OutsideOperators: "outside operators: {each} for each of {count} call{count#|s}",
+    says.OutsideOperators: "outside operators: {each} a call",
     says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
     says.OtherMatches: "the costliest with this name; others: {others}",
     says.OtherMatch: "{name}[ in {inside}][ {cost}]",
