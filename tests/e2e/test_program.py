@@ -425,8 +425,6 @@ def train(net):
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-    for value in torch.ones(3000):
-        value.item()
 
 quick(Net(8))
 train(Net(256))
@@ -438,14 +436,12 @@ def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp
     file.write_text(LOOP_OF_TRAINING, encoding="utf-8")
     arguments = ("trace", "--script", str(file), "--native-budget", "0", "--save", str(saved))
     assert command(*arguments).code == 0
-    whole = shown(command, saved)
+    whole = page_of(command, saved)
     names = [row["name"] for row in whole["table"]]
-    assert {"clip_grad_norm_", "AdamW.step", "AdamW.zero_grad", "findings"} <= {*names}
-    assert any(name.startswith("item reads values") and row["what"] == "training.py:34"
-               for name, row in zip(names, whole["table"], strict=True))  # fmt: skip
+    assert {"clip_grad_norm_", "AdamW.step", "AdamW.zero_grad"} <= {*names}
     for opened in ("", "train", "AdamW.step", "Tensor.backward", "body.0"):
-        page = shown(command, saved, *(("--open", opened) if opened else ()))
-        rows = page["table"][: [row["heading"] for row in page["table"]].index(True)] if not opened else page["table"]
+        page = page_of(command, saved, *(("--open", opened) if opened else ()))
+        rows = list(itertools.takewhile(lambda row: not row["heading"], page["table"]))
         first = next(row for row in rows if row["share"] is not None)
         assert first["share"] == 1
         for at, row in enumerate(rows):
@@ -457,7 +453,7 @@ def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp
     assert any(fact.startswith("the costliest with this name; others: body.0 in quick") for fact in page["facts"])
 
 
-def shown(command: InProcess, saved: Path, *arguments: str) -> dict[str, Any]:
+def page_of(command: InProcess, saved: Path, *arguments: str) -> dict[str, Any]:
     result = command("trace", "--load", str(saved), "--view", "modules", *arguments, "--json")
     assert result.code == 0, result.err
     page: dict[str, Any] = json.loads(result.out)["view"]

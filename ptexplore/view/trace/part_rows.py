@@ -187,7 +187,7 @@ def _choose_costliest(candidates: Sequence[_Candidate], most: int) -> None:
 
 
 def _choose_outermost(candidates: Sequence[_Candidate], most: int) -> None:
-    """Chooses whole levels, the outermost first, as many as fit into so many rows; the first level in any case."""
+    """Chooses whole levels, the outermost first, as many as fit into so many rows; of the first level a part."""
     held: Sequence[_Candidate] = candidates
     used = len(candidates)
     while held:
@@ -195,7 +195,8 @@ def _choose_outermost(candidates: Sequence[_Candidate], most: int) -> None:
         used += len(held)
         if used > most and held and held[0].level > 1:
             return
-        for candidate in held:
+        room = most - len(candidates) - 1 if used > most else len(held)  # one row for what does not fit
+        for candidate in held[:room]:
             candidate.is_chosen = True
 
 
