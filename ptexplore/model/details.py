@@ -883,6 +883,12 @@ class Names(Detail, frozen=True):
     more: bool = False
 
 
+class ModulesAs(Detail, frozen=True):
+    """The modules inside have the names and classes of those in another function, which has their rows."""
+
+    function: str
+
+
 class LaunchedByNone(Detail, frozen=True):
     """Work on a device that no operator launched."""
 

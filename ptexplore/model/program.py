@@ -17,7 +17,7 @@ from ptexplore.model.tensors import RecordedInput, RecordedTensor, Transform
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Nanoseconds: TypeAlias = Annotated[int, Meta(ge=0)]
-PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
+PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "library", "torch", "module", "builtin"]
 HOLE = -1  # among the calls inside a kind: Python ran here
 NODES = ("engine", "node")  # the types of kinds that autograd's engine runs
 
@@ -25,7 +25,7 @@ NODES = ("engine", "node")  # the types of kinds that autograd's engine runs
 class CallPath(Struct, frozen=True):
     """One path of Python calls: the call at its end, and how often it was made from the path before it."""
 
-    kind: PathKind  # a function of `torch` or of the `user`, a `module`, a `builtin`, `imports`, a `thread`
+    kind: PathKind  # a function of `torch`, a `library` or the `user`, a `module`, a `builtin`, `imports`, a `thread`
     name: str  # the qualified name; for a module the name in the outermost module, for a builtin the name in Python
     calls: Count  # the number of calls; for `imports` the number of modules
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls

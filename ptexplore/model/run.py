@@ -15,7 +15,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import walk
 
 # A `call` is a call that the expression makes itself, outside of modules.
-PartKind = Literal["program", "thread", "imports", "user", "module", "call", "backward", "optimizer", "data"]
+PartKind = Literal["program", "thread", "imports", "user", "library", "module", "call", "backward", "optimizer", "data"]
 Unit = Literal["instructions", "nanoseconds", ""]  # the unit of costs; "" if none is known
 
 

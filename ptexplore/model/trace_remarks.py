@@ -494,6 +494,13 @@ class MoreKinds(TraceRemark, frozen=True):
     few: int
 
 
+class MoreRows(TraceRemark, frozen=True):
+    """A row for the rows inside a row that do not fit; or for the threads that do not fit."""
+
+    few: int
+    threads: bool
+
+
 class RestOfBackward(TraceRemark, frozen=True):
     """A row for the work of backward outside of its nodes."""
 
@@ -502,6 +509,60 @@ class RestIs(TraceRemark, frozen=True):
     """A row for the work of a part outside of the rows inside it."""
 
     names: tuple[str, ...]
+
+
+class StepItself(RestIs, frozen=True):
+    """A row for the work of an optimizer's step outside of the closure that it called."""
+
+
+class FindingsFollow(TraceRemark, frozen=True):
+    """The heading of the findings below the rows of a program."""
+
+
+class ReadsValue(TraceRemark, frozen=True):
+    """Calls that give a tensor's values to Python, or need them for the size of a result."""
+
+    call: str
+
+
+class CopiesBy(TraceRemark, frozen=True):
+    """Calls that copy tensors: to another dtype, device or layout."""
+
+    call: str
+    size: str
+
+
+class DataLoading(TraceRemark, frozen=True):
+    """Calls of data loaders."""
+
+
+class OutsideOperators(TraceRemark, frozen=True):
+    """The time outside of operators and data loaders, for each operator call."""
+
+    each: str
+
+
+class OpenedPart(TraceRemark, frozen=True):
+    """The opened part, and its time of the whole run, which shares are fractions of."""
+
+    name: str
+    inside: str
+    time: str
+    of: str
+
+
+class OtherMatches(TraceRemark, frozen=True):
+    """Other parts with the name of the opened part."""
+
+    others: tuple[OtherMatch | More, ...]
+
+
+class OtherMatch(TraceRemark, frozen=True):
+    """Another part with the name of the opened part."""
+
+    name: str
+    inside: str
+    cost: str
 
 
 # --- calls, and how their costs were measured ---

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -18,6 +19,17 @@ from .paths import Label
 from .stacks import Thread
 from .taken import os, sys
 
+# Functions of torch that have rows, by the folder or file inside torch/. `facts/timed_functions.py` has the same table.
+TIMED = (
+    ("optim/", ("step", "zero_grad", "__init__")),
+    ("amp/grad_scaler.py", ("scale", "unscale_", "step", "update")),
+    ("nn/utils/clip_grad.py", ("clip_grad_norm_", "clip_grad_value_")),
+    ("nn/modules/module.py", ("zero_grad",)),
+    ("utils/data/", ("__next__",)),
+    ("_tensor.py", ("backward",)),
+    ("autograd/__init__.py", ("backward", "grad")),
+)
+DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle
 INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks
 
 
@@ -38,8 +50,12 @@ class Labels:
         self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class
         self._by_module: dict[tuple[str, type], Label] = {}
 
-    def classified(self, code: CodeType) -> Label | None:
-        """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's."""
+    def classified(self, code: CodeType, frame: FrameType | None = None) -> Label | None:
+        """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's.
+
+        `frame` is its first call. A function of another package has a label if it is an entry: your code calls it, and
+        its module uses torch. Examples are the `fit` and `train` of a trainer.
+        """
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:
             return Label("module", "")
@@ -55,8 +71,15 @@ class Labels:
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
         if name != "forward" and whose.is_library(file) and whose.real(file) not in self._user_files:
-            return None
+            is_entry = frame is not None and frame.f_globals.get("torch") is torch and self.by_user(frame)
+            return Label("library", qualname, file, code.co_firstlineno, guards=guards) if is_entry else None
         return Label("user", qualname, file, code.co_firstlineno, guards=guards)
+
+    def by_user(self, frame: FrameType) -> bool:
+        """Returns whether a function of yours called this function."""
+        back = frame.f_back
+        label = self.by_code.get(back.f_code) if back is not None else None
+        return label is not None and label.kind == "user"
 
     def builtin(self, builtin: Any) -> Label | None:
         """Returns the label of a builtin that the program is about to call, or None."""
@@ -100,7 +123,7 @@ class Labels:
         name = held[1] if held is not None and held[0] is module else "?"
         known = self._by_module.get((name, kind))
         if known is None:
-            forward = getattr(getattr(kind, "forward", None), "__code__", None)
+            forward = getattr(_without_decorators(getattr(kind, "forward", None)), "__code__", None)
             file, first = (forward.co_filename, forward.co_firstlineno) if forward is not None else (None, None)
             known = Label("module", name, file, first, type=api.qualname_of(kind))
             self._by_module[name, kind] = known
@@ -109,9 +132,28 @@ class Labels:
 
 def _is_timed(file: str, name: str) -> bool:
     """Returns whether a function of torch has its own row: an optimizer's, backward, or a loader of data."""
-    inside = file.removeprefix(api.TORCH_DIR + os.sep)
-    if inside.startswith("optim" + os.sep):
-        return name in ("step", "zero_grad", "__init__")
-    if inside.startswith(os.path.join("utils", "data")):
-        return name == "__next__"
-    return name in ("backward", "grad") and inside in ("_tensor.py", os.path.join("autograd", "__init__.py"))
+    inside = file.removeprefix(api.TORCH_DIR + os.sep).replace(os.sep, "/")
+    return any(name in names and (inside.startswith(path) if path[-1] == "/" else inside == path)
+               for path, names in TIMED)  # fmt: skip
+
+
+def _without_decorators(forward: Any) -> Any:
+    """Returns the `forward` that decorators wrapped, so that its module is at the place of the `def`."""
+    for _ in range(DECORATORS):
+        if not isinstance(forward, FunctionType) or forward.__code__.co_name == "forward":
+            break
+        wrapped = forward.__dict__.get("__wrapped__") or _forward_in_closure(forward)
+        if wrapped is None:
+            break
+        forward = wrapped
+    return forward
+
+
+def _forward_in_closure(wrapper: FunctionType) -> FunctionType | None:
+    """Returns the only `forward` in a wrapper's closure. A decorator without functools.wraps leaves no other link."""
+    held = []
+    for cell in wrapper.__closure__ or ():
+        with suppress(ValueError):  # the cell is empty
+            held.append(cell.cell_contents)
+    named = [each for each in held if isinstance(each, FunctionType) and each.__code__.co_name == "forward"]
+    return named[0] if len(named) == 1 else None

@@ -829,7 +829,7 @@ class CallPathParts(TypedDict, total=False):
 class CallPathData(CallPathParts):
     """One path of Python calls: the call at its end, and how often it was made from the path before it."""
 
-    kind: Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
+    kind: Literal["program", "thread", "imports", "user", "library", "torch", "module", "builtin"]
     name: str
     calls: int
     time: int

@@ -18,7 +18,7 @@ ROWS = 20_000  # further paths, only for what has a row of its own: these are th
 DEPTH = 150  # depth of nested functions that have paths of their own
 WORKERS = "torch's own threads"
 
-PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "torch", "module", "builtin"]
+PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "library", "torch", "module", "builtin"]
 
 
 class Path:
@@ -71,7 +71,7 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Label:
-    """The end of a path: a `user` function, one of `torch`, a `module`, a `builtin`, `imports`, a `thread`.
+    """The end of a path: a `user` function, one of a `library` or of `torch`, a `module`, a `builtin`, ….
 
     Each end has one Label object. Paths are looked up by label millions of times, so labels are compared by identity.
     """

@@ -236,8 +236,8 @@ class ProfileFunction:
             except KeyError:
                 last_words.stay_ready()
                 with unpatched.ours():
-                    label = self._by_code[code] = self._labels.classified(code)
-            if label is not None:
+                    label = self._by_code[code] = self._labels.classified(code, frame)
+            if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
             return
         innermost = thread.stack[-1]
@@ -245,7 +245,7 @@ class ProfileFunction:
             self._threads.leave(thread)
             if self.steps is not None:
                 self.steps.before_syntax(thread, innermost.path)
-        elif self._by_code.get(code) is not None:
+        elif (known := self._by_code.get(code)) is not None and known.kind != "library":
             self._threads.unwind(thread, frame)
         if (code is BEGINS or code is ENDS) and self._ranges.at_work:
             self._ranges.at_work -= 1

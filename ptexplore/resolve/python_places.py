@@ -72,7 +72,7 @@ def of_paths(context: Context, paths: Iterable[CallPath]) -> Iterator[CallPath]:
     """
     known: dict[tuple[str, int, str], SourceRef] = {}
     for path in paths:
-        if path.kind not in ("torch", "user", "module") or path.file is None or path.first is None:
+        if path.kind not in ("torch", "library", "user", "module") or path.file is None or path.first is None:
             yield path
             continue
         name = "forward" if path.kind == "module" else path.name.rpartition(".")[2]

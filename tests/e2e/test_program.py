@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import itertools
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -390,3 +392,69 @@ def test_a_script_that_compiles_runs_to_its_end(compiler_command: InProcess, tmp
     found = {finding["kind"]: finding["text"] for finding in json.loads(result.out)["findings"]}
     assert "nodes and the engine in the same order" in found["twice"], found
     assert "ran to their end" in found["twice"]
+
+
+LOOP_OF_TRAINING = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.up, self.act, self.down = nn.Linear(size, 2 * size), nn.ReLU(), nn.Linear(2 * size, size)
+    def forward(self, x):
+        return x + self.down(self.act(self.up(x)))
+
+class Net(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.body = nn.ModuleList(Block(size) for _ in range(4))
+    def forward(self, x):
+        for block in self.body:
+            x = block(x)
+        return x
+
+def quick(net):
+    return net(torch.ones(2, 8))
+
+def train(net):
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(5):
+        loss = net(torch.ones(64, 256)).pow(2).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+quick(Net(8))
+train(Net(256))
+"""
+
+
+def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp_path: Path) -> None:
+    file, saved = tmp_path / "training.py", tmp_path / "training.trace"
+    file.write_text(LOOP_OF_TRAINING, encoding="utf-8")
+    arguments = ("trace", "--script", str(file), "--native-budget", "0", "--save", str(saved))
+    assert command(*arguments).code == 0
+    whole = page_of(command, saved)
+    names = [row["name"] for row in whole["table"]]
+    assert {"clip_grad_norm_", "AdamW.step", "AdamW.zero_grad"} <= {*names}
+    for opened in ("", "train", "AdamW.step", "Tensor.backward", "body.0"):
+        page = page_of(command, saved, *(("--open", opened) if opened else ()))
+        rows = list(itertools.takewhile(lambda row: not row["heading"], page["table"]))
+        first = next(row for row in rows if row["share"] is not None)
+        assert first["share"] == 1
+        for at, row in enumerate(rows):
+            deeper = list(itertools.takewhile(lambda inner, level=row["level"]: inner["level"] > level, rows[at + 1 :]))
+            inside = [inner["share"] or 0 for inner in deeper if inner["level"] == row["level"] + 1]
+            if inside and row["share"]:
+                assert sum(inside) == pytest.approx(row["share"], abs=0.003), (opened, row["name"])
+    assert any(fact.startswith("body.0 in train: ") for fact in page["facts"])
+    assert any(fact.startswith("the costliest with this name; others: body.0 in quick") for fact in page["facts"])
+
+
+def page_of(command: InProcess, saved: Path, *arguments: str) -> dict[str, Any]:
+    result = command("trace", "--load", str(saved), "--view", "modules", *arguments, "--json")
+    assert result.code == 0, result.err
+    page: dict[str, Any] = json.loads(result.out)["view"]
+    return page

@@ -6,7 +6,6 @@ same caller.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -17,14 +16,14 @@ from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.observed import UserCall, records
 from ptexplore.model.program import CopiedTensor, OperatorCalls, Program
-from ptexplore.model.trace import CopyRef, Hop, Session, TensorRef, Trace
+from ptexplore.model.trace import CopyRef, Hop, Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.resolve.copies import tensor_of, why_copied
 from ptexplore.resolve.dispatch import schema
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import about_this, findings, legend, title_of, to_legend
 from ptexplore.view.trace.ending import ending_lines
-from ptexplore.view.trace.memory_layouts import copied, of_copy
+from ptexplore.view.trace.memory_layouts import bytes_of, copied, of_copy
 from ptexplore.view.trace.native import called_in_python
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView, in_words
 from ptexplore.view.trace.program_parts import users_place
@@ -137,7 +136,7 @@ def _of_calls(program: Program, calls: OperatorCalls, tensor: CopiedTensor, hops
     outer = tensor.inside[: len(tensor.inside) - len(copiers)]
     source, result = tensor_of("src", tensor.source), tensor_of("self", tensor.result)
     argument = _argument(first, tensor) if outer else ""
-    amount = _bytes(result)
+    amount = bytes_of(result.dtype, result.sizes)
     copy = CopyRef(source, result, amount, argument, tensor.is_view)
     why = why_copied(copiers, tensor.format, tensor.source, tensor.result, outer[-1] if outer else "")
     details = (copied(copy, with_bytes=False), *((says.BecauseOf(reason=why),) if why is not None else ()))
@@ -157,11 +156,6 @@ def _argument(first: Hop | None, tensor: CopiedTensor) -> str:
         return ""
     named = schema.arguments(call.operator.schema)
     return named[tensor.argument].name if tensor.argument < len(named) else ""
-
-
-def _bytes(tensor: TensorRef) -> int | None:
-    element = layouts.size_of(tensor.dtype)
-    return element * math.prod(tensor.sizes) if element is not None else None
 
 
 def _named(copier: str, outer: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
+from operator import itemgetter
 
 from typing_extensions import Self
 
@@ -15,9 +17,9 @@ from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
 from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
-from ptexplore.view.trace.alike import Shapes
+from ptexplore.view.trace.alike import Shapes, rounds_joined
 
-_MEMBER = re.compile(r"((?:.*\.)?)\d+")  # the name of a member in a list of modules: `layers.0`
+_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")  # a member of a list of modules, in a name: `0` of `layers.0.norm`
 Signature = int  # the number of a shape: equal for parts that ran the same operators on the same sizes
 
 
@@ -89,7 +91,8 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
 def _joined(parts: Iterable[Finished]) -> Iterator[Part]:
     """Yields the parts in the order of their first calls. Alike parts become one, at the position of the first.
 
-    Modules are joined if they are neighbours, or if they are members of one list: their names end with a number.
+    Modules are joined if they are neighbours, or if their names differ only in a member of a list: `layers.0.norm` and
+    `layers.1.norm`. So are the rounds of a pattern: the parts A B C A B C become A, B and C.
     """
     alike: list[tuple[Signature, list[Part]]] = []
     for part, signature in parts:
@@ -98,15 +101,17 @@ def _joined(parts: Iterable[Finished]) -> Iterator[Part]:
             same.append(part)
         else:
             alike.append((signature, [part]))
-    for _, held in alike:
+    apart = count(-1, -1)  # numbers of shapes that no other part has: only modules are rounds of a pattern
+    groups = [(number if held[0].kind == "module" else next(apart), held) for number, held in alike]
+    for _, held in rounds_joined(groups, itemgetter(0), lambda group, other: (group[0], [*group[1], *other[1]])):
         yield held[0] if len(held) == 1 else unrolled(_as_one(held))
 
 
 def _may_join(held: Sequence[Part], part: Part, alike: Sequence[tuple[Signature, list[Part]]]) -> bool:
     if part.kind != "module":
         return False
-    members = [_MEMBER.fullmatch(name) for name in (held[-1].name, part.name)]
-    in_one_list = all(members) and len({member[1] for member in members if member is not None}) == 1
+    members = [_NUMBER.sub("#", name) for name in (held[-1].name, part.name)]
+    in_one_list = members[0] == members[1] and "#" in members[0]
     return alike[-1][1] is held or in_one_list
 
 

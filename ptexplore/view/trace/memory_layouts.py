@@ -78,6 +78,12 @@ def elements(copy: CopyRef) -> int:
     return math.prod(copy.result.sizes)
 
 
+def bytes_of(dtype: str, sizes: Sequence[int]) -> int | None:
+    """Returns the bytes of a dense tensor; None if the size of an element is not known."""
+    element = layouts.size_of(dtype)
+    return element * math.prod(sizes) if element is not None else None
+
+
 def written(numbers: Sequence[int] | None) -> str:
     """Returns sizes or strides as Python writes them: `(3, 1)`."""
     return str(tuple(numbers)) if numbers is not None else ""

@@ -15,9 +15,11 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import findings
+from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.modules import AroundParts, modules_view, saved_for_backward
 from ptexplore.view.trace.native_names import kernel_name
 from ptexplore.view.trace.page import Options, TraceView
+from ptexplore.view.trace.program_findings import findings_of
 from ptexplore.view.trace.program_parts import calls_python, kernels, operator_kinds, program_run, times_elsewhere
 
 ROWS = 84  # a program's first screen has a hundred lines, with the text around the table
@@ -31,8 +33,10 @@ def program_modules(trace: Trace, options: Options, session: Session | None) -> 
     """Returns the parts of a program, with the facts about its run."""
     program = trace.recorded
     run = program_run(trace, session)
+    further_rows = findings_of(program, run, columns_of(run)) if options.opened is None else ()
     around = AroundParts(
-        most=ROWS,
+        most=ROWS - len(further_rows),
+        further_rows=further_rows,
         facts=tuple(_facts(trace, program, run)),
         findings=(*_findings(trace, options), *(says.RunCut(why=cut) for cut in program.cuts)),
         measured=tuple(_how_timed(program)),

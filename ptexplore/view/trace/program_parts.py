@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ptexplore.facts.timed_functions import timed
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.program import HOLE, CallPath, OperatorCalls, OperatorKind, Program
@@ -22,7 +23,7 @@ from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
 from ptexplore.view.trace.native_names import kernel_name
 
 LAUNCH = "launch"  # the type of kernels and copies on a device
-TORCH = "/torch/"
+NAMELESS = "?"  # the name of a module that its outermost module does not have, for example one made in a forward
 ENGINE = "autograd::engine::evaluate_function: "
 
 
@@ -47,8 +48,12 @@ def run_of(program: Program, script: str) -> Run:
     """
     root = _PathsPart("program", script, path=program.paths[0], calls=1, cost=program.wall - program.folding)
     owners = [root]
-    for path in program.paths[1:]:
+    wrappers = _wrappers(program.paths)
+    for number, path in enumerate(program.paths[1:], 1):
         outer = owners[path.parent or 0]
+        if number in wrappers:
+            owners.append(outer)
+            continue
         if path.kind == "imports" and outer.kind != "imports":
             for part in outer.outwards():
                 part.cost -= path.time
@@ -257,6 +262,26 @@ def _owner(path: CallPath, outer: _PathsPart) -> _PathsPart:
     return part
 
 
+def _wrappers(paths: Sequence[CallPath]) -> frozenset[int]:
+    """Returns the numbers of the decorators' functions between a module and its forward: the module's part has them."""
+    wrappers: set[int] = set()
+    for path in paths:
+        if path.kind != "user":
+            continue
+        between: list[int] = []
+        at = path.parent
+        while at is not None and paths[at].kind in ("user", "torch") and _site(paths[at]) != _site(path):
+            between.append(at)
+            at = paths[at].parent
+        if at is not None and paths[at].kind == "module" and _site(paths[at]) == _site(path):
+            wrappers.update(number for number in between if paths[number].kind == "user")
+    return frozenset(wrappers)
+
+
+def _site(path: CallPath) -> tuple[str | None, int | None]:
+    return path.file, path.first
+
+
 def _in_turn(path: CallPath, outer: _PathsPart) -> _PathsPart | None:
     """Returns the part of the same function around a path, if functions of yours in between led back to it; else None.
 
@@ -279,18 +304,12 @@ def _in_turn(path: CallPath, outer: _PathsPart) -> _PathsPart | None:
 
 def _kind(path: CallPath) -> PartKind | None:
     """Returns the kind of part that a path ends at, or None if the path is folded into the part that called it."""
-    if path.kind in ("thread", "imports", "user", "module"):
+    if path.kind in ("thread", "imports", "user", "library", "module"):
         return path.kind
     if path.kind != "torch":
         return None
-    file, name = path.file or "", path.name.rpartition(".")[2]
-    if f"{TORCH}optim/" in f"/{file}":
-        return "optimizer" if name in ("step", "zero_grad", "__init__") else None
-    if f"{TORCH}utils/data/" in f"/{file}":
-        return "data" if name == "__next__" else None
-    return (
-        "backward" if name in ("backward", "grad") and file.endswith(("_tensor.py", "autograd/__init__.py")) else None
-    )
+    row = timed(path.file or "", path.name)
+    return row.part if row is not None else None
 
 
 def _name(path: CallPath) -> str:
@@ -298,12 +317,12 @@ def _name(path: CallPath) -> str:
         return f"torch.autograd.{path.name}"
     if _kind(path) == "optimizer" and path.type is not None:  # the class may have the method from a base class
         return f"{path.type}.{path.name.rpartition('.')[2]}"
-    return path.name
+    return "" if path.kind == "module" and path.name == NAMELESS else path.name
 
 
 def _is_forward(path: CallPath, outer: _PathsPart) -> bool:
     """Whether a function of yours is the forward of the module around it. It then belongs to the module's part."""
-    return outer.kind == "module" and (path.file, path.first) == (outer.path.file, outer.path.first)
+    return outer.kind == "module" and _site(path) == _site(outer.path)
 
 
 def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
@@ -344,17 +363,22 @@ def launches(program: Program, kind: int) -> Iterator[str]:
 
 
 def users_place(program: Program, calls: OperatorCalls) -> str | None:
-    """Returns the innermost place in the user's code that led to a call: a line, or the function if no line is known.
+    """Returns the innermost place in the user's code that led to a call."""
+    return place_on_path(program, calls.path if calls.recorded is None else program.calls[calls.recorded].path)
+
+
+def place_on_path(program: Program, path: int) -> str | None:
+    """Returns the innermost place in the user's code on a path: a line, or the function if no line is known.
 
     For operator syntax (`a + b`), Python reports only the function. A line inside a package is skipped: the line in the
     user's code that called the package counts.
     """
-    at: int | None = calls.path if calls.recorded is None else program.calls[calls.recorded].path
+    at: int | None = path
     line: int | None = None  # where the path below was called
     while at is not None:
-        path = program.paths[at]
-        if path.kind == "user" and path.file is not None:
-            file = path.file.rpartition("/")[2]
-            return f"{file}:{line}" if line is not None else f"in {path.name} {file}:{path.first or 1}"
-        at, line = path.parent, path.line
+        known = program.paths[at]
+        if known.kind == "user" and known.file is not None:
+            file = known.file.rpartition("/")[2]
+            return f"{file}:{line}" if line is not None else f"in {known.name} {file}:{known.first or 1}"
+        at, line = known.parent, known.line
     return None

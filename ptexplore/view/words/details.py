@@ -181,11 +181,12 @@ ENGLISH: Catalogue = {
     says.EndedBefore: "earlier C++ calls that had ended were not seen",
     # --- rows that stand for many ---
     says.OtherCalls: "calls of {names} {other#other |}names, any order",
-    says.OthersCostLess: "calls of {others} other operators, each no more expensive than those above",
-    says.OthersCalledLess: "calls of {others} other operators, each called no more often than those above",
+    says.OthersCostLess: "calls of {others} other operator{others#|s}, each no more expensive than those above",
+    says.OthersCalledLess: "calls of {others} other operator{others#|s}, each called no more often than those above",
     says.Records: "records {node}",
     says.RecordsSometimes: "records {node} (seen in {seen} of {calls} calls)",
     says.Names: "{names}{more#, …|}",
+    says.ModulesAs: "the same modules as in {function}, by name",
     says.LaunchedByNone: "launched by no operator",
     says.CalledFrom: "{places}[ +{more}]",
 }

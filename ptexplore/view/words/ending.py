@@ -69,7 +69,7 @@ ENGLISH: Catalogue = {
         "brought that key}"
     ),
     says.OwnKernels: "{keys}",
-    says.DefaultKernel: "a default kernel for {few} other keys[, {cpu: and } among them]",
+    says.DefaultKernel: "a default kernel for {few} other key{few#|s}[, {cpu: and } among them]",
     says.ToMakeItRun: "{ways:, or }",
     says.ConvertFirst: ".{conversion} first",
     says.RegisterKernel: 'a kernel of your own: m.impl("{base}", …) in a TORCH_LIBRARY_IMPL of {key}',
@@ -82,7 +82,7 @@ ENGLISH: Catalogue = {
     says.WhichRecord: "a node of {operators: or } or of a variant (in place, foreach)",
     says.ChangedInPlace: "in place {times} after it was saved: {since}",
     says.Once: "once",
-    says.Times: "{few} times",
+    says.Times: "{few} time{few#|s}",
     says.NoSuchVersions: "{since}: these numbers are impossible; is the message complete?",
     says.Versions: "version {saved} was saved for backward, the tensor is at version {now}",
     says.ChangedBy: "{operators}",

@@ -203,11 +203,11 @@ ENGLISH: Catalogue = {
         "{op}: its registrations differ from the catalogue (the traced code or its setup changed them)"
     ),
     why.KindsStepped: (
-        "{kinds} of {all_kinds} kinds of operator calls and nodes were stepped, {of_each}[, {instructions} "
-        "instructions][; {left:; }][; {then} steps the first call of {op}]"
+        "{kinds} of {all_kinds} kind{all_kinds#|s} of operator calls and nodes {kinds#was|were} stepped, {of_each}"
+        "[, {instructions} instructions][; {left:; }][; {then} steps the first call of {op}]"
     ),
     why.OneOfEach: "one call of each",
-    why.CallsInAll: "{calls} calls in all",
+    why.CallsInAll: "{calls} call{calls#|s} in all",
     why.KindsLeft: "{count} other kind{count#|s} not stepped: {because}",
     why.LaunchesNotTold: (
         "torch's profiler does not record launches on {devices}: it is not known which kernels ran there"
@@ -229,7 +229,9 @@ ENGLISH: Catalogue = {
     why.NotPlaced: "{op} was stepped, but no row shows the functions inside it: {because}",
     why.NotAmongShown: "it is not among the calls that are shown",
     why.InSeveralThreads: "several threads call it, in an order that is not known",
-    why.CalledOtherTimes: "the stepped run called {op} {stepped} times, the run shown here {called} times",
+    why.CalledOtherTimes: (
+        "the stepped run called {op} {stepped} time{stepped#|s}, the run shown here {called} time{called#|s}"
+    ),
     why.EnteredOtherTimes: (
         "the number of entries into {op} differs from the number of recorded calls, so the number of the stepped call "
         "is not known"
@@ -339,8 +341,8 @@ ENGLISH: Catalogue = {
         "other threads may have been inside operators when the recording ended: the rest of these operators is missing"
     ),
     why.HookTakenOrFailed: "Python's profile function was removed, or failed: Python calls after that are missing",
-    why.MoreThreads: "{count} more threads ran; this torch's profiler records only one",
-    why.MoreThreadsCalled: "{count} more threads called torch; this torch's profiler records only one",
+    why.MoreThreads: "{count} more thread{count#|s} ran; this torch's profiler records only one",
+    why.MoreThreadsCalled: "{count} more thread{count#|s} called torch; this torch's profiler records only one",
     why.ThrowNotNoted: (
         "it is not known where C++ threw: {because}; with TORCH_SHOW_CPP_STACKTRACES=1 in the environment, torch "
         "writes the place into the error's text, and ptexplore reads it there"
@@ -367,7 +369,7 @@ ENGLISH: Catalogue = {
         "the traced code removed the profile hook, or reached the recursion limit in it: some Python frames are missing"
     ),
     why.ThreadBefore: "a thread existed before the expression: {told}",
-    why.ThreadsBefore: "{count} threads existed before the expression: {told}",
+    why.ThreadsBefore: "{count} thread{count#|s} existed before the expression: {told}",
     why.OperatorsOfNobody: (
         "Python calls of such a thread are not recorded, and its operators do not count as your calls"
     ),
@@ -492,8 +494,8 @@ ENGLISH: Catalogue = {
     # --- differences between passes and runs ---
     why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in the {recorder} pass",
     why.CountsDiffer: (
-        "{cause}: other threads called {name} {first} times in the {reference} pass, {second} times in the {recorder} "
-        "pass"
+        "{cause}: other threads called {name} {first} time{first#|s} in the {reference} pass, {second} "
+        "time{second#|s} in the {recorder} pass"
     ),
     why.TheEnd: "the end",
     why.RunsDiffer: "two runs called different operators[ ({limit})]",
@@ -614,11 +616,14 @@ ENGLISH: Catalogue = {
         "the runs part at call {number} of {count} (of operators, nodes and the engine): {first} in the recorded run, "
         "{second} in the second run[, {many}]"
     ),
-    why.HadCalls: "which had {count} calls",
-    why.OtherCounts: "{name} ran in other threads: {first} times in the recorded run, {second} times in the second run",
+    why.HadCalls: "which had {count} call{count#|s}",
+    why.OtherCounts: (
+        "{name} ran in other threads: {first} time{first#|s} in the recorded run, {second} time{second#|s} in the "
+        "second run"
+    ),
     why.SameCalls: (
-        "{count} calls of operators, nodes and the engine in the same order[, and {beside} in other threads, with "
-        "equal counts]"
+        "{count} call{count#|s} of operators, nodes and the engine in the same order[, and {beside} in other threads, "
+        "with equal counts]"
     ),
     why.OtherOutput: "line {line} of the output was {first} in the recorded run, {second} in the second run",
     why.NoLine: "nothing",

@@ -37,22 +37,24 @@ ENGLISH: Catalogue = {
     # --- how it was stepped ---
     says.OneCall: "one call",
     says.CallNumber: "call {ordinal}",
-    says.CallsOfKinds: "{few} calls of operators and nodes",
+    says.CallsOfKinds: "{few} call{few#|s} of operators and nodes",
     says.WholeStepped: (
         "{instructions} instructions{cut# before it was cut|}{backward# (forward + backward)|}: {cold#the very first "
         "call|warm call} on {threads} thread{threads#|s}, single-stepped[, since the second call {because}]"
     ),
     says.OneCallStepped: "one call was stepped: {instructions} instructions",
-    says.CallsStepped: "{few} calls of operators and nodes were stepped: {instructions} instructions",
+    says.CallsStepped: (
+        "{few} call{few#|s} of operators and nodes {few#was|were} stepped: {instructions} instructions"
+    ),
     says.OnlyCallStepped: (
         "only {call} of {op} was stepped, {instructions} instructions{cut# before it was cut|}[: {why}]; "
         "--native-op NAME#N steps another"
     ),
     says.KindsOfCallsStepped: (
-        "one call of each of {few} kinds was stepped[, {share} of the operators' time], {instructions} instructions"
-        "[, {cut} cut][; {others} kind{others#|s} {others#was|were} not]: {why}"
+        "one call of each of {few} kind{few#|s} was stepped[, {share} of the operators' time], {instructions} "
+        "instructions[, {cut} cut][; {others} kind{others#|s} {others#was|were} not]: {why}"
     ),
-    says.SteppedCallsOf: "{few} operator calls",
+    says.SteppedCallsOf: "{few} operator call{few#|s}",
     # The limit is for everything that is stepped; the expression's own instructions may be half of that.
     says.BeyondLimit: (
         "the whole run has more than {count} instructions{singly# that must be stepped one by one|, including those "
@@ -68,7 +70,7 @@ ENGLISH: Catalogue = {
     says.ForwardStepped: "stepped",
     says.OfBackward: "of backward",
     says.OfOperator: "of {op}",
-    says.OfCallsOfKinds: "of {few} operator calls, one of each kind",
+    says.OfCallsOfKinds: "of {few} operator call{few#|s}{few#|, one of each kind}",
     says.CallAlone: "only {call}[: {why}]",
     says.FramesStepped: (
         f"native pass: {{cold#the first call was stepped, {_COLD}|frames were stepped warm, {_WARM}}}"
@@ -131,8 +133,18 @@ ENGLISH: Catalogue = {
     ),
     says.SavedForBackward: "{at_least#at least |}{size} saved for backward[ {backwards}]",
     says.MoreKinds: "{few} more kind{few#|s} of nodes and operators",
+    says.MoreRows: "{few} more {threads#thread|row}{few#|s}",
     says.RestOfBackward: "the rest: the engine, Python",
     says.RestIs: "the rest: {names}",
+    says.StepItself: "the step itself: {names}",
+    says.FindingsFollow: "findings",
+    says.ReadsValue: "{call} reads values",
+    says.CopiesBy: "{call} copies {size}",
+    says.DataLoading: "loading data",
+    says.OutsideOperators: "outside operators: {each} a call",
+    says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
+    says.OtherMatches: "the costliest with this name; others: {others}",
+    says.OtherMatch: "{name}[ in {inside}][ {cost}]",
     # --- the calls, and what the costs are of ---
     says.OperatorCallsBeside: (
         "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without calls made by "
@@ -159,8 +171,12 @@ ENGLISH: Catalogue = {
     ),
     says.NotMatched: "not matched: {names}, …",
     says.CallsOf: "{name} {count}",
-    says.NodesUnlike: "{count} nodes of backward have the sequence number of another call there than here",
-    says.DeviceEventsLeft: "{count} kernels and copies on devices are not counted in it",
+    says.NodesUnlike: (
+        "{count} node{count#|s} of backward {count#has|have} the sequence number of another call there than here"
+    ),
+    says.DeviceEventsLeft: (
+        "{count} {count#kernel or copy on a device is|kernels and copies on devices are} not counted in it"
+    ),
     says.OneRun: (
         "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }][; recording took about "
         "{recording} of it]"
@@ -181,7 +197,7 @@ ENGLISH: Catalogue = {
     ),
     says.OnDevices: "on the device: {time} in {count} launch{count#|es}[ of {few} kinds]: {first}",
     says.RunCut: "cut: {why}",
-    says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kinds; {why}",
+    says.KindsSteppedOf: "C++ inside operators: --view tree has it for {kinds} of {of} kind{of#|s}; {why}",
     says.MoreWith: "{option} for more",
     says.OfOthersNone: "the others were not stepped: {why}",
     says.RunWithoutImports: "one run, {time} without imports",
@@ -198,7 +214,7 @@ ENGLISH: Catalogue = {
     ),
     says.PythonIn: "their shares do not include the interpreter's loop that runs them; it is in `self` of {rows: and }",
     says.CallsWithoutRow: (
-        "{left} of {calls} operator calls have no row here[ ({share})]; --view operators lists them"
+        "{left} of {calls} operator call{calls#|s} {left#has|have} no row here[ ({share})]; --view operators lists them"
     ),
     says.ShareOfAll: "{share} of {of}",
     says.AllInstructions: "{cut#the instructions before the cut|all instructions}",
@@ -215,8 +231,8 @@ ENGLISH: Catalogue = {
     says.FoundByNameIn: "a line of {versions: or }, found by name (others are exact); `ptexplore fetch` gets {own}",
     says.AnotherVersion: "another version",
     # --- what a next command shows ---
-    says.AllSteps: "all {count} steps",
-    says.AllFunctionCalls: "all {count} function calls[ in {of: and }]{cut# until the cut|}",
+    says.AllSteps: "all {count} step{count#|s}",
+    says.AllFunctionCalls: "all {count} function call{count#|s}[ in {of: and }]{cut# until the cut|}",
     says.OneOperator: "one operator",
     says.InsideOf: "inside {name}",
     says.OperatorsBy: "operators by {cost#cost|count}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from ptexplore.model.run import OwnOperators, Part, Run
 from ptexplore.model.trace import Captured, ResultInfo, TorchInfo, Trace
 from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.trace.columns import columns_of
-from ptexplore.view.trace.modules import Shown, fitting
-from ptexplore.view.trace.page import Options, ScreenRow
+from ptexplore.view.trace.page import Options, ScreenRow, TraceView
+from ptexplore.view.trace.part_rows import Shown, fitting
 from ptexplore.view.trace.program_parts import kernels, run_of
 from ptexplore.view.trace.views import view
 from tests.hanging import ends
@@ -61,7 +62,7 @@ def test_what_recording_took_is_in_no_row_and_no_row_has_less_than_what_is_insid
 @pytest.mark.words
 def test_rows_stand_in_the_order_of_the_first_calls_operators_among_them() -> None:
     trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=program())
-    rows: tuple[ScreenRow, ...] = view(trace, Options(view="modules")).table
+    rows = of_parts(view(trace, Options(view="modules")))
     names = [row.name.partition("  ")[0] for row in rows]
     inside = ["net", "a", "relu", "b", "the rest: Python", "compiled", "torch's own threads", "the rest: Python"]
     assert names == ["net.py", *inside]
@@ -83,7 +84,7 @@ def test_a_script_of_straight_code_has_the_rest_of_it_in_a_row() -> None:
     calls = tuple(OperatorCalls(0, number, 0, number + 1, time) for number, time in enumerate(times))
     whole = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, 1_000_000, 0)
     trace = Trace("--script s.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=whole)
-    imports, root, *inside = view(trace, Options(view="modules")).table
+    imports, root, *inside = of_parts(view(trace, Options(view="modules")))
     assert (imports.name, root.name) == ("imports  1 module", "s.py")
     assert [row.name for row in inside] == ["mul", "relu", "the rest: Python, randn, norm"]
     assert sum(row.share or 0 for row in inside) == pytest.approx(root.share)
@@ -96,7 +97,7 @@ def test_nodes_of_backward_that_lose_their_rows_are_among_the_rest() -> None:
     own = tuple(OwnOperators(name=f"n{n}", calls=1, cost=cost, routes=(n,)) for n, cost in costs)
     part = Part(kind="backward", name="backward", calls=1, cost=1_000, own=own)
     run = Run(part, "nanoseconds")
-    rows, _ = fitting(part, Shown(run, columns_of(run)), 5)
+    rows, _ = fitting(Shown(run, columns_of(run), part), 5)
     assert [row.name for row in rows] == [
         "backward",
         "n0",
@@ -155,3 +156,153 @@ def test_modules_within_one_another_cost_what_their_number_does() -> None:
     with ends(10):
         root = run_of(structs.replace(program, paths=(*program.paths, *deep)), "x.py").whole
     assert root.kind == "program"
+
+
+def test_a_module_made_in_a_forward_has_the_name_of_its_class() -> None:
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("module", "", 1, 9_000, parent=0, type="Net", source=PLACE, file="net.py", first=7),
+        CallPath("module", "?", 1, 3_000, parent=1, type="CrossEntropyLoss", source=PLACE, line=9),
+    )
+    calls = (OperatorCalls(2, LINEAR, 0, 1, 2_000),)
+    names = [row.name for row in shown(paths, calls).table]
+    assert names[:3] == ["net.py", "Net", "CrossEntropyLoss"]
+
+
+def test_the_wrapper_of_a_decorated_forward_has_no_row_of_its_own() -> None:
+    """Another function of yours that the wrapper called has one."""
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("module", "", 1, 9_000, parent=0, type="Net", source=PLACE, file="net.py", first=7),
+        CallPath("user", "deco.<locals>.inner", 1, 8_000, parent=1, source=PLACE, file="net.py", first=2),
+        CallPath("user", "log", 1, 1_000, parent=2, source=PLACE, file="net.py", first=1),
+        CallPath("user", "Net.forward", 1, 5_000, parent=2, source=PLACE, file="net.py", first=7),
+        CallPath("user", "helper", 1, 3_000, parent=4, source=PLACE, file="net.py", first=20),
+        CallPath("user", "Net.forward", 1, 1_000, parent=5, source=PLACE, file="net.py", first=7),
+    )
+    calls = (OperatorCalls(4, LINEAR, 0, 1, 1_500), OperatorCalls(6, LINEAR, 0, 1, 500))
+    rows = shown(paths, calls).table
+    names = [(row.level, row.name) for row in rows]
+    assert names[:5] == [(0, "net.py"), (1, "Net"), (2, "log"), (2, "linear"), (2, "helper")]
+
+
+def test_a_step_is_apart_from_the_closure_that_it_called() -> None:
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("torch", "LBFGS.step", 1, 9_000, parent=0, type="LBFGS", file="torch/optim/lbfgs.py", first=300),
+        CallPath("user", "closure", 3, 6_000, parent=1, source=PLACE, file="net.py", first=7),
+    )
+    calls = (OperatorCalls(2, LINEAR, 0, 3, 5_000), OperatorCalls(1, RELU, 0, 4, 2_000))
+    rows = {row.name: row for row in shown(paths, calls).table}
+    assert [rows[name].cells[0] for name in ("LBFGS.step", "closure")] == ["9.0 us", "6.0 us"]
+    (own,) = [row for name, row in rows.items() if name.startswith("the step itself")]
+    assert own.cells[0] == "3.0 us"
+
+
+def test_functions_of_training_loops_have_rows() -> None:
+    files = {
+        "clip_grad_norm_": ("torch/nn/utils/clip_grad.py", None),
+        "GradScaler.update": ("torch/amp/grad_scaler.py", "GradScaler"),
+        "StepLR.step": ("torch/optim/lr_scheduler.py", "StepLR"),
+        "Net.zero_grad": ("torch/nn/modules/module.py", "Net"),
+    }
+    paths = [CallPath("program", "program", 1, 10_000)]
+    for name, (file, kind) in files.items():
+        paths.append(CallPath("torch", name, 1, 1_000, parent=0, type=kind, file=file, first=1))
+    paths.append(CallPath("torch", "Module.train", 1, 1_000, parent=0, file="torch/nn/modules/module.py", first=1))
+    names = [row.name for row in of_parts(shown(tuple(paths), ()))]
+    assert names == ["net.py", *files, "the rest: Python"]
+
+
+def of_parts(page: TraceView) -> tuple[ScreenRow, ...]:
+    """The rows without the findings below them."""
+    return tuple(takewhile(lambda row: not row.heading, page.table))
+
+
+def shown(paths: tuple[CallPath, ...], calls: tuple[OperatorCalls, ...], **options: object) -> TraceView:
+    kinds = (OperatorKind("op", "aten::linear"), OperatorKind("op", "aten::relu"), OperatorKind("op", "aten::item"))
+    routes = (*(OperatorRoute(number, 0) for number in range(3)), OperatorRoute(2, 0, table="Tensor", method="item"))
+    made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, paths[0].time, 0)
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    return view(trace, Options(view="modules", **options))  # type: ignore[arg-type]
+
+
+def test_findings_are_what_costs_a_hundredth_of_the_run_each_with_your_line() -> None:
+    paths = (
+        CallPath("program", "program", 1, 100_000),
+        CallPath("user", "train", 1, 90_000, parent=0, source=PLACE, file="net.py", first=7),
+        CallPath("builtin", "Tensor.item", 9, 0, parent=1, line=12, table="Tensor", method="item"),
+        CallPath("builtin", "Tensor.item", 9, 0, parent=1, line=13, table="Tensor", method="item"),
+        CallPath("torch", "_BaseDataLoaderIter.__next__", 4, 20_000, parent=1, file="torch/utils/data/dataloader.py"),
+    )
+    calls = (OperatorCalls(2, 3, 0, 9, 2_000), OperatorCalls(3, 3, 0, 9, 900), OperatorCalls(1, LINEAR, 0, 182, 47_100))
+    rows = shown(paths, calls).table
+    (at,) = [number for number, row in enumerate(rows) if row.heading]
+    assert [(row.name, row.cells[0], row.what) for row in rows[at + 1 :]] == [
+        ("outside operators: 0.1 us a call", "30 us", ""),
+        ("loading data", "20 us", ""),
+        ("item reads values", "2.0 us", "net.py:12"),
+    ]
+    assert shown(paths, calls, opened="train").table[-1].level == 1, "they are about the whole run"
+    assert not any(row.heading for row in shown(paths, calls, opened="train").table)
+
+
+def test_opening_a_name_shows_the_costliest_part_and_names_the_others() -> None:
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("user", "quick", 1, 1_000, parent=0, source=PLACE, file="net.py", first=1),
+        CallPath("module", "", 1, 900, parent=1, type="Net", source=PLACE),
+        CallPath("module", "first", 1, 500, parent=2, type="Block", source=PLACE),
+        CallPath("user", "train", 1, 8_000, parent=0, source=PLACE, file="net.py", first=9),
+        CallPath("module", "", 1, 7_000, parent=4, type="Net", source=PLACE),
+        CallPath("module", "first", 1, 6_000, parent=5, type="Block", source=PLACE),
+    )
+    calls = (OperatorCalls(3, LINEAR, 0, 1, 300), OperatorCalls(6, LINEAR, 0, 1, 4_500))
+    page = shown(paths, calls, opened="first")
+    assert [(row.name, row.share) for row in page.table][:2] == [("first  Block", 1.0), ("linear", 0.75)]
+    assert "first in train: 6.0 us of 10 us; shares are of these 6.0 us" in page.facts
+    assert "the costliest with this name; others: first in quick 0.5 us" in page.facts
+
+
+def test_a_name_that_only_one_part_has_needs_no_word_on_others() -> None:
+    paths = (
+        CallPath("program", "program", 1, 10_000),
+        CallPath("user", "train", 1, 8_000, parent=0, source=PLACE, file="net.py", first=9),
+    )
+    page = shown(paths, (OperatorCalls(1, LINEAR, 0, 1, 300),), opened="train")
+    assert not any("others" in fact for fact in page.facts)
+
+
+def pass_over(blocks: int, at: int, outer: int, time: int) -> tuple[list[CallPath], list[OperatorCalls]]:
+    """A network of blocks A, B, C, each with an operator, that the path `outer` calls."""
+    paths = [CallPath("module", "", 1, time, parent=outer, type="Net", source=PLACE)]
+    calls = []
+    for number in range(blocks):
+        for kind, route in (("A", LINEAR), ("B", RELU), ("C", LINEAR)):
+            name = f"{'abc'['ABC'.index(kind)]}{number}"
+            paths.append(CallPath("module", name, 1, time // 20, parent=at, type=kind, source=PLACE))
+            calls.append(OperatorCalls(at + len(paths) - 1, route, 0, 1, time // 30))
+    return paths, calls
+
+
+def test_rounds_of_a_pattern_are_one_row_for_each_of_its_modules() -> None:
+    paths, calls = pass_over(3, 1, 0, 9_000)
+    rows = shown((CallPath("program", "program", 1, 10_000), *paths), tuple(calls)).table
+    assert [(row.name, row.times) for row in rows if row.level == 2][:3] == [
+        ("a0 … a2  A", 3),
+        ("b0 … b2  B", 3),
+        ("c0 … c2  C", 3),
+    ]
+
+
+def test_a_second_pass_over_the_same_modules_refers_to_the_first() -> None:
+    users = [CallPath("program", "program", 1, 20_000)]
+    users.append(CallPath("user", "evaluate", 1, 5_000, parent=0, source=PLACE, file="net.py", first=1))
+    users.append(CallPath("user", "train", 1, 9_500, parent=0, source=PLACE, file="net.py", first=9))
+    short, short_calls = pass_over(2, 3, 1, 4_000)
+    long, long_calls = pass_over(2, 3 + len(short), 2, 9_000)
+    page = shown((*users, *short, *long), (*short_calls, *long_calls))
+    names = [(row.level, row.name, row.what) for row in page.table]
+    assert (2, "Net", "the same modules as in train, by name") in names
+    assert sum(name == "a0, a1  A" for _, name, _ in names) == 1
+    assert not any("not shown" in line for line in page.left_out)

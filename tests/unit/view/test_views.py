@@ -480,7 +480,7 @@ def test_an_operator_that_another_one_asks_for_a_number_has_no_row() -> None:
     assert "aten::sort" in names
     assert "aten::_nnz" not in names
     assert (
-        "1 of 3 operator calls have no row here; --view operators lists them"
+        "1 of 3 operator calls has no row here; --view operators lists them"
         in view(trace, Options(view="path")).left_out
     )
     own = a_trace(bound(1, "_nnz", asks), bound(300, "sort", work))

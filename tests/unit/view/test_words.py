@@ -265,12 +265,12 @@ def test_what_was_stepped_is_one_sentence() -> None:
     left = (reasons.KindsLeft(2, reasons.CalledOnce()), reasons.KindsLeft(1, reasons.ForkTooLate()))
     told = reasons.KindsStepped(1, 4, reasons.OneOfEach(), 6243, left, StepOperator("a b.py", "ones"), "ones")
     assert sentence(told) == (
-        "1 of 4 kinds of operator calls and nodes were stepped, one call of each, 6,243 instructions; 2 other kinds "
+        "1 of 4 kinds of operator calls and nodes was stepped, one call of each, 6,243 instructions; 2 other kinds "
         "not stepped: it was called once, and a first call is not stepped; 1 other kind not stepped: its fork did not "
         "end in time; "
         "ptexplore trace --script 'a b.py' --native-op ones steps the first call of ones"
     )
-    assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("were stepped, 3 calls in all")
+    assert sentence(reasons.KindsStepped(1, 1, reasons.CallsInAll(3))).endswith("was stepped, 3 calls in all")
 
 
 @pytest.mark.words

@@ -1,0 +1,109 @@
+"""Findings about a recorded program, below its rows: costs that you may not expect, each with your line.
+
+Reads of values and copies by line, loading of data, and the time outside of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ptexplore.facts import layouts
+from ptexplore.facts.value_reads import LISTS, READS
+from ptexplore.model import trace_remarks as beside
+from ptexplore.model.details import CalledFrom
+from ptexplore.model.nesting import outermost, without
+from ptexplore.model.program import CallPath, OperatorCalls, Program
+from ptexplore.model.run import Part, Run, Weighed, total
+from ptexplore.model.trace_remarks import TraceRemark
+from ptexplore.view.trace.amounts import seconds, size
+from ptexplore.view.trace.columns import Column, cells
+from ptexplore.view.trace.memory_layouts import bytes_of
+from ptexplore.view.trace.page import ScreenRow
+from ptexplore.view.trace.program_parts import operator_name, place_on_path, time_without_python, users_place
+from ptexplore.view.words.trace_remarks import worded
+
+LEAST = 0.01  # of the run: from this share on, a finding is shown
+MOST = 8  # findings
+ENOUGH = 100  # operator calls: with fewer of them, the time of a first use is most of the mean
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFinding:
+    """A finding with its time and calls, and the place in your code that led to it."""
+
+    told: TraceRemark
+    weighed: Weighed
+    place: str | None = None
+
+
+def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
+    """Returns a heading and a row for each finding, the costliest first; () if there is none."""
+    least = LEAST * max(run.whole.cost, 1)
+    known = [*_by_line(program), *_loading(run.whole), *_outside(program, run.whole)]
+    shown = sorted((each for each in known if each.weighed.cost >= least), key=lambda each: -each.weighed.cost)[:MOST]
+    rows = (
+        ScreenRow(
+            name=worded(each.told),
+            level=1,
+            share=each.weighed.cost / run.whole.cost,
+            cells=cells(columns, each.weighed, *(() if each.weighed.calls else ("calls",))),
+            details=(CalledFrom(places=(each.place,)),) if each.place is not None else (),
+        )
+        for each in shown
+    )
+    return (ScreenRow(worded(beside.FindingsFollow()), heading=True), *rows) if shown else ()
+
+
+def _by_line(program: Program) -> Iterator[ProgramFinding]:
+    """Yields the reads of values and the copies, each summed for a line and an operator."""
+    held: dict[tuple[str | None, str, bool], list[tuple[Weighed, int]]] = {}
+    for calls in program.calls:
+        route = program.routes[calls.route]
+        name = program.kinds[route.kind].name
+        is_copy = bool(calls.copies) and name in (layouts.COPY, *layouts.COPIES)
+        if (is_copy or name in READS) and program.paths[calls.path].method != LISTS:
+            key = users_place(program, calls), route.method or operator_name(program.kinds[route.kind]), is_copy
+            weighed = Weighed(calls=calls.calls, cost=time_without_python(calls))
+            held.setdefault(key, []).append((weighed, _bytes(calls)))
+    for number, path in enumerate(program.paths):
+        if path.kind == "builtin" and path.method == LISTS:
+            key = place_on_path(program, number), LISTS, False
+            held.setdefault(key, []).append((Weighed(calls=path.calls, cost=_time_of(path)), 0))
+    for (place, name, is_copy), each in held.items():
+        amount = size(sum(copied for _, copied in each))
+        told = beside.CopiesBy(call=name, size=amount) if is_copy else beside.ReadsValue(call=name)
+        yield ProgramFinding(told, total(weighed for weighed, _ in each), place)
+
+
+def _time_of(path: CallPath) -> int:
+    return max(path.time - path.recording, 0)
+
+
+def _bytes(calls: OperatorCalls) -> int:
+    """Returns the bytes that calls copied, without dtypes whose size is not known."""
+    return sum((bytes_of(copy.result.dtype, copy.result.sizes) or 0) * copy.calls for copy in calls.copies)
+
+
+def _loading(whole: Part) -> Iterator[ProgramFinding]:
+    """Yields the time in which the program waited for data loaders, or loaded data itself."""
+    loaders = [part for part in outermost([whole], lambda part: part.kind in ("data", "thread")) if part.kind == "data"]
+    if loaders:
+        yield ProgramFinding(beside.DataLoading(), total(loaders))
+
+
+def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:
+    """Yields the time outside of operators and data loaders: Python, for the most part.
+
+    Recording is subtracted by an estimate. A time that is shorter than recording took is left out.
+    """
+    if program.elsewhere is not None:
+        return
+    held = list(without([whole], lambda part: part.kind in ("data", "thread", "imports")))
+    loaders = outermost([whole], lambda part: part.kind in ("data", "thread", "imports"))
+    loading = sum(part.cost for part in loaders if part.kind == "data")
+    own = total(own for part in held for own in part.own)
+    outside = whole.cost - loading - own.cost
+    if own.operators >= ENOUGH and outside > program.overhead - program.folding:
+        told = beside.OutsideOperators(each=seconds(outside // own.operators))
+        yield ProgramFinding(told, Weighed(cost=outside, operators=own.operators))
