@@ -21,18 +21,27 @@ RUN = "What is run"
 
 def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
     """Returns the command with all options of a trace after its first argument. It receives them by field, as typed."""
-    first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
-    asked = [_parameter(name, known) for name, known in asked_options().items()]
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*asked, *own)]
-    signature = inspect.Signature([first, *keyword_only], return_annotation=int)
+    return with_options_of(*asked_options())(command)
 
-    def with_options(*arguments: Any, **options: Any) -> int:
-        return command(*arguments, **options)
 
-    with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
-    with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
-    with_options.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()}
-    return with_options
+def with_options_of(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Returns a decorator that gives a command some options of a trace, by field, after its first argument."""
+
+    def decorated(command: Callable[..., int]) -> Callable[..., int]:
+        first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
+        asked = [_parameter(name, asked_options()[name]) for name in names]
+        keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*asked, *own)]
+        signature = inspect.Signature([first, *keyword_only], return_annotation=int)
+
+        def with_options(*arguments: Any, **options: Any) -> int:
+            return command(*arguments, **options)
+
+        with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
+        with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
+        with_options.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()}
+        return with_options
+
+    return decorated
 
 
 def _parameter(name: str, known: AskedFor) -> inspect.Parameter:
