@@ -6,21 +6,23 @@ The names of the API are loaded when they are used: importing this package impor
 TYPE_CHECKING = False  # like `typing.TYPE_CHECKING`; to import `typing` would take longer than the rest of this module
 if TYPE_CHECKING:
     from ptexplore.api.questions import PublicWorkspace as Workspace
-    from ptexplore.api.questions import callers, explain_error, find, load, op, refs, show, trace
+    from ptexplore.api.questions import callers, explain_error, find, load, op, refs, show, tensor, trace
     from ptexplore.api.recording import PublicRecording as Recording
     from ptexplore.api.recording import record
+    from ptexplore.api.tensor import PublicTensors as Tensors
     from ptexplore.api.trace import PublicTrace as Trace
     from ptexplore.errors import PtexploreError
 
 __all__ = [
-    "PtexploreError", "Recording", "Trace", "Workspace", "callers", "explain_error", "find", "load", "op", "record",
-    "refs", "show", "trace",
+    "PtexploreError", "Recording", "Tensors", "Trace", "Workspace", "callers", "explain_error", "find", "load", "op",
+    "record", "refs", "show", "tensor", "trace",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _PLACES = {
     "PtexploreError": ("errors", "PtexploreError"),
     "Recording": ("api.recording", "PublicRecording"),
+    "Tensors": ("api.tensor", "PublicTensors"),
     "Trace": ("api.trace", "PublicTrace"),
     "Workspace": ("api.questions", "PublicWorkspace"),
     "record": ("api.recording", "record"),

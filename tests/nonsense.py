@@ -22,6 +22,7 @@ from ptexplore.view.words import (
     places,
     reasons,
     remarks,
+    tensors,
     trace_remarks,
     uses,
 )
@@ -30,7 +31,7 @@ from ptexplore.view.words.templates import names
 
 CATALOGUES = (
     reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
-    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH,
+    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, cast
 
 from ptexplore.api.options import LIMITS, check_names, names, request_of, signed
 from ptexplore.api.recording import PublicRecording
+from ptexplore.api.tensor import PublicTensors, named_objects
 from ptexplore.api.trace import PublicTrace
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
@@ -18,12 +20,16 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ptexplore.api.options import AskedOfTrace
+    from ptexplore.api.tensor import AskedOfTensors
     from ptexplore.lookup.callers import CallersView
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.refs import RefsView
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
     from ptexplore.view.search.show import ShowView
+
+
+DRAWS = 'tensor("x = torch.arange(12).view(3, 4); x.t()")'
 
 
 class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace` is the class that this one wraps
@@ -79,6 +85,26 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         request = request_of(expression, options)
         with in_words(in_python):
             return PublicTrace(*self.inner.trace(typed(request)))
+
+    def tensor(
+        self, text: str, *, reshape: Sequence[Sequence[int]] = (), **options: Unpack[AskedOfTensors]
+    ) -> PublicTensors:
+        """Does the same as `ptexplore.tensor` for a text, in this workspace.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     workspace.tensor("torch.arange(3)[1:]").tensors[0].seen.offset
+        1
+        """
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
+        from ptexplore.workspace.typed import typed
+
+        _check_text("the text", text)
+        request = request_of(text, cast("AskedOfTrace", options))
+        with in_words(in_python):
+            drawn = self.inner.tensors(typed(request), tuple(tuple(sizes) for sizes in reshape))
+        return PublicTensors(drawn.layouts, " ".join(text.split()))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """Does the same as `ptexplore.record`. The trace is resolved with this workspace.
@@ -200,6 +226,54 @@ def trace(
     """
     with PublicWorkspace(python) as workspace:
         return workspace.trace(expression, **options)
+
+
+def tensor(
+    *given: object,
+    reshape: Sequence[Sequence[int]] = (),
+    python: str | None = None,
+    **options: Unpack[AskedOfTensors],
+) -> PublicTensors:
+    """Draws tensors in memory: which index is in which cell of which storage, what they share, what would be copied.
+
+    `given` is one text, or tensors of your own process. A text (statements, separated by `;`) runs in a process of its
+    own: the names that it assigns and its bare expressions are drawn. `variables`, `setup`, `contexts` and `timeout`
+    are as in `ptexplore.trace`. `python` is another Python, whose torch runs the text.
+
+    Tensors of your own get the names of your variables. A dict gives them other names. Lists and tuples of tensors are
+    also possible. Nothing is changed, and no element is read.
+
+    `reshape` has sizes: for each tensor, the answer says whether `view` with these sizes works, and what `reshape`
+    copies.
+
+    Raises PtexploreError if the text cannot be run or raises, or if there is no tensor.
+
+    >>> import ptexplore, torch
+    >>> tensors = ptexplore.tensor("x = torch.arange(12).view(3, 4); x.t()", reshape=[(12,)])
+    >>> [answer.facts[0] for answer in tensors.answers if answer.method == "view(12)"][0]
+    ViewPossible(strides=(1,))
+    >>> x = torch.ones(2, 3)
+    >>> [tensor.seen.name for tensor in ptexplore.tensor(x, x[0]).tensors]
+    ['x', 'tensor_1']
+    """
+    from ptexplore.capture.tensor_layouts import see_own_tensors
+    from ptexplore.resolve.tensor_layouts import conclude
+    from ptexplore.view.words.actions import in_python
+    from ptexplore.view.words.errors import in_words
+
+    texts = [item for item in given if isinstance(item, str)]
+    if len(given) == len(texts) == 1:
+        with PublicWorkspace(python) as workspace:
+            return workspace.tensor(texts[0], reshape=reshape, **options)
+    if texts or not given:
+        raise PtexploreError("give one text, or tensors of your own", "a text runs by itself", DRAWS, USAGE)
+    if options or python is not None:
+        why = "they are in this process already, so nothing is run"
+        raise PtexploreError("tensors of your own are drawn without options of a run", why, DRAWS, USAGE)
+    named = named_objects(given, sys._getframe(1))
+    with in_words(in_python):
+        seen = see_own_tensors(named)
+    return PublicTensors(conclude(seen, tuple(tuple(sizes) for sizes in reshape)), ", ".join(named))
 
 
 def op(name: str, *, python: str | None = None) -> Card:

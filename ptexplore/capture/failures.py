@@ -34,6 +34,7 @@ REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "attribute": (why.LookedForBefore(), to.LookUpOperator()),
     "variable": (why.VariablesRunOnce(), to.BindValue()),
     "setup": (why.SetupRunsFirst(), to.Prepare()),
+    "no-tensor": (why.TensorsAreDrawn(), to.DrawTensors()),
     "script": (why.ParserRefuses(), to.TraceScript()),
     "context": (why.ContextsAreExpressions(), to.EnterContext()),
     "profiler": (why.OneProfiler(), to.TraceScript()),

@@ -68,8 +68,8 @@ class BlockRecorder:
         Raises PtexploreError if that is not possible: there is no supported torch, a profiler is active, this process
         is recorded already, or this is not the main thread.
         """
-        _check_torch()
-        program = _probe("program")
+        check_torch()
+        program = probe_module("program")
         refused = program.why_not_here()
         if refused is not None:
             because = reason_of(refused)
@@ -77,7 +77,7 @@ class BlockRecorder:
         yours = _yours(frame) if frame is not None else None
         code = yours.f_code if yours is not None else getattr(function, "__code__", None)
         self._name = _name_of_block(yours) if yours is not None else _name_of_call(function)
-        self._torch_dir = str(_probe("torch_api").TORCH_DIR)
+        self._torch_dir = str(probe_module("torch_api").TORCH_DIR)
         self._block = program.Block(self._native_budget)
         self._block.begin(yours, (code.co_filename,) if code is not None else ())
 
@@ -104,7 +104,7 @@ class BlockRecorder:
 
 def is_the_programs(error: BaseException) -> bool:
     """Whether an exception raised from here belongs to the program, for example one of a signal handler."""
-    return bool(_probe("held_signals").is_the_programs(error))
+    return bool(probe_module("held_signals").is_the_programs(error))
 
 
 def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, str]) -> Session:
@@ -119,7 +119,7 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
         raise PtexploreError("another torch was recorded", because, "use a Workspace() without python=", MISSING)
     message: RunAnswered = json.loads(recorded.message)
     tables = [seen["data"] for seen in message["observations"] if seen["kind"] == "table"]
-    changed = set(_probe("program").unlike(tables, dict(digests)))
+    changed = set(probe_module("program").unlike(tables, dict(digests)))
     message["observations"] = [
         seen for seen in message["observations"] if seen["kind"] != "table" or seen["data"]["op"] in changed
     ]
@@ -128,7 +128,7 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
     return gather((no_native, message), request, runtime, raising=True)
 
 
-def _probe(name: str) -> Any:
+def probe_module(name: str) -> Any:
     """Returns a module of the probe, under the name that it has in a probe."""
     return importlib.import_module(f"{_package()}.{name}")
 
@@ -145,7 +145,7 @@ def _package() -> str:
     return str(main.PACKAGE)
 
 
-def _check_torch() -> None:
+def check_torch() -> None:
     """Imports torch. Raises PtexploreError if there is none, or one that is too old."""
     try:
         version = str(getattr(importlib.import_module("torch"), "__version__", ""))

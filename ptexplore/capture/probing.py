@@ -31,17 +31,19 @@ from ptexplore.model.reasons import Reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRequest(TraceOptions):
-    """One expression or script, and all options of its run. `timeout` is in seconds, for all runs together.
+    """One expression, some statements or a script, and all options of the run.
 
-    `native` asks for the native pass; `native_op` ("add.Tensor#2") selects one operator call to step. `script_sha256`
-    is the hash of a script that was shown: the probe runs no other content. `passes_on`: a program gets the standard
-    input of this process, and what it prints appears on its standard error at once.
+    `timeout` is in seconds, for all runs together. `native` asks for the native pass; `native_op` ("add.Tensor#2")
+    selects one operator call to step. `script_sha256` is the hash of a script that was shown: the probe runs no other
+    content. `passes_on`: a program gets the standard input of this process, and what it prints appears on its standard
+    error at once.
     """
 
     expression: str | None = None
     cwd: str = "/"
     script_sha256: str | None = None
     passes_on: bool = False
+    after: str | None = None  # for tensors: further statements, after which the tensors are read again
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
@@ -88,9 +90,9 @@ DAY = 86400.0  # seconds
 
 
 def request_of(
-    request: TraceRequest, work: Literal["trace", "survey"], runtime: Runtime, digests: Mapping[str, str]
+    request: TraceRequest, work: Literal["trace", "survey", "tensors"], runtime: Runtime, digests: Mapping[str, str]
 ) -> RunRequest:
-    """Returns the request of a trace or a survey in the form for the probe.
+    """Returns the request of a trace, of a survey or for tensors, in the form for the probe.
 
     `digests` are the catalogue's, by operator.
     """
@@ -215,7 +217,7 @@ def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[
 
 def _patience(request: RunRequest, timeout: float) -> float:
     """Returns how long to wait for a probe that enforces its time itself: a first run may report what it saw."""
-    return timeout + 6 * GRACE if request["work"] == "trace" else 0.0
+    return timeout + 6 * GRACE if request["work"] in ("trace", "tensors") else 0.0
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:

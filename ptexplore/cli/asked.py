@@ -21,23 +21,34 @@ RUN = "What is run"
 
 
 def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Returns the command with all options of a trace after its first argument. It receives them by field, as typed.
+    """Returns the command with all options of a trace after its first argument. It receives them by field, as typed."""
+    return with_options_of(*asked_options())(command)
 
-    The arguments of a program are the words that are left (`ProgramCommand`).
+
+def with_options_of(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Returns a decorator that gives a command some options of a trace, by field, after its first argument.
+
+    The arguments of a program, if they are among them, are the words that are left (`ProgramCommand`).
     """
-    first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
-    asked = [_parameter(name, known) for name, known in asked_options().items() if known.flag != AFTER]
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
-    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (context, *asked, *own)]
-    signature = inspect.Signature([first, *keyword_only], return_annotation=int)
 
-    def with_options(*arguments: Any, context: Context, **options: Any) -> int:
-        return command(*arguments, **options, arguments=context.args)
+    def decorated(command: Callable[..., int]) -> Callable[..., int]:
+        first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
+        known = {name: asked_options()[name] for name in names}
+        asked = [_parameter(name, option) for name, option in known.items() if option.flag != AFTER]
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
+        keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (context, *asked, *own)]
+        signature = inspect.Signature([first, *keyword_only], return_annotation=int)
 
-    with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
-    with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
-    with_options.__annotations__ = {name: known.annotation for name, known in signature.parameters.items()}
-    return with_options
+        def with_options(*arguments: Any, context: Context, **options: Any) -> int:
+            left = {"arguments": context.args} if "arguments" in known else {}
+            return command(*arguments, **options, **left)
+
+        with_options.__doc__, with_options.__name__ = command.__doc__, command.__name__
+        with_options.__signature__ = signature  # type: ignore[attr-defined] # typer reads it
+        with_options.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+        return with_options
+
+    return decorated
 
 
 def _parameter(name: str, known: AskedFor) -> inspect.Parameter:

@@ -52,23 +52,48 @@ CHANNELS = tuple(_ORDERS)
 _BITS = re.compile(r"^\D+(\d+)")
 
 
+def rank_of(form: str) -> int:
+    """Returns the number of dimensions that a memory format for channels is for."""
+    return len(_ORDERS[form])
+
+
+class Break(NamedTuple):
+    """The dimension for which a tensor is not contiguous: its stride, and the stride of a contiguous tensor."""
+
+    dimension: int
+    stride: int
+    expected: int
+
+
 def is_contiguous(sizes: Sizes, strides: Sizes, form: str = FORMATS[0]) -> bool:
     """Whether a strided tensor is contiguous in a memory format, as `Tensor.is_contiguous` says (CONTIGUOUS)."""
-    order = _ORDERS.get(form, tuple(reversed(range(len(sizes)))))
-    if len(order) != len(sizes):
+    if form in _ORDERS and len(sizes) != len(_ORDERS[form]):
         return False
-    return (form not in _ORDERS and math.prod(sizes) == 0) or _is_packed(sizes, strides, order)
+    return breaking(sizes, strides, form) is None
 
 
-def _is_packed(sizes: Sizes, strides: Sizes, order: Sizes) -> bool:
-    """Whether the elements lie one behind the other, with the dimensions in this order, the innermost first."""
+def breaking(sizes: Sizes, strides: Sizes, form: str = FORMATS[0]) -> Break | None:
+    """Returns the innermost dimension for which a tensor is not contiguous in a memory format; None if it is.
+
+    A format for channels is only for tensors with as many dimensions as it has.
+    """
+    if form not in _ORDERS and math.prod(sizes) == 0:
+        return None
     expected = 1
-    for dimension in order:
+    for dimension in _ORDERS.get(form, tuple(reversed(range(len(sizes))))):
         if sizes[dimension] != 1:
             if strides[dimension] != expected:
-                return False
+                return Break(dimension, strides[dimension], expected)
             expected *= sizes[dimension]
-    return True
+    return None
+
+
+def packed(sizes: Sizes) -> tuple[int, ...]:
+    """Returns the strides of a new contiguous tensor."""
+    strides = [1] * len(sizes)
+    for dimension in reversed(range(len(sizes) - 1)):
+        strides[dimension] = strides[dimension + 1] * max(sizes[dimension + 1], 1)
+    return tuple(strides)
 
 
 def is_dense(sizes: Sizes, strides: Sizes) -> bool:
@@ -96,6 +121,33 @@ class Unjoined(NamedTuple):
     inner: int  # the stride of the second
 
 
+class _Part(NamedTuple):
+    """Neighbouring dimensions that a view can join: their elements, and the stride of the innermost one.
+
+    `pair` is the pair of dimensions that ends the part: no view can join its first dimension to the part.
+    """
+
+    elements: int
+    stride: int
+    pair: Unjoined | None
+
+
+def _parts(sizes: Sizes, strides: Sizes) -> Iterator[_Part]:
+    """Yields the parts of a tensor with elements and at least one dimension, the innermost first (JOINED)."""
+    elements, inner = 1, strides[-1]
+    for dimension in reversed(range(len(sizes))):
+        elements *= sizes[dimension]
+        outer = dimension - 1
+        if dimension and (sizes[outer] == 1 or strides[outer] == elements * inner):
+            continue
+        second = next((d for d in range(dimension, len(sizes)) if sizes[d] != 1), None)
+        pair = None
+        if dimension and second is not None:
+            pair = Unjoined(outer, second, strides[outer], sizes[second], strides[second])
+        yield _Part(elements, inner, pair)
+        elements, inner = 1, strides[outer]
+
+
 def unjoined(sizes: Sizes, strides: Sizes) -> tuple[Unjoined, ...]:
     """Returns the pairs of dimensions that no view of a tensor can join, the innermost pair first (JOINED).
 
@@ -103,12 +155,7 @@ def unjoined(sizes: Sizes, strides: Sizes) -> tuple[Unjoined, ...]:
     """
     if not sizes or math.prod(sizes) == 0:
         return ()
-    pairs = []
-    kept = [dimension for dimension, size in enumerate(sizes) if size != 1]
-    for first, second in zip(reversed(kept[:-1]), reversed(kept[1:]), strict=True):
-        if strides[first] != sizes[second] * strides[second]:
-            pairs.append(Unjoined(first, second, strides[first], sizes[second], strides[second]))
-    return tuple(pairs)
+    return tuple(part.pair for part in _parts(sizes, strides) if part.pair is not None)
 
 
 def refusing(sizes: Sizes, strides: Sizes, wanted: Sizes) -> Unjoined | None:
@@ -116,24 +163,32 @@ def refusing(sizes: Sizes, strides: Sizes, wanted: Sizes) -> Unjoined | None:
 
     `wanted` may have one -1. None is also returned for sizes with another number of elements: then no strides matter.
     """
-    sizes_wanted = inferred(wanted, math.prod(sizes))
-    if sizes_wanted is None:
+    answer = viewed(sizes, strides, wanted)
+    return answer if isinstance(answer, Unjoined) else None
+
+
+def viewed(sizes: Sizes, strides: Sizes, wanted: Sizes) -> tuple[int, ...] | Unjoined | None:
+    """Returns the strides of a view with the wanted sizes, or the pair of dimensions for which it is refused (JOINED).
+
+    `wanted` may have one -1. Returns None for sizes with another number of elements.
+    """
+    shape = inferred(wanted, math.prod(sizes))
+    if shape is None:
         return None
-    outer = list(sizes_wanted)
-    elements = 1  # of the current part of the dimensions, from the innermost on
-    pairs = {pair.first: pair for pair in unjoined(sizes, strides)}
-    for dimension in reversed(range(len(sizes))):
-        elements *= sizes[dimension]
-        pair = pairs.get(next((d for d in reversed(range(dimension)) if sizes[d] != 1), -1))
-        if pair is None or pair.second != dimension:
-            continue
+    if not sizes:
+        return (1,) * len(shape)
+    if math.prod(sizes) == 0:
+        return tuple(strides) if tuple(sizes) == shape else packed(shape)
+    made: list[int] = []  # the strides of the view, the innermost first
+    outer = list(shape)
+    for part in _parts(sizes, strides):
         taken = 1
-        while outer and (taken < elements or outer[-1] == 1):
+        while outer and (taken < part.elements or outer[-1] == 1):
+            made.append(taken * part.stride)
             taken *= outer.pop()
-        if taken != elements:
-            return pair
-        elements = 1
-    return None
+        if taken != part.elements and part.pair is not None:
+            return part.pair
+    return tuple(reversed(made))
 
 
 def inferred(wanted: Sizes, elements: int) -> tuple[int, ...] | None:

@@ -27,6 +27,10 @@ class TraceExpression(Action, frozen=True):
     """Trace an expression (an example)."""
 
 
+class DrawTensors(Action, frozen=True):
+    """Draw tensors in memory (an example)."""
+
+
 class TraceScript(Action, frozen=True):
     """Trace a script."""
 

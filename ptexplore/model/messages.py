@@ -27,6 +27,7 @@ from ptexplore.model.operators import DispatchKey
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason, Reason
+from ptexplore.model.tensor_layouts import SeenTensors
 from ptexplore.model.torchgen import TorchgenModel
 from ptexplore.model.trace import BoundName, ResultInfo
 
@@ -146,7 +147,7 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "catalogue"]
+    work: Literal["trace", "survey", "stack", "tensors", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
@@ -161,6 +162,7 @@ class RunRequest(TypedDict, total=False):
     keeps: bool  # whether observations are kept during the run, in case the process is killed
     called: int  # how many operators the passes saw
     operators: int  # how many operators a script's recorded run called
+    after: str | None  # for tensors: further statements, after which the tensors are read again
     sample: Any  # for a survey: makes the expression and its values
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
     calls: int  # for a survey: how many operator calls are stepped if the whole is too long
@@ -332,6 +334,8 @@ class AnswerParts(TypedDict, total=False):
     left: Effects
     second: Effects
     program: Annotated[Plain, Program]
+    tensors: Annotated[Plain, SeenTensors]
+    after: Annotated[Plain, SeenTensors]  # for tensors: the same after further statements
 
 
 class RunTold(AnswerParts):

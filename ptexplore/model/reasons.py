@@ -1741,6 +1741,12 @@ class GivenStatements(Reason, frozen=True):
     count: int
 
 
+class NoTensorGiven(Reason, frozen=True):
+    """The statements give no tensor: the types of what they give."""
+
+    types: tuple[str, ...]
+
+
 class ScriptChanged(Reason, frozen=True):
     """The script has changed since it was shown."""
 
@@ -1960,6 +1966,10 @@ class ParserRefuses(Reason, frozen=True):
 
 class OneExpression(Reason, frozen=True):
     """A trace takes one expression."""
+
+
+class TensorsAreDrawn(Reason, frozen=True):
+    """A picture shows the tensors that names and bare expressions give."""
 
 
 class NamesBecomeTensors(Reason, frozen=True):

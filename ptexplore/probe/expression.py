@@ -110,6 +110,23 @@ def parse(expression: str, given: Said) -> ast.Expression:
     return tree
 
 
+def parse_statements(text: str, given: Said) -> ast.Module:
+    """Parse statements; `given` says how they were given. Raises Refused if the text is empty or is not Python."""
+    source = text.strip()
+    if not source:
+        raise Refused("empty", reason("given-empty", given=given))
+    file = _file_of(given)
+    try:
+        statements = ast.parse(source, filename=file)
+        compile(source, file, "exec")
+    except SyntaxError as error:
+        where = (error.lineno or 1, error.offset or 1)
+        raise Refused("syntax", _does_not_parse(given, error.msg), where=where, source=source) from None
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        raise Refused("syntax", _does_not_parse(given, str(error))) from None
+    return statements
+
+
 def _does_not_parse(given: Said, error: str) -> Said:
     """Returns why Python's parser refuses a text. If the text nests too deeply, the parser gives no message."""
     because = reason("said", sentence=error) if error else reason("nests-beyond-parser")
@@ -205,6 +222,35 @@ def free_names(expression: str) -> list[str]:
     names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
     names.sort(key=lambda n: (n.lineno, n.col_offset))
     return [name for name in dict.fromkeys(n.id for n in names) if name in outer - bound]
+
+
+def names_read(tree: ast.Expression | ast.Module, text: str) -> list[str]:
+    """Returns the names that an expression, or one of several statements, reads before it binds them."""
+    if isinstance(tree, ast.Expression):
+        return free_names(text)
+    assigned: set[str] = set()
+    names: list[str] = []
+    for statement in tree.body:
+        reads = [name for part in _read_parts(statement) for name in free_names(ast.unparse(part))]
+        names += [name for name in reads if name not in assigned]
+        assigned |= own_names(statement) | _defined(statement)
+    return list(dict.fromkeys(names))
+
+
+def _read_parts(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yields the expressions of a simple statement that are evaluated. Of any other statement, nothing is known."""
+    if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
+        yield statement.value
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    also_read = (ast.Subscript, ast.Attribute, *((ast.Name,) if isinstance(statement, ast.AugAssign) else ()))
+    yield from (target for target in targets if isinstance(target, also_read))
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """Returns the names that a statement binds by a definition or an import."""
+    inner = [node for node in ast.walk(statement) if hasattr(node, "name") and isinstance(node.name, str)]
+    imported = [alias.asname or alias.name.partition(".")[0] for alias in inner if isinstance(alias, ast.alias)]
+    return {node.name for node in inner if not isinstance(node, ast.alias)} | set(imported)
 
 
 def _kept_names(tree: ast.AST) -> Iterator[str]:
@@ -366,7 +412,7 @@ class Namespace:
         self._drawn: RandomNumbers | None = None
         self._settings: TorchSettings | None = None
 
-    def fill(self, tree: ast.Expression | None, *, repeats: bool = False, keeps: bool = False) -> None:
+    def fill(self, tree: ast.Expression | ast.Module | None, *, repeats: bool = False, keeps: bool = False) -> None:
         """Seed, run --setup, make seeded tensors, evaluate --var. Raises Refused for a name that it cannot bind.
 
         With `repeats`, torch's settings after --setup are kept for a further evaluation. With `keeps`, the objects that
@@ -443,13 +489,13 @@ class Namespace:
         self._give(tree)
         del replaced
 
-    def _give(self, tree: ast.Expression | None) -> None:
+    def _give(self, tree: ast.Expression | ast.Module | None) -> None:
         """List the names of --setup that are used, make seeded tensors, evaluate --var."""
         variables = [(name, parse(text, variable(name)), text) for name, text in self.request["variables"]]
         before = self._before
         needs = [(free_names(text), called_names(parsed)) for _, parsed, text in variables]
         if tree is not None:
-            needs.append((free_names(self.request.get("expression") or ""), called_names(tree)))
+            needs.append((names_read(tree, self.request.get("expression") or ""), called_names(tree)))
         given = {name for name, _, _ in variables}
         for name in dict.fromkeys(name for names, _ in needs for name in names):
             if name not in given and name in self.values and before.get(name, self) is not self.values[name]:

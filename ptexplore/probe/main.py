@@ -98,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: the catalogue, the passes of one trace or of a survey's many, or a C++ stack."""
+    """Do what the request asks: the catalogue, the passes of one trace or of a survey's many, a stack, or tensors."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -115,11 +115,15 @@ def work(request: RunRequestData, channel: Any) -> None:
         from _ptexplore_probe import survey
 
         survey.serve(request, channel, lambda asked: trace.run_passes(asked, known, channel))
-    elif request["work"] == "stack":
+        return
+    if request["work"] == "stack":
         trace.run_again_for_stack(request, channel)
+        return
+    # A whole number: as text in a request to a child it has the same length each time, and so have allocations.
+    until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
+    if request["work"] == "tensors":
+        trace.run_once("tensors", {**request, "until": until}, channel)
     else:
-        # A whole number: as text in a request to a child it has the same length each time, and so have allocations.
-        until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
         trace.run_passes({**request, "until": until}, known, channel)
 
 

@@ -636,7 +636,7 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "catalogue"]
+    work: Literal["trace", "survey", "stack", "tensors", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
@@ -651,6 +651,7 @@ class RunRequestParts(TypedDict, total=False):
     keeps: bool
     called: int
     operators: int
+    after: str | None
     sample: Any
     whole: tuple[int, int]
     calls: int
@@ -999,6 +1000,63 @@ class ProgramData(ProgramParts):
     overhead: int
 
 
+class SeenTensorParts(TypedDict, total=False):
+    """What may be left out of SeenTensorData."""
+
+    quantizer: str | None
+    part_of: int | None
+
+
+class SeenTensorData(SeenTensorParts):
+    """A tensor, as torch reports it. A value is null if the tensor does not have it."""
+
+    name: str
+    kind: str
+    impl: int
+    dtype: str
+    device: str
+    layout: str
+    element: int
+    sizes: Sequence[int] | None
+    strides: Sequence[int] | None
+    offset: int | None
+    storage: int | None
+    formats: Sequence[str]
+    is_conj: bool
+    is_neg: bool
+    is_nested: bool
+    requires_grad: bool
+    is_leaf: bool
+
+
+class SeenStorageParts(TypedDict, total=False):
+    """What may be left out of SeenStorageData."""
+
+    is_cow: bool
+
+
+class SeenStorageData(SeenStorageParts):
+    """A storage, as torch reports it."""
+
+    bytes: int
+    device: str
+    address: int
+
+
+class SeenTensorsParts(TypedDict, total=False):
+    """What may be left out of SeenTensorsData."""
+
+    further: int
+
+
+class SeenTensorsData(SeenTensorsParts):
+    """The tensors of an expression with their storages, in the order of the expression."""
+
+    torch: str
+    tensors: Sequence[SeenTensorData]
+    storages: Sequence[SeenStorageData]
+
+
 class SentObservationData(TypedDict):
     """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
@@ -1024,6 +1082,8 @@ class RunToldParts(TypedDict, total=False):
     left: EffectsData
     second: EffectsData
     program: ProgramData
+    tensors: SeenTensorsData
+    after: SeenTensorsData
 
 
 class RunToldData(RunToldParts):
@@ -1049,6 +1109,8 @@ class RunAnsweredParts(TypedDict, total=False):
     left: EffectsData
     second: EffectsData
     program: ProgramData
+    tensors: SeenTensorsData
+    after: SeenTensorsData
 
 
 class RunAnsweredData(RunAnsweredParts):

@@ -9,7 +9,7 @@ import os
 import re
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -516,11 +516,16 @@ def _of(tree: list[EventData], recorder: str) -> Iterator[EventData]:
 
 def enter_contexts(stack: ExitStack, running: Pass) -> None:
     """Enter each context manager of --with on `stack`. Raises Refused for an object that is no context manager."""
-    for text in running.request["contexts"]:
+    enter_contexts_of(stack, running.request["contexts"], running.names.values)
+
+
+def enter_contexts_of(stack: ExitStack, contexts: Iterable[str], values: dict[str, Any]) -> None:
+    """Enter context managers, given as text, with the names in `values`. Raises Refused as `enter_contexts` does."""
+    for text in contexts:
         given = reason("given-context", expression=text)
         code = code_of(text, given, "<--with>")
         try:
-            stack.enter_context(eval(code, running.names.values))
+            stack.enter_context(eval(code, values))
         except BaseException as error:
             refusal = reason("no-context-manager", given=given, exception=type(error).__name__, message=text_of(error))
             raise Refused("context", refusal) from error

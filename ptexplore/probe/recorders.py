@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from . import freed, libraries, native, passes, program, thrown, twice, writes
+from . import freed, libraries, native, passes, program, tensor_layouts, thrown, twice, writes
 from .isolate import ChildOutcome
 from .reasons import reason
 from .stepper import Unavailable
@@ -57,6 +57,7 @@ RUNS: Mapping[str, ChildRun] = {
     program.RECORDER: ChildRun(program.run, speaks=True),
     twice.RECORDER: _of_request(twice.run),
     ALONE: _of_request(passes.alone),
+    tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
 }
 
 # --- the runs that follow ---

@@ -1413,6 +1413,70 @@ def _storages(tensor: torch.Tensor) -> list[tuple[int, int]] | None:
         return None
 
 
+@dataclass(frozen=True)
+class StorageFacts:
+    """A storage: the address of its StorageImpl and of its first byte (0 without memory), its bytes and its device.
+
+    `is_cow`: it shares its bytes with other storages until the first write (copy on write).
+    """
+
+    impl: int
+    address: int
+    bytes: int
+    device: str
+    is_cow: bool
+
+
+def storage_of(tensor: Any) -> StorageFacts | None:
+    """Return a tensor's storage; None for a tensor that has none of its own.
+
+    The address is read as constant: a copy-on-write storage stays shared.
+    """
+    try:
+        storage = TENSOR_BASE.untyped_storage(tensor)
+        device = str(storage.device)
+        address = 0 if device == "meta" else int(torch._C._data_address(tensor))
+        is_cow = bool(torch._C._is_cow_tensor(tensor))
+        return StorageFacts(int(storage._cdata), address, int(storage.nbytes()), device, is_cow)
+    except (RuntimeError, NotImplementedError, TypeError):
+        return None
+
+
+def parts_of(tensor: Any) -> list[tuple[str, Any]]:
+    """Return the tensors that a tensor consists of, each after the text that leads to it: `.values()`, `[0]`.
+
+    Returns [] for a dense tensor, and if the parts cannot be read. For a sparse tensor, these are indices and values;
+    for a nested one, its tensors; for a subclass that says what it wraps, the wrapped tensors.
+    """
+    try:
+        if TENSOR_BASE.layout.__get__(tensor) in _PARTS and type(tensor) in (torch.Tensor, torch.nn.Parameter):
+            with _unobserved():
+                return [(f".{name}()", getattr(tensor, name)()) for name in _PARTS[tensor.layout]]
+        if _is_plain(tensor):
+            if not TENSOR_BASE.is_nested.__get__(tensor):
+                return []
+            with _unobserved():
+                return [(f"[{number}]", part) for number, part in enumerate(TENSOR_BASE.unbind(tensor))]
+        names = tensor.__tensor_flatten__()[0] if hasattr(tensor, "__tensor_flatten__") else ()
+        return [(f".{name}", getattr(tensor, name)) for name in names]
+    except Exception:  # a class of the user may raise anything
+        return []
+
+
+def quantizer_of(tensor: Any) -> str | None:
+    """Return how a quantized tensor's integers become numbers, in a few words; None for any other tensor."""
+    try:
+        if not TENSOR_BASE.is_quantized.__get__(tensor):
+            return None
+        scheme = str(TENSOR_BASE.qscheme(tensor)).removeprefix("torch.")
+        if scheme == "per_tensor_affine":
+            scale, zero = TENSOR_BASE.q_scale(tensor), TENSOR_BASE.q_zero_point(tensor)
+            return f"{scheme}, scale {scale:g}, zero point {zero}"
+        return f"{scheme}, dimension {TENSOR_BASE.q_per_channel_axis(tensor)}"
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
 @contextmanager
 def _unobserved() -> Iterator[None]:
     """Inside this block, no profiler, no autograd and no Python mode sees the operators called.

@@ -184,6 +184,12 @@ def run_again_for_stack(request: RunRequestData, channel: Channel) -> None:
         runs.further("stack", request, {})
 
 
+def run_once(recorder: str, request: RunRequestData, channel: Channel) -> None:
+    """Do one run in a child: the work of a question that is no trace."""
+    with _Runs(request, {}, channel) as runs:
+        runs.report(recorder, runs.forked(recorder, request))
+
+
 def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:
     """Return the outcomes of passes that have run, by recorder, and the request for all further passes.
 

@@ -18,6 +18,7 @@ _TONES: dict[str, Tone] = {
     "inside": "dim", "below": "dim", "warning": "doubt", "link": "link",
     "registered": "good", "located": "good", "consistent": "fair", "version-skew": "doubt", "ambiguous": "doubt",
     "unknown": "doubt",
+    "index 0": "fair", "index 1": "good", "index 2": "other", "index 3": "doubt",
     "observed": "good", "derived": "fair", "predicted": "doubt", "inlined": "other", "cut": "bad",
 }  # fmt: skip
 

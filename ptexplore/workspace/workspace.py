@@ -7,7 +7,7 @@ front end passes functions that show progress and notices.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
     from ptexplore.model.coverage import KeyCoverage, Side
+    from ptexplore.model.tensor_layouts import TensorLayouts
     from ptexplore.model.trace import Session, Trace
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.resolve.places.lookup import Lookup
@@ -81,6 +82,15 @@ if TYPE_CHECKING:
 
 def _ignore(event: object) -> None:
     del event
+
+
+@dataclass(frozen=True)
+class DrawnTensors:
+    """Tensors in memory, the same after further statements, and the text that all of them printed."""
+
+    layouts: TensorLayouts
+    after: TensorLayouts | None
+    printed: str
 
 
 class Workspace:
@@ -309,6 +319,21 @@ class Workspace:
         with in_words():
             session = capture(run, self.torch.runtime, self.torch.catalogue.digests(), raising=True)
         return with_notes(resolve(session, lookup), self._marks_on_lookup()), session
+
+    def tensors(self, run: AllowedRun, shapes: Sequence[tuple[int, ...]] = ()) -> DrawnTensors:
+        """Runs allowed statements in a probe. Returns the tensors in memory, and the printed text.
+
+        `shapes` are sizes for which `view` and `reshape` are answered. Raises PtexploreError if the statements cannot
+        be run, raise, or give no tensor.
+        """
+        from ptexplore.capture.tensor_layouts import see_tensors
+        from ptexplore.resolve.tensor_layouts import conclude
+        from ptexplore.view.words.errors import in_words
+
+        with in_words():
+            seen = see_tensors(run, self.runtime)
+        after = conclude(seen.after, shapes) if seen.after is not None else None
+        return DrawnTensors(conclude(seen.seen, shapes), after, seen.printed)
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trace, Session]:
         """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.

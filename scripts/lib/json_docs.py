@@ -33,6 +33,7 @@ from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, Tou
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument
 from ptexplore.view.documents.survey import SurveyDocument
+from ptexplore.view.documents.tensor import TensorDocument
 
 BEGIN, END = "<!-- made by scripts/json-docs: {} -->", "<!-- until here -->"
 PLAIN = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null", Any: "anything"}
@@ -82,6 +83,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
         "index": (IndexDocument,),
         "checkouts": (CheckoutsDocument,),
         "survey": (SurveyDocument,),
+        "tensor": (TensorDocument,),
     }
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc"
 BEGINS = """
 import _thread, os, sys
 from ptexplore.capture import own_process
-threads = own_process._probe("own_threads")
+threads = own_process.probe_module("own_threads")
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 try:
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))

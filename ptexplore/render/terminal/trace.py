@@ -122,9 +122,14 @@ def print_output(console: Console, session: Session) -> None:
     what = "expression" if session.program is None else "script"
     who = " or ".join((what, *(name for name, texts in given if texts)))  # the printer is unknown
     for printed in records(session.observations, "output", Printed):
-        console.print(Text(f"the {who} printed:", style="dim"))
-        for line in printed.text.splitlines():
-            console.print(Text(f"  {clean(line)}"))
+        print_printed(console, who, printed.text)
+
+
+def print_printed(console: Console, who: str, text: str) -> None:
+    """Print the output of the user's code, with the name of the code that printed it."""
+    console.print(Text(f"the {who} printed:", style="dim"))
+    for line in text.splitlines():
+        console.print(Text(f"  {clean(line)}"))
 
 
 def print_explanation(console: Console, explanation: Explanation, locate: Locate) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from ptexplore.model.tensor_layouts import PlacedTensor
+from ptexplore.view.tensor.strip import Strip, strip
 
 # The language of a block in a note. It has a line for each tensor: "v = x[1:]: sizes (2, 4), strides (4, 1), offset 4".
 LANGUAGE = "storage"
@@ -16,7 +17,7 @@ MOST_TENSORS = 8
 _LONGEST = 300  # characters
 _NUMBERS = r"\(((?:\d{1,6}, ?)*(?:\d{1,6})?)\)"
 _LINE = re.compile(rf"(?P<name>.{{1,80}}?): sizes {_NUMBERS},? strides {_NUMBERS},? offset (\d{{1,6}})")
-BETWEEN = "·"  # a cell inside a tensor that no index leads to
+WIDTH = 76  # columns of a drawing in a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,15 @@ class Layout:
     strides: tuple[int, ...]
     offset: int
 
-    def reached(self) -> dict[int, list[tuple[int, ...]]]:
-        """Returns the indices that lead to each cell of the storage, by the cell's number."""
-        cells: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
-        for index in itertools.product(*map(range, self.sizes)):
-            cells[self.offset + sum(i * stride for i, stride in zip(index, self.strides, strict=True))].append(index)
-        return dict(cells)
+    @property
+    def short(self) -> str:
+        """The name before `=`."""
+        return self.name.partition("=")[0].strip()
+
+    @property
+    def placed(self) -> PlacedTensor:
+        """The tensor over the cells of the storage."""
+        return PlacedTensor(0, self.sizes, self.strides, self.offset)
 
     @property
     def facts(self) -> str:
@@ -43,18 +47,22 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class StorageDrawing:
-    """The number of cells of a storage, and each tensor with a label for each cell ("" for none)."""
+    """The number of cells of a storage, and the tensors over it."""
 
     cells: int
-    tensors: tuple[tuple[Layout, tuple[str, ...]], ...]
+    layouts: tuple[Layout, ...]
+
+    def strip(self, width: int = WIDTH) -> Strip:
+        """Returns the cells in rows that fit the width."""
+        return strip([(layout.short, layout.placed) for layout in self.layouts], self.cells, width)
 
     @property
     def in_words(self) -> str:
         """The drawing as one sentence a tensor, for who cannot see it."""
-        sentences = [
-            f"{layout.name} reaches cells {', '.join(str(cell) for cell in sorted(layout.reached()))}"
-            for layout, _labels in self.tensors
-        ]
+        sentences = []
+        for layout in self.layouts:
+            reached = [str(cell) for cell in range(self.cells) if layout.placed.indices_at(cell, 1)]
+            sentences.append(f"{layout.name} reaches cells {', '.join(reached)}")
         return f"A storage of {self.cells} elements. {'. '.join(sentences)}."
 
 
@@ -76,48 +84,14 @@ def drawn(layouts: Sequence[Layout]) -> StorageDrawing | None:
     """Returns the drawing of tensors over one storage; None if it is too large, or if nothing is reached."""
     if not layouts or len(layouts) > MOST_TENSORS or any(math.prod(layout.sizes) > MOST_CELLS for layout in layouts):
         return None
-    last = max((_last(layout) for layout in layouts if math.prod(layout.sizes)), default=-1)
-    if not 0 <= last < MOST_CELLS:
-        return None
-    return StorageDrawing(last + 1, tuple((layout, _labels(layout, last + 1)) for layout in layouts))
+    last = max((layout.placed.last for layout in layouts if layout.placed.elements), default=-1)
+    return StorageDrawing(last + 1, tuple(layouts)) if 0 <= last < MOST_CELLS else None
 
 
 def lines_of(picture: StorageDrawing) -> list[str]:
-    """Returns the drawing in box characters, with the facts of each tensor below."""
-    wide = max(len(label) for _layout, labels in picture.tensors for label in (*labels, str(picture.cells - 1)))
-    names = max(len(_short(layout)) for layout, _labels in picture.tensors)
-    margin = " " * (names + 2)
-    rule = "─" * wide
-    out = [margin + " ".join(["", *(f"{cell:^{wide}}" for cell in range(picture.cells))]).rstrip()]
-    out.append(f"{margin}┌{'┬'.join([rule] * picture.cells)}┐")
-    for layout, labels in picture.tensors:
-        cells = "│".join(f"{label:^{wide}}" for label in labels)
-        out.append(f"{_short(layout):<{names}}  │{cells}│")
-    out.append(f"{margin}└{'┴'.join([rule] * picture.cells)}┘")
-    return [*out, *(f"{layout.name}: {layout.facts}" for layout, _labels in picture.tensors)]
-
-
-def _short(layout: Layout) -> str:
-    return layout.name.partition("=")[0].strip()
+    """Returns the drawing, with the facts of each tensor below."""
+    return [*picture.strip().texts(), "", *(f"{layout.name}: {layout.facts}" for layout in picture.layouts)]
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(",") if part.strip())
-
-
-def _last(layout: Layout) -> int:
-    pairs = zip(layout.sizes, layout.strides, strict=True)
-    return layout.offset + sum((size - 1) * stride for size, stride in pairs)
-
-
-def _labels(layout: Layout, cells: int) -> tuple[str, ...]:
-    reached = layout.reached()
-    first, last = (min(reached), max(reached)) if reached else (0, -1)
-    return tuple(
-        _label(reached[cell]) if cell in reached else BETWEEN if first < cell < last else "" for cell in range(cells)
-    )
-
-
-def _label(indices: Sequence[tuple[int, ...]]) -> str:
-    """Returns the index that leads to a cell; how many, if several do."""
-    return (",".join(map(str, indices[0])) or "()") if len(indices) == 1 else f"×{len(indices)}"

@@ -16,6 +16,7 @@ AS_COMMANDS: Catalogue = {
     to.GiveLonger: "--timeout S gives it more time",
     to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
     to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
+    to.DrawTensors: 'ptexplore tensor "x = torch.arange(12).view(3, 4); x.t()"',
     to.TraceScript: "ptexplore trace --script FILE",
     to.TraceSomething: 'ptexplore trace "a + b"',
     to.TraceAgain: "ptexplore trace[ --script {script}][ -m {module}] --again[ -- {arguments: }]",
@@ -54,6 +55,7 @@ AS_COMMANDS: Catalogue = {
 IN_PYTHON: Catalogue = {
     to.GiveLonger: "timeout=S gives it more time",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
+    to.DrawTensors: 'ptexplore.tensor("x = torch.arange(12).view(3, 4); x.t()")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
     to.TraceSomething: 'ptexplore.trace("a + b")',
     to.TraceAgain: "ptexplore.trace([script={script}][module={module}][, arguments=({arguments:, },)], again=True)",

@@ -484,6 +484,7 @@ ENGLISH: Catalogue = {
     why.GivenStatement: "{given} is a statement, not one expression",
     why.GivenStatements: "{given} is {count} statements, not one expression",
     why.ScriptChanged: "the script has changed since it was shown",
+    why.NoTensorGiven: "there is no tensor to draw[: the values are {types:, }]",
     why.GivenRaised: "{given} raised {exception}: {message}",
     why.NoContextManager: "{given} is not a context manager: {exception}: {message}",
     why.NameUndefined: "name '{name}' is not defined",
@@ -532,6 +533,7 @@ ENGLISH: Catalogue = {
     why.NothingToRun: "there is nothing to run",
     why.ParserRefuses: "Python's own parser refuses it",
     why.OneExpression: "a trace takes one expression",
+    why.TensorsAreDrawn: "a picture has the tensors that assigned names and bare expressions give",
     why.NamesBecomeTensors: (
         "names of one letter (or a letter and digits) used as values become tensors; others must be bound"
     ),

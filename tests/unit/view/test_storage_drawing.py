@@ -13,26 +13,19 @@ def test_a_drawing_has_the_index_that_leads_to_each_cell() -> None:
     picture = drawing(text)
     assert picture is not None
     assert lines_of(picture) == [
-        "     0   1   2   3   4   5",
-        "   ┌───┬───┬───┬───┬───┬───┐",
-        "x  │0,0│0,1│0,2│1,0│1,1│1,2│",
-        "v  │   │0,0│0,1│ · │1,0│1,1│",
-        "   └───┴───┴───┴───┴───┴───┘",
+        "cell  0    1    2    3    4    5",
+        "x     0,0  0,1  0,2  1,0  1,1  1,2",
+        "v          0,0  0,1  ·    1,0  1,1",
+        "",
         "x = torch.arange(6).view(2, 3): sizes (2, 3), strides (3, 1), offset 0",
         "v = x[:, 1:]: sizes (2, 2), strides (3, 1), offset 1",
     ]
 
 
-def test_several_indices_that_lead_to_one_cell_are_counted() -> None:
-    picture = drawn([Layout("e", (3, 2), (0, 1), 0)])
+def test_it_is_said_in_words_which_cells_are_reached() -> None:
+    picture = drawn([Layout("s = x[2]", (), (), 2), Layout("e", (3, 2), (0, 1), 0)])
     assert picture is not None
-    assert picture.tensors[0][1] == ("×3", "×3")
-
-
-def test_a_tensor_without_dimensions_reaches_one_cell() -> None:
-    picture = drawn([Layout("s", (), (), 2)])
-    assert picture is not None
-    assert picture.tensors[0][1] == ("", "", "()")
+    assert picture.in_words == "A storage of 3 elements. s = x[2] reaches cells 2. e reaches cells 0, 1."
 
 
 @pytest.mark.parametrize(

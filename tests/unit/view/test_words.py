@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.model import details as says
-from ptexplore.model import ending_remarks, place_reasons, reasons, trace_remarks
+from ptexplore.model import ending_remarks, place_reasons, reasons, tensor_facts, trace_remarks
 from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
 from ptexplore.model.ending_remarks import EndingRemark
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view import words
-from ptexplore.view.words import causes, details, ending, places, remarks
+from ptexplore.view.words import causes, details, ending, places, remarks, tensors
 from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
@@ -52,6 +52,12 @@ def test_each_code_has_a_template_that_speaks_of_all_its_arguments() -> None:
     assert set(ALL) == set(CODES)
     of_places = {code for code in CODES if issubclass(code, place_reasons.PlaceReason)}
     assert set(places.ENGLISH) == of_places | {reasons.Said}, "what a search loads has the words of all places"
+
+
+def test_each_fact_about_a_tensor_has_a_template_that_speaks_of_all_its_arguments() -> None:
+    for kind in tensor_facts.facts():
+        assert names(tensors.ENGLISH[kind]) == set(kind.__struct_fields__), kind
+    assert set(tensors.ENGLISH) == set(tensor_facts.facts())
 
 
 def test_each_detail_has_a_template_that_speaks_of_all_its_arguments() -> None:

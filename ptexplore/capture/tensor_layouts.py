@@ -1,0 +1,84 @@
+"""Reads sizes, strides and storages of tensors: in a probe that runs your statements, or in your own process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import convert
+
+from ptexplore.capture import own_process
+from ptexplore.capture.allowed import AllowedRun
+from ptexplore.capture.failures import failure, is_about_run, is_failure
+from ptexplore.capture.left_running import remarks_about
+from ptexplore.capture.not_captured import NotCaptured
+from ptexplore.capture.probing import ask, request_of
+from ptexplore.errors import USAGE
+from ptexplore.model import actions as to
+from ptexplore.model import reasons as why
+from ptexplore.model.messages import ProbeMessage
+from ptexplore.model.observed import LeftProcess
+from ptexplore.model.places import Runtime
+from ptexplore.model.tensor_layouts import SeenTensors
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRun:
+    """The tensors that statements gave, the same after further statements, and the text that all of them printed."""
+
+    seen: SeenTensors
+    after: SeenTensors | None
+    printed: str
+
+
+def see_tensors(run: AllowedRun, runtime: Runtime) -> TensorRun:
+    """Runs the allowed statements in a probe of `runtime`. Returns their tensors, without any element.
+
+    Raises PtexploreError: (usage) if they cannot be run or give no tensor, (failed) if they raise, die or take too
+    long.
+    """
+    left: list[LeftProcess] = []
+    try:
+        return _seen(run, runtime, left)
+    except NotCaptured as error:
+        if isinstance(error.then, to.TraceExpression):
+            error.then = to.DrawTensors()
+        error.add(tuple(remarks_about(left, is_script=False)))
+        raise
+
+
+def _seen(run: AllowedRun, runtime: Runtime, left: list[LeftProcess]) -> TensorRun:
+    request, printed = run.request, ""
+    seen: list[SeenTensors] = []
+    with closing(ask(runtime, request_of(request, "tensors", runtime, {}), request.timeout, left=left)) as messages:
+        for message in messages:
+            printed += _text(message)
+            if is_about_run(message) and is_failure(message):
+                raise failure(message, request)
+            if message["type"] == "pass":
+                seen.append(convert(message["tensors"], SeenTensors))
+                if "after" in message:
+                    seen.append(convert(message["after"], SeenTensors))
+    if not seen:
+        raise NotCaptured(why.ProbeUnread(), why.SaysNothing(), to.ShowOutput())
+    return TensorRun(seen[0], seen[1] if len(seen) > 1 else None, printed)
+
+
+def _text(message: ProbeMessage) -> str:
+    return message["text"] if message["type"] == "output" else ""
+
+
+def see_own_tensors(named: Mapping[str, object]) -> SeenTensors:
+    """Returns the tensors among objects of this process, by the name that you give to each.
+
+    Raises NotCaptured (usage) if none of them is a tensor, or holds one.
+    """
+    own_process.check_torch()
+    probe: Any = own_process.probe_module("tensor_layouts")
+    tensors = [tensor for name, value in named.items() for tensor in probe.tensors_named(name, value)]
+    if not tensors:
+        types = tuple(dict.fromkeys(type(value).__name__ for value in named.values()))
+        raise NotCaptured(why.NoTensorGiven(types), why.TensorsAreDrawn(), to.DrawTensors(), USAGE)
+    return convert(probe.seen_tensors(tensors), SeenTensors)
