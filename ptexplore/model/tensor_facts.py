@@ -175,7 +175,7 @@ class WritesSome(TensorFact, frozen=True):
     other: str
     count: int
     elements: int
-    indices: tuple[str, ...]  # the first ones: `[1, 0]`; none if the tensors are large
+    indices: tuple[str, ...]  # the first ones: `[1,0]`; none if the tensors are large
 
 
 class MayWrite(TensorFact, frozen=True):

@@ -65,7 +65,7 @@ def _read(given: Mapping[str, Any]) -> SeenTensorsData:
 
 
 def _given(text: str, statements: ast.Module, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Run the statements in order. Yield each name that they assign, and each bare expression with its value.
+    """Run the statements in order. Yield the assigned names, and the bare expressions with their values.
 
     A name has no value yet, because a later statement may assign it again.
     """

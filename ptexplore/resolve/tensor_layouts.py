@@ -21,7 +21,7 @@ from ptexplore.model.tensor_layouts import (
     TensorLayouts,
 )
 
-MOST_COMPARED = 1024  # elements; the elements of a larger tensor are not compared one by one
+MOST_COMPARED = 1024  # elements. The elements of a larger tensor are not compared one by one.
 MOST_NAMED = 4  # indices that an answer names
 MOST_WRITERS = 8  # tensors of a block for which an answer says what a write changes
 FLAT = (-1,)  # the sizes that are asked for if none are given
@@ -297,7 +297,7 @@ def _changed(seen: SeenTensors, written: PlacedTensor, others: Sequence[PlacedTe
         if len(changed) == len(every):
             whole.append(name)
         elif changed:
-            indices = tuple(str(list(index)) for index in changed[:MOST_NAMED])
+            indices = tuple(f"[{','.join(map(str, index))}]" for index in changed[:MOST_NAMED])
             further.append(is_so.WritesSome(other=name, count=len(changed), elements=len(every), indices=indices))
     if whole:
         yield is_so.WritesAll(others=tuple(whole))

@@ -60,7 +60,7 @@ class TensorPage:
 def tensor_page(
     layouts: TensorLayouts, title: str, after: str | None = None, later: TensorLayouts | None = None
 ) -> TensorPage:
-    """Returns the page of tensors. `title` is the text that gave them, `later` what they are after further code."""
+    """Returns the page of tensors. `title` is the text that gave them. `later`: the same after further code."""
     answers = tuple(
         AnswerView(layouts.tensors[answer.tensor].seen.name, answer.method, facts_text(answer.facts))
         for answer in layouts.answers

@@ -68,7 +68,7 @@ class Strip:
             yield "".join(span.text for span in spans).rstrip()
 
     def _spans(self, labels: Sequence[str]) -> Iterator[Span]:
-        """Yields the cells of a line. An index has a colour by its first number, so that rows can be told apart."""
+        """Yields the cells of a line. The colour of an index depends on its first number, so each row has a colour."""
         last = max(number for number, label in enumerate(labels) if label)
         for label in labels[: last + 1]:
             first, comma, _rest = label.partition(",")

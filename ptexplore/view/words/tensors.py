@@ -25,7 +25,7 @@ ENGLISH: Catalogue = {
     is_so.WithoutOwnMemory: "{kind}: no bytes of its own",
     is_so.PastStorage: "outside its storage: its last element ends at byte {needed}, the storage has {bytes}",
     is_so.NoElements: "no elements",
-    is_so.OtherLayout: "{layout}[: consists of {parts} tensors below]",
+    is_so.OtherLayout: "layout {layout}[: consists of {parts} tensors below]",
     is_so.OfNestedTensors: "nested[: consists of {parts} tensors below]",
     is_so.SubclassOf: "{kind}: consists of {parts} tensors below",
     # --- how it is laid out ---
@@ -42,9 +42,9 @@ ENGLISH: Catalogue = {
     is_so.ViewRefused: "fails: {because}",
     is_so.OtherElementCount: "fails: the tensor has {elements} element{elements#|s}",
     is_so.WouldCopy: "copies {bytes}: strides {strides}",
-    is_so.WritesAll: "also writes all of {others: and }",
-    is_so.WritesSome: "also writes {count} of {elements} elements of {other}[: {indices}]",
-    is_so.MayWrite: "may also write elements of {other} (too large to compare)",
+    is_so.WritesAll: "also writes into all elements of {others}",
+    is_so.WritesSome: "also writes into {count} of {elements} elements of {other}[: {indices}]",
+    is_so.MayWrite: "may also write into elements of {other} (too large to compare)",
     is_so.WriteRefused: "most in-place operators fail: dimension {dimension} has stride 0",
     is_so.LeafRefusesWrites: "fails while grad mode is on, since it is a leaf that requires grad",
 }  # fmt: skip
