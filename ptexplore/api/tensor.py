@@ -85,8 +85,9 @@ class PublicTensors:  # `ptexplore.Tensors`
         from ptexplore.view.tensor.page import tensor_page
 
         out = io.StringIO()
-        console = Console(file=out, width=width, markup=False, highlight=False, emoji=False, color_system=None)
-        print_tensors(gated(console), tensor_page(self.record, self.expression))
+        page = tensor_page(self.record, self.expression)
+        draw = gated(Console(file=out, width=width, markup=False, highlight=False, emoji=False, color_system=None))
+        print_tensors(draw, page)
         return out.getvalue()
 
     def svg(self) -> str:

@@ -63,11 +63,11 @@ def _groups(storages: Sequence[SeenStorage]) -> list[list[int]]:
     return sorted(groups)
 
 
-def _overlap(one: SeenStorage, other: SeenStorage) -> bool:
+def _overlap(first: SeenStorage, second: SeenStorage) -> bool:
     """Whether two storages have bytes in common."""
-    if not one.address or not other.address or one.device != other.device:
+    if not first.address or not second.address or first.device != second.device:
         return False
-    return one.address < other.address + other.bytes and other.address < one.address + one.bytes
+    return first.address < second.address + second.bytes and second.address < first.address + first.bytes
 
 
 def _is_placed(seen: SeenTensors, number: int) -> bool:
