@@ -17,6 +17,7 @@ from ptexplore.view.words import (
     details,
     ending,
     errors,
+    graph,
     headings,
     legend,
     places,
@@ -37,8 +38,14 @@ TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
+    graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.WHY,
 )  # fmt: skip
-PAIRS: tuple[Any, ...] = (uses.SORTS, legend.SIGNS, legend.OF_ROWS)  # the sentence, or the plural, is the second
+PAIRS: tuple[Any, ...] = (
+    uses.SORTS,
+    legend.SIGNS,
+    legend.OF_ROWS,
+    graph.UNCOUNTED,
+)  # the sentence, or the plural, is the second
 
 
 def pytest_configure() -> None:

@@ -14,11 +14,12 @@ from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType, TracebackType
 
     from typing_extensions import Unpack
 
+    from ptexplore.api.graph import PublicGraph
     from ptexplore.api.options import AskedOfTrace
     from ptexplore.api.tensor import AskedOfTensors
     from ptexplore.lookup.callers import CallersView
@@ -105,6 +106,59 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         with in_words(in_python):
             drawn = self.inner.tensors(typed(request), tuple(tuple(sizes) for sizes in reshape))
         return PublicTensors(drawn.layouts, " ".join(text.split()))
+
+    def graph(
+        self,
+        value: object = None,
+        *,
+        script: str | os.PathLike[str] | None = None,
+        variables: Mapping[str, str] | None = None,
+        setup: Sequence[str] = (),
+        contexts: Sequence[str] = (),
+        timeout: float = 60.0,
+    ) -> PublicGraph:
+        """Does the same as `ptexplore.graph`, in this workspace.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     workspace.graph("a.exp()").nodes[0].name
+        'ExpBackward0'
+        """
+        return self._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout)
+
+    def _graph(
+        self,
+        value: object,
+        caller: FrameType,
+        script: str | os.PathLike[str] | None,
+        variables: Mapping[str, str],
+        setup: Sequence[str],
+        contexts: Sequence[str],
+        timeout: float,
+    ) -> PublicGraph:
+        """Returns the graph behind a text, or behind a value of `caller`, whose variables name the leaves."""
+        from ptexplore.api.graph import PublicGraph
+        from ptexplore.capture.probing import asked_for
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
+        from ptexplore.workspace.typed import typed
+
+        with in_words(in_python):
+            if script is None and not isinstance(value, str):
+                return PublicGraph(self.inner.graph_of(value, caller))
+            for name, text in variables.items():
+                _check_text(f"the variable {name}", text)
+            options = {
+                "script": os.fspath(script) if script is not None else None,
+                "variables": tuple(variables.items()),
+                "setup": tuple(setup),
+                "contexts": tuple(contexts),
+                "timeout": timeout,
+                "grad": script is None,
+                "native": False,
+            }
+            expression = _check_text("the value", value) or None
+            return PublicGraph(self.inner.graph(typed(asked_for(expression, options))))
 
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """Does the same as `ptexplore.record`. The trace is resolved with this workspace.
@@ -274,6 +328,38 @@ def tensor(
     with in_words(in_python):
         seen = see_own_tensors(named)
     return PublicTensors(conclude(seen, tuple(tuple(sizes) for sizes in reshape)), ", ".join(named))
+
+
+def graph(
+    value: object = None,
+    *,
+    script: str | os.PathLike[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    setup: Sequence[str] = (),
+    contexts: Sequence[str] = (),
+    timeout: float = 60.0,
+    python: str | None = None,
+) -> PublicGraph:
+    """Returns the autograd graph behind a value: nodes, edges, leaves, and what each node keeps until backward.
+
+    `value` is the text of an expression, which runs in a process of its own, or a tensor of yours (or a list, tuple or
+    dictionary of tensors). Of a tensor of yours, your variables name the leaves, and nothing is run or changed; the
+    options below apply to a text only. With `script`, the script runs up to its first backward, and the text is
+    evaluated there; without a text, the value is the one that backward is called for.
+
+    Names of a text are bound as in `ptexplore.trace`, and require grad. Raises PtexploreError if the expression cannot
+    be run, or if the value has no tensor.
+
+    >>> import ptexplore
+    >>> ptexplore.graph("(a * b).sum()").nodes[1].name
+    'MulBackward0'
+    >>> import torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> ptexplore.graph((w * 2).sum()).nodes[2].leaf.names
+    ('w',)
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout)
 
 
 def op(name: str, *, python: str | None = None) -> Card:

@@ -38,6 +38,7 @@ REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "script": (why.ParserRefuses(), to.TraceScript()),
     "context": (why.ContextsAreExpressions(), to.EnterContext()),
     "profiler": (why.OneProfiler(), to.TraceScript()),
+    "graph": (why.GraphNeedsTensor(), to.ShowGraphOf()),
     "backward": (why.BackwardNeeds(), to.ComputeFromInputs()),
 }
 OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "bad_alloc", "Cannot allocate memory")

@@ -17,7 +17,7 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import PROBE, TraceRequest
@@ -25,11 +25,12 @@ from ptexplore.capture.trace import gather
 from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
+from ptexplore.model.autograd_graph import AutogradGraph, GraphSession
 from ptexplore.model.messages import RunAnswered, RunUnavailable
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import RanInYourProcess, Reason, reason_of
 from ptexplore.model.recorders import NATIVE
-from ptexplore.model.trace import Session
+from ptexplore.model.trace import ResultInfo, Session, TorchInfo
 from ptexplore.source.runtime.describe import INSTALL, OLDEST, release_of
 
 NOT_STEPPED = to_builtins(RanInYourProcess())
@@ -126,6 +127,33 @@ def session_of(recorded: RecordedBlock, runtime: Runtime, digests: Mapping[str, 
     request = TraceRequest(expression=recorded.name, native=True)
     no_native: RunUnavailable = {"type": "unavailable", "recorder": NATIVE, "told": NOT_STEPPED}
     return gather((no_native, message), request, runtime, raising=True)
+
+
+def graph_session(value: object, caller: FrameType, runtime: Runtime) -> GraphSession:
+    """Returns the autograd graph behind a value of this process. The variables of `caller` name its leaves.
+
+    Raises PtexploreError if torch is not the one of `runtime`, or if the value has no tensor.
+    """
+    check_torch()
+    reader, values = probe_module("autograd_graph"), probe_module("values")
+    folder = str(probe_module("torch_api").TORCH_DIR)
+    if os.path.realpath(folder) != os.path.realpath(runtime.torch_dir):
+        because = f"{folder} is imported, but this workspace reads {runtime.torch_dir}"
+        raise PtexploreError("the value is of another torch", because, "use a Workspace() without python=", MISSING)
+    try:
+        read = reader.of_your_process(value, caller)
+    except probe_module("expression").Refused as refused:
+        raise NotCaptured(reason_of(refused.reason), why.GraphNeedsTensor(), to.ShowGraphOf(), USAGE) from None
+    graph = convert(read["graph"], AutogradGraph)
+    has_lines = any(node.made is not None for node in graph.nodes)
+    return GraphSession(
+        expression=values.type_name(value),
+        torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
+        bound=(),
+        result=ResultInfo(values.type_name(value), values.describe(value)),
+        graph=graph,
+        no_lines=None if has_lines else "own",
+    )
 
 
 def probe_module(name: str) -> Any:

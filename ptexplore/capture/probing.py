@@ -90,9 +90,12 @@ DAY = 86400.0  # seconds
 
 
 def request_of(
-    request: TraceRequest, work: Literal["trace", "survey", "tensors"], runtime: Runtime, digests: Mapping[str, str]
+    request: TraceRequest,
+    work: Literal["trace", "survey", "tensors", "graph"],
+    runtime: Runtime,
+    digests: Mapping[str, str],
 ) -> RunRequest:
-    """Returns the request of a trace, of a survey or for tensors, in the form for the probe.
+    """Returns the request of a trace, of a survey, for tensors or for a graph, in the form for the probe.
 
     `digests` are the catalogue's, by operator.
     """

@@ -22,6 +22,7 @@ from ptexplore.errors import BAD_DISK, MISSING, USAGE, PtexploreError
 COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
     "trace": "what runs when I write this line, and where is it?",
     "tensor": "how do these tensors lie in memory? shared cells, views, copies",
+    "graph": "what did autograd record, and what does it keep until backward?",
     "explain-error": "what does this error message mean, and what raised it?",
     "op": "what is this operator? schema, kernels, derivative",
     "find": "where is this name? symbols, operators, files, notes, text",

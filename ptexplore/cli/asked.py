@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from typer import Context, Option
@@ -25,15 +26,17 @@ def with_trace_options(command: Callable[..., int]) -> Callable[..., int]:
     return with_options_of(*asked_options())(command)
 
 
-def with_options_of(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_options_of(*names: str, **helps: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Returns a decorator that gives a command some options of a trace, by field, after its first argument.
 
+    `helps` are help texts, by field, that differ from the help of `trace`.
     The arguments of a program, if they are among them, are the words that are left (`ProgramCommand`).
     """
 
     def decorated(command: Callable[..., int]) -> Callable[..., int]:
         first, *own, _rest = inspect.signature(command, eval_str=True).parameters.values()
-        known = {name: asked_options()[name] for name in names}
+        options = {name: asked_options()[name] for name in names}
+        known = {name: replace(option, help=helps.get(name, option.help)) for name, option in options.items()}
         asked = [_parameter(name, option) for name, option in known.items() if option.flag != AFTER]
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
         keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (context, *asked, *own)]

@@ -105,6 +105,10 @@ class UseNearName(Action, frozen=True):
     names: tuple[str, ...]
 
 
+class ShowGraphOf(Action, frozen=True):
+    """Show the graph of an expression (an example)."""
+
+
 class ComputeFromInputs(Action, frozen=True):
     """Compute the result of the expression from the values of a floating-point input."""
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
+from ptexplore.model.autograd_graph import GraphLines, ReadGraph
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
     AnyRecord,
@@ -147,7 +148,7 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "tensors", "catalogue"]
+    work: Literal["trace", "survey", "stack", "tensors", "graph", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
@@ -336,6 +337,8 @@ class AnswerParts(TypedDict, total=False):
     program: Annotated[Plain, Program]
     tensors: Annotated[Plain, SeenTensors]
     after: Annotated[Plain, SeenTensors]  # for tensors: the same after further statements
+    graph: Annotated[Plain, ReadGraph]
+    lines: Annotated[Plain, GraphLines]
 
 
 class RunTold(AnswerParts):

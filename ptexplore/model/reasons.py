@@ -1790,6 +1790,16 @@ class ExpressionProfiles(Reason, frozen=True):
     """The expression itself uses torch.profiler."""
 
 
+class HasNoTensor(Reason, frozen=True):
+    """The result has no tensor, so there is no autograd graph behind it."""
+
+    result: str
+
+
+class NoBackward(Reason, frozen=True):
+    """The script called no backward, and no expression names a value."""
+
+
 class NeedsNoGrad(Reason, frozen=True):
     """The result does not require grad."""
 
@@ -1998,6 +2008,10 @@ class OneProfiler(Reason, frozen=True):
 
 class BackwardNeeds(Reason, frozen=True):
     """What backward requires."""
+
+
+class GraphNeedsTensor(Reason, frozen=True):
+    """A graph is read from tensors."""
 
 
 class CannotRun(Reason, frozen=True):

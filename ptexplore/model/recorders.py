@@ -16,11 +16,13 @@ from ptexplore.model.reasons import CallsMissing, FramesMissing, Reason
 OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
 NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thrown", "freed"
 PROGRAM, TWICE = "program", "twice"
+GRAPH, GRAPH_LINES = "graph", "graph-lines"
 PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 
 # pass: a run of the expression; the operators of all passes are compared. further run: a run of the same code after the
-# passes. script: the one recorded run of a script. parent: no run, the parent process finds it out.
-RunBy = Literal["pass", "further run", "script", "parent"]
+# passes. script: the one recorded run of a script. command: a run for a command of its own, outside of traces. parent:
+# no run, the parent process finds it out.
+RunBy = Literal["pass", "further run", "script", "command", "parent"]
 # What a recorder needs besides torch.profiler and Python's hooks.
 Need = Literal["a stepper", "a native pass", "an error", "a process of its own", "a recorded script"]
 
@@ -144,6 +146,19 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             fails_alone=True,
             needs=("a recorded script",),
             options=("twice",),
+        ),
+        RecorderSpec(
+            name=GRAPH,
+            about="for `ptexplore graph`: the autograd graph behind the result",
+            runs="command",
+            tells=(),
+        ),
+        RecorderSpec(
+            name=GRAPH_LINES,
+            about="for `ptexplore graph`: the code that made each node",
+            runs="command",
+            tells=(),
+            fails_alone=True,
         ),
         RecorderSpec(
             name=PROBE,

@@ -98,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: the catalogue, the passes of one trace or of a survey's many, a stack, or tensors."""
+    """Do what the request asks: the catalogue, passes of a trace or a survey, a C++ stack, tensors, or a graph."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -123,6 +123,8 @@ def work(request: RunRequestData, channel: Any) -> None:
     until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
     if request["work"] == "tensors":
         trace.run_once("tensors", {**request, "until": until}, channel)
+    elif request["work"] == "graph":
+        trace.read_graph({**request, "until": until}, channel)
     else:
         trace.run_passes({**request, "until": until}, known, channel)
 

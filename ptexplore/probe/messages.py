@@ -20,6 +20,8 @@ RecorderName: TypeAlias = Literal[
     "freed",
     "program",
     "twice",
+    "graph",
+    "graph-lines",
     "probe",
     "compare",
     "processes",
@@ -636,7 +638,7 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "tensors", "catalogue"]
+    work: Literal["trace", "survey", "stack", "tensors", "graph", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
@@ -1057,6 +1059,185 @@ class SeenTensorsData(SeenTensorsParts):
     storages: Sequence[SeenStorageData]
 
 
+class GradientHookData(TypedDict):
+    """A hook that your code registered."""
+
+    kind: Literal["gradient", "accumulated"]
+    function: str
+
+
+class GraphResultParts(TypedDict, total=False):
+    """What may be left out of GraphResultData."""
+
+    node: int | None
+    output: int
+    needs_grad: bool
+    leaf: bool
+    hooks: Sequence[GradientHookData]
+    retains_grad: bool
+
+
+class GraphResultData(GraphResultParts):
+    """A tensor of the result."""
+
+    description: str
+
+
+class GradientEdgeParts(TypedDict, total=False):
+    """What may be left out of GradientEdgeData."""
+
+    input: int
+    unread: bool
+
+
+class GradientEdgeData(GradientEdgeParts):
+    """An edge from a node to the next one. A node has one edge for each differentiated input of its operator."""
+
+    node: int | None
+
+
+class KeptValueParts(TypedDict, total=False):
+    """What may be left out of KeptValueData."""
+
+    kept: Literal["tensor", "packed", "freed", "unread"]
+    type: str
+    sizes: Sequence[int] | None
+    dtype: str
+    device: str
+    storages: Sequence[int]
+    version: int | None
+    saved_version: int | None
+    is_number: bool
+    hook: str
+
+
+class KeptValueData(KeptValueParts):
+    """One tensor that a node saved for backward."""
+
+    name: str
+
+
+class GraphLeafParts(TypedDict, total=False):
+    """What may be left out of GraphLeafData."""
+
+    names: Sequence[str]
+    sizes: Sequence[int] | None
+    dtype: str
+    device: str
+    has_grad: bool
+    hooks: Sequence[GradientHookData]
+
+
+class GraphLeafData(GraphLeafParts):
+    """A tensor that accumulates its gradient in `.grad`."""
+
+
+class NodeMadeAtParts(TypedDict, total=False):
+    """What may be left out of NodeMadeAtData."""
+
+    column: int | None
+    end_column: int | None
+    function: str
+    text: str
+    module: str
+    module_type: str
+
+
+class NodeMadeAtData(NodeMadeAtParts):
+    """The Python code that ran when a node was made."""
+
+    file: str
+    line: int
+
+
+class AutogradNodeParts(TypedDict, total=False):
+    """What may be left out of AutogradNodeData."""
+
+    edges: Sequence[GradientEdgeData]
+    sequence: int | None
+    saved: Sequence[KeptValueData]
+    silent: bool
+    leaf: GraphLeafData | None
+    python: tuple[str, int] | None
+    made: NodeMadeAtData | None
+
+
+class AutogradNodeData(AutogradNodeParts):
+    """A node of the graph."""
+
+    name: str
+
+
+class KeptStorageParts(TypedDict, total=False):
+    """What may be left out of KeptStorageData."""
+
+    holders: Sequence[tuple[Literal["leaf", "name", "result"], str]]
+
+
+class KeptStorageData(KeptStorageParts):
+    """Memory that the graph keeps alive until backward."""
+
+    bytes: int
+
+
+class NamedTensorParts(TypedDict, total=False):
+    """What may be left out of NamedTensorData."""
+
+    is_leaf: bool
+    needs_grad: bool
+    differentiable: bool
+    inference: bool
+    retains_grad: bool
+    has_grad: bool
+    made_by: str
+    node: int | None
+    detached: NodeMadeAtData | None
+
+
+class NamedTensorData(NamedTensorParts):
+    """A tensor that a name of yours holds: a bound name, or a parameter or buffer of a bound module."""
+
+    name: str
+    description: str
+
+
+class AutogradGraphParts(TypedDict, total=False):
+    """What may be left out of AutogradGraphData."""
+
+    tensors: Sequence[NamedTensorData]
+    reads_saved: bool
+    cut: bool
+    more_names: bool
+
+
+class AutogradGraphData(AutogradGraphParts):
+    """The graph behind a value. Node 0 and the following ones are in the order in which backward may run them."""
+
+    results: Sequence[GraphResultData]
+    nodes: Sequence[AutogradNodeData]
+    storages: Sequence[KeptStorageData]
+
+
+class ReadGraphData(TypedDict):
+    """A graph with the digest of its names and edges."""
+
+    shape: str
+    graph: AutogradGraphData
+
+
+class GraphLinesParts(TypedDict, total=False):
+    """What may be left out of GraphLinesData."""
+
+    detached: Sequence[tuple[str, NodeMadeAtData]]
+
+
+class GraphLinesData(GraphLinesParts):
+    """The code that made each node, from a second run of the same code. `shape` tells if its graph is the same."""
+
+    shape: str
+    made: Sequence[NodeMadeAtData | None]
+
+
 class SentObservationData(TypedDict):
     """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
@@ -1084,6 +1265,8 @@ class RunToldParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    graph: ReadGraphData
+    lines: GraphLinesData
 
 
 class RunToldData(RunToldParts):
@@ -1111,6 +1294,8 @@ class RunAnsweredParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    graph: ReadGraphData
+    lines: GraphLinesData
 
 
 class RunAnsweredData(RunAnsweredParts):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from . import freed, libraries, native, passes, program, tensor_layouts, thrown, twice, writes
+from . import autograd_graph, freed, libraries, native, passes, program, tensor_layouts, thrown, twice, writes
 from .isolate import ChildOutcome
 from .reasons import reason
 from .stepper import Unavailable
@@ -56,6 +56,8 @@ RUNS: Mapping[str, ChildRun] = {
     freed.RECORDER: _of_request(program.freed_again),
     program.RECORDER: ChildRun(program.run, speaks=True),
     twice.RECORDER: _of_request(twice.run),
+    autograd_graph.RECORDER: _of_request(autograd_graph.run),
+    autograd_graph.LINES: _of_request(autograd_graph.lines),
     ALONE: _of_request(passes.alone),
     tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
 }
@@ -67,14 +69,14 @@ Outcomes: TypeAlias = Mapping[str, ChildOutcome]  # outcomes of the runs so far,
 
 @dataclass(frozen=True)
 class FollowingRun:
-    """A run that may follow others: for an expression, for a script, or if the C++ stack is asked for.
+    """A run that may follow others: for an expression, a script or a graph, or if the C++ stack is asked for.
 
     `asked` gets the request and the outcomes so far. It returns the request of this run; Unavailable, with the reason,
     if the run is asked for and cannot be made; None if it is not asked for.
     """
 
     recorder: str
-    after: Literal["expression", "script", "stack"]
+    after: Literal["expression", "script", "stack", "graph"]
     asked: Callable[[RunRequestData, Outcomes], Asked]
 
 
@@ -130,6 +132,10 @@ def _freed(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if freed.REASON in outcomes[thrown.RECORDER].answer else None
 
 
+def _graph_lines(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    return request if outcomes[autograd_graph.RECORDER].answer.startswith(PASS) else None
+
+
 # In the order in which they run. The native pass comes late: if it dies, nothing else is lost.
 FOLLOWING_RUNS = (
     FollowingRun(native.RECORDER, "expression", _native),
@@ -141,4 +147,5 @@ FOLLOWING_RUNS = (
     FollowingRun(thrown.RECORDER, "stack", lambda request, _: request),
     FollowingRun(writes.RECORDER, "stack", _writes),
     FollowingRun(freed.RECORDER, "stack", _freed),
+    FollowingRun(autograd_graph.LINES, "graph", _graph_lines),
 )

@@ -1374,17 +1374,17 @@ def saved_storages(starts: list[Any], limit: int = 50_000) -> SavedStorages:
     of_leaves: set[int] = set()
     with without_overrides():
         for node in nodes_of(starts, limit):
-            leaf = getattr(node, "variable", None)
+            leaf = leaf_of(node)
             of_leaves.update(address for address, _ in (_storages(leaf) or () if leaf is not None else ()))
             number = sequence_number(node)
             is_slices = node.name().endswith(COPY_SLICES)
             saved.slices += is_slices
-            saved.silent += number >= 0 and not is_slices and type(node).__name__ == "CppFunction"
-            for value in _saved_values(node) if number >= 0 else ():
-                if not isinstance(value, torch.Tensor):
-                    saved.packed += 1
+            saved.silent += number >= 0 and not is_slices and is_silent(node)
+            for slot in saved_slots(node) if number >= 0 else ():
+                if not isinstance(slot.value, torch.Tensor):
+                    saved.packed += slot.value is not None
                     continue
-                storages = _storages(value)
+                storages = _storages(slot.value)
                 saved.unread += storages is None
                 saved.storages += [(number, address, size) for address, size in storages or ()]
     saved.storages = [storage for storage in saved.storages if storage[1] not in of_leaves]
@@ -1497,19 +1497,165 @@ def _saved_names(kind: type) -> tuple[str, ...]:
     return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
-def _saved_values(node: Any) -> Iterator[Any]:
-    """Yield what a node saved: each tensor, or the object to which a hook packed it."""
+_SAVED = "_raw_saved_"  # how the attributes of a node begin that hold what it saved
+_OF_FUNCTION = "saved_tensors"  # the attribute of a torch.autograd.Function that unpacks what it saved
+_OTHER_VERSION = re.compile(r"is at version \d+; expected version (\d+)")
+
+
+@dataclass(frozen=True)
+class SavedSlot:
+    """One tensor that a node saved. `value` is the tensor, or the object to which a hook packed it.
+
+    `kept` is "tensor", "packed", "freed" (backward released it) or "unread" (torch raised). `unpacks` is the hook that
+    would unpack the value.
+    """
+
+    name: str
+    kept: Literal["tensor", "packed", "freed", "unread"]
+    value: Any = None
+    unpacks: Any = None
+
+
+def saved_slots(node: Any) -> Iterator[SavedSlot]:
+    """Yield what a node saved, without running a hook. Needs `tells_saved_unread`. Empty slots are left out.
+
+    A list of tensors gives a slot for each, called `tensors[0]`, `tensors[1]`.
+    """
     kind: Any = type(node)
-    for name in _saved_names(kind):
+    for attribute in _saved_names(kind):
+        name = attribute.removeprefix(_SAVED)
         try:
-            held = getattr(node, name)
-        except RuntimeError:  # it was freed, or written to since
+            held = getattr(node, attribute)
+        except RuntimeError as error:
+            yield SavedSlot(name, "freed" if _FREED in str(error) else "unread")
             continue
-        for saved in held if isinstance(held, (list, tuple)) else (held,):
-            with suppress(RuntimeError):
-                value = getattr(saved, "data", None)
-                if value is not None:
-                    yield value
+        several = isinstance(held, (list, tuple))
+        for number, saved in enumerate(held if several else (held,)):
+            yield from _slot_of(node, f"{name}[{number}]" if several else name, saved)
+
+
+_FREED = "after they have already been freed"  # in the message of ERR_BACKWARD_TWICE, torch/csrc/autograd/variable.h
+
+
+def _slot_of(node: Any, name: str, saved: Any) -> Iterator[SavedSlot]:
+    try:
+        value, unpacks = getattr(saved, "data", None), getattr(saved, "unpack_hook", None)
+    except RuntimeError as error:
+        yield SavedSlot(name, "freed" if _FREED in str(error) else "unread")
+        return
+    if unpacks is not None or (value is not None and not isinstance(value, TENSOR_BASE)):
+        yield SavedSlot(name, "packed", value, unpacks)
+    elif value is not None:
+        yield SavedSlot(name, "tensor", value)
+    elif _is_freed(node, name.partition("[")[0]):
+        yield SavedSlot(name, "freed")
+
+
+def _is_freed(node: Any, name: str) -> bool:
+    """Return whether backward freed a slot without a value; a slot that never had one is empty."""
+    try:
+        getattr(node, f"_saved_{name}", None)
+    except RuntimeError as error:
+        return _FREED in str(error)
+    return False
+
+
+def saved_version(node: Any, slot: SavedSlot) -> int | None:
+    """Return the version that a tensor had when a node saved it; None if that is unknown.
+
+    The tensor is unpacked once, with the check that backward makes: SavedVariable::unpack of
+    torch/csrc/autograd/saved_variable.cpp names both versions if they differ. Tensors that a hook packed and tensors of
+    other classes are left out, because to unpack them may run code of the user.
+    """
+    if slot.kept != "tensor" or type(slot.value) not in (torch.Tensor, torch.nn.Parameter):
+        return None
+    name, is_item, _ = slot.name.partition("[")
+    attribute = f"_saved_{name}"
+    try:
+        getattr(node, attribute if hasattr(type(node), attribute) else _OF_FUNCTION)
+    except RuntimeError as error:
+        told = _OTHER_VERSION.search(str(error))
+        return int(told[1]) if told is not None and not is_item else None
+    except AttributeError:
+        return None
+    return version(slot.value)
+
+
+def storages_of(tensor: Any) -> list[tuple[int, int]] | None:
+    """Return the address and the bytes of each storage of a tensor; None if they cannot be read."""
+    return _storages(tensor)
+
+
+def is_silent(node: Any) -> bool:
+    """Return whether nobody can read what a node saved: a node of C++ without a class of its own in Python.
+
+    Nodes that are defined by hand in C++ have the class CppFunction (python_cpp_function.cpp). CopySlices has a class,
+    but the node inside it, which saved the tensors, cannot be reached.
+    """
+    return type(node).__name__ == "CppFunction" or str(node.name()).endswith(COPY_SLICES)
+
+
+def leaf_of(node: Any) -> Any:
+    """Return the tensor that a node accumulates a gradient for; None for any other node."""
+    return getattr(node, "variable", None)
+
+
+def accumulator_of(leaf: Any) -> Any:
+    """Return the node that accumulates the gradient of a leaf. A leaf without one gets one, as at its first use."""
+    return torch.autograd.graph.get_gradient_edge(leaf).node
+
+
+def function_of(node: Any) -> Any:
+    """Return the torch.autograd.Function that a node belongs to; None for a node of C++."""
+    return getattr(type(node), "_forward_cls", None)
+
+
+_SMALL = {"f": torch.float16, "i": torch.int8, "c": torch.complex64}
+
+
+def is_wrapped_number(tensor: Any) -> bool:
+    """Return whether a tensor is a Python number that torch wrapped: every other tensor decides the dtype of a result.
+
+    (TensorImpl::is_wrapped_number of c10/core/TensorImpl.h; at::result_type of aten/src/ATen/native/TypeProperties.cpp)
+    """
+    if type(tensor) is not torch.Tensor or tensor.dim() or tensor.device.type == "meta":
+        return False
+    dtype = tensor.dtype
+    kind = "c" if dtype.is_complex else "f" if dtype.is_floating_point else "i"
+    if dtype in (torch.bool, _SMALL[kind]):
+        return False
+    with _unobserved(), suppress(RuntimeError):
+        return bool(torch.result_type(tensor, torch.empty((), dtype=_SMALL[kind])) != dtype)
+    return False
+
+
+@contextmanager
+def noting_nodes(note: Callable[[FrameType | None], object]) -> Iterator[None]:
+    """Inside this block, each new node keeps what `note` returns for the Python frame that runs: see `note_of`.
+
+    Anomaly mode gives each new node the value of torch.fx.traceback.format_stack (PyAnomalyMetadata::store_stack of
+    torch/csrc/autograd/python_anomaly_mode.cpp). The block replaces that function.
+    """
+    from torch.fx import traceback
+
+    before = traceback.format_stack
+    traceback.format_stack = lambda: [note(sys._getframe(1))]
+    try:
+        with torch.autograd.set_detect_anomaly(True, check_nan=False):
+            yield
+    finally:
+        traceback.format_stack = before
+
+
+def note_of(node: Any) -> Any:
+    """Return what anomaly mode stored for a node: inside `noting_nodes` what `note` returned, else a traceback.
+
+    None if that mode was off when the node was made.
+    """
+    held = node.metadata.get("traceback_")
+    if not isinstance(held, list) or not held:
+        return None
+    return "".join(held) if all(type(line) is str for line in held) else held[0]
 
 
 def decomposition_tables() -> dict[Literal["decomposition", "meta"], dict[Any, Any]]:

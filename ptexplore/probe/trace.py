@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from . import dispatch, isolate, last_words, native, passes, program, raising
+from . import autograd_graph, dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused, is_program
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
@@ -188,6 +188,14 @@ def run_once(recorder: str, request: RunRequestData, channel: Channel) -> None:
     """Do one run in a child: the work of a question that is no trace."""
     with _Runs(request, {}, channel) as runs:
         runs.report(recorder, runs.forked(recorder, request))
+
+
+def read_graph(request: RunRequestData, channel: Channel) -> None:
+    """Run the expression for the graph behind its value, and once more for the code that made the graph's nodes."""
+    with _Runs(request, {}, channel) as runs:
+        outcome = runs.forked(autograd_graph.RECORDER, request)
+        runs.report(autograd_graph.RECORDER, outcome)
+        runs.further("graph", request, {autograd_graph.RECORDER: outcome})
 
 
 def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 from ptexplore.catalogue.declarations import FORMULA_SCOPE
 from ptexplore.model.observed import Event, GraphNode, KeptForBackward, RaisedError, records
-from ptexplore.model.operators import Derivative, Formula
-from ptexplore.model.place_reasons import NoGeneratedApply
-from ptexplore.model.places import SourceRef
+from ptexplore.model.operators import Derivative
 from ptexplore.model.reasons import (
     AccumulatesGradient,
     EngineAtNode,
@@ -26,17 +23,16 @@ from ptexplore.model.reasons import (
     Reason,
 )
 from ptexplore.model.recorders import FRAMES, OPS
-from ptexplore.model.trace import DerivativeRef, FormulaRef, Hop, NodeRef
+from ptexplore.model.trace import DerivativeRef, Hop, NodeRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
-from ptexplore.resolve.dispatch.schema import arguments
-from ptexplore.resolve.places.precision import in_runtime, unknown
+from ptexplore.resolve.derivatives import entry_of, handwritten_apply, inputs_of_edges
+from ptexplore.resolve.places.precision import in_runtime
 
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 # The placeholders for formulas that are not implemented. They raise, so everything else in their node ran before.
 RAISES = ("not_implemented", "not_implemented_list")
 THREADS_APART = 1 << 40  # distance between the sequence numbers of two threads (probe/events.py)
 EVALUATE = "torch::autograd::Engine::evaluate_function"
-NO_EDGE = ("non_differentiable",)  # instead of a formula: the input has no edge
 
 
 def link(context: Context, claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
@@ -144,13 +140,17 @@ def _backward_node(
         return claim.but(replace(claim.hop, source=source, declaration=declared), AccumulatesGradient())
     derivatives, why = _derivatives(context, claim, forward)
     apply = context.store.node(name)
-    source = in_runtime(context.tree, *apply) if apply else _other_node(context, name)
+    source = in_runtime(context.tree, *apply) if apply else handwritten_apply(context.lookup, name)
     scope = "torch::autograd::generated::" if apply else ""
     hop = replace(claim.hop, name=f"{scope}{name}::apply", source=source)
     if len({(d.path, d.line) for d in derivatives}) == 1:
         held = graph.get(claim.event.sequence)
         same = held is not None and held.name == name
-        entry = _of_node(context, derivatives[0], held) if held and same else _entry(context, derivatives[0])
+        entry = (
+            _of_node(context, derivatives[0], held)
+            if held and same
+            else entry_of(context.store, context.tree, derivatives[0])
+        )
         hop = replace(hop, derivative=entry, op=derivatives[0].op)
         named = _formulas(context, claim, derivatives[0], entry)
         raises = [inner for inner in named if inner.hop.name.rpartition("::")[2] in RAISES]
@@ -193,12 +193,6 @@ def _engines_left(context: Context) -> frozenset[int]:
     return frozenset(last.values())
 
 
-def _other_node(context: Context, name: str) -> SourceRef:
-    """The `apply` of a node in hand-written C++, if a source has it."""
-    apply = context.lookup.function(f"{name if '::' in name else f'torch::autograd::{name}'}::apply")
-    return apply if apply.precision != "unknown" else unknown(NoGeneratedApply(name))
-
-
 def _derivatives(
     context: Context, claim: Claim, forward: Mapping[int, list[Claim]]
 ) -> tuple[list[Derivative], tuple[Reason, ...]]:
@@ -213,24 +207,9 @@ def _derivatives(
     return derivatives, (EntriesMakeNode(len(derivatives)),) if derivatives else ()
 
 
-def _entry(context: Context, derivative: Derivative) -> DerivativeRef:
-    """Returns the reference to a derivative in a hop: the entry, and each formula with its line and its calls."""
-    operator = context.store.operator(derivative.source_op)
-    schema = operator.schema if operator else ""
-    return DerivativeRef(
-        source=in_runtime(context.tree, derivative.path, derivative.line, derivative.end_line),
-        op=derivative.source_op,
-        node=derivative.node,
-        matched=derivative.matched,
-        formulas=tuple(
-            FormulaRef(f.inputs, f.line, mode(schema, f), tuple(f.calls), f.text) for f in derivative.formulas
-        ),
-    )
-
-
 def _of_node(context: Context, derivative: Derivative, node: GraphNode) -> DerivativeRef:
     """Returns the derivative of a graph node. Each formula says whether its input needs a gradient."""
-    entry = _entry(context, derivative)
+    entry = entry_of(context.store, context.tree, derivative)
     needed = _needed(context, derivative, entry, node)
     if needed is None:
         return entry
@@ -241,31 +220,16 @@ def _of_node(context: Context, derivative: Derivative, node: GraphNode) -> Deriv
     return replace(entry, formulas=tuple(formulas))
 
 
-def mode(schema: str, formula: Formula) -> Literal["backward", "forward"]:
-    """Returns the direction of a formula: "backward" if it is for inputs, "forward" if it is named after an output.
-
-    `schema` is the schema of the entry's operator. Source: the head comment of tools/autograd/derivatives.yaml.
-    """
-    names = {a.name for a in arguments(schema)}
-    return "backward" if {n.strip() for n in formula.inputs.split(",")} <= names else "forward"
-
-
 def _needed(context: Context, derivative: Derivative, entry: DerivativeRef, node: GraphNode) -> frozenset[str] | None:
     """Returns the inputs that a node passes a gradient to; None if its edges cannot be matched to inputs.
 
-    A node has one edge for each tensor with a formula, in the order of the schema. A tensor that needs no gradient has
-    an empty edge, and its formula is skipped (set_next_edges of tools/autograd/gen_variable_type.py,
-    task_should_compute_output of torch/csrc/autograd/function.h). A list of tensors has one edge for each tensor.
+    A tensor that needs no gradient has an empty edge, and its formula is skipped (task_should_compute_output of
+    torch/csrc/autograd/function.h).
     """
-    operator = context.store.operator(derivative.source_op)
-    if operator is None:
+    inputs = inputs_of_edges(context.store, derivative, entry, len(node.needed))
+    if inputs is None:
         return None
-    formulas = [f for f in entry.formulas if f.mode == "backward" and f.text.strip() not in NO_EDGE]
-    named = {name.strip() for f in formulas for name in f.inputs.split(",")}
-    inputs = [argument for argument in arguments(operator.schema) if argument.name in named]
-    if len(inputs) != len(node.needed) or len(inputs) != len(named) or any("[]" in a.type for a in inputs):
-        return None
-    return frozenset(argument.name for argument, needed in zip(inputs, node.needed, strict=True) if needed)
+    return frozenset(name for name, needed in zip(inputs, node.needed, strict=True) if needed)
 
 
 def _formulas(context: Context, node: Claim, derivative: Derivative, entry: DerivativeRef) -> tuple[Claim, ...]:

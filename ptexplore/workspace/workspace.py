@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.model.coverage import KeyCoverage, Side
     from ptexplore.model.tensor_layouts import TensorLayouts
     from ptexplore.model.trace import Session, Trace
@@ -334,6 +335,33 @@ class Workspace:
             seen = see_tensors(run, self.runtime)
         after = conclude(seen.after, shapes) if seen.after is not None else None
         return DrawnTensors(conclude(seen.seen, shapes), after, seen.printed)
+
+    def graph(self, run: AllowedRun) -> LocatedGraph:
+        """Runs an allowed expression in a probe. Returns the autograd graph behind its value, with places.
+
+        Raises PtexploreError if it cannot be run, raises, dies or takes too long, or if its value has no tensor.
+        """
+        from ptexplore.capture.graph import capture_graph
+        from ptexplore.resolve.graph import located
+        from ptexplore.view.words.errors import in_words
+
+        lookup = self.lookup
+        with in_words():
+            session = capture_graph(run, self.torch.runtime)
+        return located(session, lookup)
+
+    def graph_of(self, value: object, caller: FrameType) -> LocatedGraph:
+        """Returns the autograd graph behind a value of this process. The variables of `caller` name its leaves.
+
+        Raises PtexploreError if the value has no tensor, or if another torch runs than the one of this workspace.
+        """
+        from ptexplore.capture.own_process import graph_session
+        from ptexplore.resolve.graph import located
+        from ptexplore.view.words.errors import in_words
+
+        with in_words():
+            session = graph_session(value, caller, self.torch.runtime)
+        return located(session, self.lookup)
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trace, Session]:
         """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.

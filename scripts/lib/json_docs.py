@@ -27,6 +27,7 @@ from ptexplore.view.documents.checkouts import CheckoutsDocument
 from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.folder import FolderDocument
+from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
@@ -75,6 +76,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
         "card": (CardDocument, CoverageDocument),
+        "graph": (GraphDocument,),
         "error": (ErrorDocument,),
         "health": (DoctorDocument,),
         "notes": (NotesCheckDocument,),

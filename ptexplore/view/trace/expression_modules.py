@@ -48,7 +48,7 @@ def _measured(trace: Trace, session: Session | None, run: Run, *, with_nodes: bo
 
 
 def _facts(trace: Trace, session: Session | None, run: Run) -> Iterator[TraceRemark]:
-    yield from bound_names(trace)
+    yield from bound_names(trace.bound, trace.result)
     modules = Counter(hop.phase for hop in walk(trace.hops) if hop.module is not None)
     more = says.More(few=modules["backward"]) if modules["backward"] else None
     # Called by Python, by nodes of backward or by TorchScript's interpreter.

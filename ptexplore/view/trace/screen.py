@@ -10,7 +10,7 @@ from ptexplore.model import trace_remarks as says
 from ptexplore.model.nesting import outermost
 from ptexplore.model.observed import SteppedCalls, records
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Hop, Session, Trace, walk
+from ptexplore.model.trace import BoundName, Hop, ResultInfo, Session, Trace, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace import native
 from ptexplore.view.trace.around import typed
@@ -117,24 +117,24 @@ def facts(trace: Trace, options: Options, session: Session | None) -> tuple[Trac
         return (*facts_of(trace), *native.facts(trace, session))
     remarks = tuple(how_stepped(trace, session))
     return (
-        *bound_names(trace),
+        *bound_names(trace.bound, trace.result),
         says.TorchRan(version=trace.torch.version, remarks=remarks[:1]),
         *remarks[1:],
         *native.begins_with(trace.captured),
     )
 
 
-def bound_names(trace: Trace) -> tuple[TraceRemark, ...]:
+def bound_names(names_bound: Iterable[BoundName], result: ResultInfo) -> tuple[TraceRemark, ...]:
     """Returns one line with the bound names and the result; () if neither is known."""
     given: dict[tuple[str, bool], list[str]] = {}
-    for bound in trace.bound:
+    for bound in names_bound:
         given.setdefault((bound.description, bound.how == "seeded"), []).append(bound.name)
     out: list[TraceRemark] = [
         says.NamesBound(names=tuple(names), description=description, random=is_random)
         for (description, is_random), names in given.items()
     ]
-    if trace.result.description:
-        out.append(says.Gives(description=trace.result.description))
+    if result.description:
+        out.append(says.Gives(description=result.description))
     return (says.InOneLine(remarks=tuple(out)),) if out else ()
 
 

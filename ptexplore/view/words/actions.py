@@ -33,6 +33,7 @@ AS_COMMANDS: Catalogue = {
     to.EnterContext: '--with "torch.inference_mode()"',
     to.LookUpOperator: "ptexplore op NAME looks up an operator of torch",
     to.UseNearName: "did you mean {names: or }?",
+    to.ShowGraphOf: 'ptexplore graph "torch.mm(a, b).sum()"',
     to.ComputeFromInputs: (
         "compute the result from the values of a floating-point input: no comparison, index, detach() or "
         "torch.no_grad()"
@@ -57,6 +58,7 @@ IN_PYTHON: Catalogue = {
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
     to.DrawTensors: 'ptexplore.tensor("x = torch.arange(12).view(3, 4); x.t()")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
+    to.ShowGraphOf: 'ptexplore.graph("torch.mm(a, b).sum()")',
     to.TraceSomething: 'ptexplore.trace("a + b")',
     to.TraceAgain: "ptexplore.trace([script={script}][module={module}][, arguments=({arguments:, },)], again=True)",
     to.TraceScriptWith: 'trace(script="FILE", {option}=…)',

@@ -491,6 +491,8 @@ ENGLISH: Catalogue = {
     why.NameCalled: "name '{name}' is called, so it cannot be a seeded tensor",
     why.NoAttribute: "{owner} has no '{name}'",
     why.ExpressionProfiles: "the expression uses torch's profiler itself",
+    why.HasNoTensor: "the result ({result}) has no tensor, so there is no autograd graph behind it",
+    why.NoBackward: "the script called no backward, so an expression must name the value: graph EXPR --script FILE",
     why.NeedsNoGrad: "the result ({result}) does not require grad: backward has nothing to run",
     # --- differences between passes and runs ---
     why.PassesDiffer: "{cause}: number {number} was {first} in the {reference} pass, {second} in the {recorder} pass",
@@ -543,6 +545,7 @@ ENGLISH: Catalogue = {
     why.ContextsAreExpressions: "--with takes an expression that gives a context manager",
     why.OneProfiler: "torch allows one profiler at a time, and a trace uses it",
     why.BackwardNeeds: "backward needs a floating-point result that depends on a tensor that requires grad",
+    why.GraphNeedsTensor: "a graph is read from a tensor, or from a list, tuple or dictionary of tensors",
     why.CannotRun: "it cannot be run",
     why.GivenLine: "{line}{caret}",
     why.PartOfRun: "the {stage}",

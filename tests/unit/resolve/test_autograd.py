@@ -15,8 +15,9 @@ from ptexplore.model import reasons
 from ptexplore.model.operators import Derivative, Formula
 from ptexplore.model.place_reasons import NoGeneratedApply
 from ptexplore.model.trace import NodeRef
-from ptexplore.resolve.autograd import ACCUMULATE, link, mode
+from ptexplore.resolve.autograd import ACCUMULATE, link
 from ptexplore.resolve.claims import Claim, rewrite
+from ptexplore.resolve.derivatives import mode
 from ptexplore.resolve.merge import build
 from ptexplore.resolve.trace import resolve
 from tests.unit.conftest import ATEN, AUTOGRAD

@@ -1,0 +1,102 @@
+"""The graph of the API: an autograd graph as records, text and JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
+
+if TYPE_CHECKING:
+    from ptexplore.model.autograd_graph import AutogradNode, LocatedGraph
+    from ptexplore.view.documents.graph import GradientEntry
+
+
+class PublicGraph:  # `ptexplore.Graph`
+    """An autograd graph: `ptexplore.graph` returns one.
+
+    >>> import ptexplore
+    >>> graph = ptexplore.graph("torch.mm(a, b).exp()")
+    >>> [node.name for node in graph.nodes][:2]
+    ['ExpBackward0', 'MmBackward0']
+    """
+
+    def __init__(self, record: LocatedGraph) -> None:
+        self.record = record
+
+    def __repr__(self) -> str:
+        return f"<Graph of {self.record.session.expression!r}: {len(self.nodes)} nodes>"
+
+    def __str__(self) -> str:
+        """Returns the text that `ptexplore graph` prints into a pipe."""
+        return self.text()
+
+    @property
+    def nodes(self) -> tuple[AutogradNode, ...]:
+        """The nodes, each before the nodes that it leads to. An edge has the number of its node in this tuple.
+
+        >>> import ptexplore
+        >>> [edge.node for edge in ptexplore.graph("a * b").nodes[0].edges]
+        [2, 1]
+        """
+        return self.record.session.graph.nodes
+
+    @property
+    def kept(self) -> int | None:
+        """The bytes that only the graph holds, until backward. None if this torch cannot say.
+
+        >>> import ptexplore
+        >>> ptexplore.graph("a.exp().sum()").kept
+        36
+        """
+        graph = self.record.session.graph
+        own = sum(storage.bytes for storage in graph.storages if not storage.holders)
+        return own if graph.reads_saved else None
+
+    def why(self, name: str) -> GradientEntry:
+        """Returns why backward gives a tensor a gradient, or why it does not.
+
+        `name` is a name of the expression, or a parameter: `m.0.weight`. Raises PtexploreError if no tensor has
+        this name.
+
+        >>> import ptexplore
+        >>> ptexplore.graph("a.exp()").why("a").reason
+        'reached'
+        """
+        check_names(self.record, (name,))
+        from ptexplore.view.documents.graph import gradient_entry
+
+        return gradient_entry(self.record.session.graph, name)
+
+    def text(self, *, full: bool = False, depth: int | None = None, only: str | None = None) -> str:
+        """Returns the text of `ptexplore graph`, with the same options.
+
+        >>> import ptexplore
+        >>> graph = ptexplore.graph("a.exp().sum()")
+        >>> "ExpBackward0" in graph.text(only="exp")
+        True
+        """
+        from rich.console import Console
+
+        from ptexplore.render.terminal.console import gated
+        from ptexplore.render.terminal.graph import print_graph
+
+        out = io.StringIO()
+        console = gated(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
+        print_graph(console, graph_view(self.record, GraphOptions(depth, only, full)), lambda _: None)
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """Returns the document of `ptexplore graph --json`.
+
+        >>> import json, ptexplore
+        >>> json.loads(ptexplore.graph("a.exp()").to_json())["nodes"][0]["name"]
+        'ExpBackward0'
+        """
+        from msgspec import to_builtins
+
+        from ptexplore.view.documents.graph import graph_document
+
+        document: Any = to_builtins(graph_document(self.record))
+        return json.dumps(document)
