@@ -154,7 +154,7 @@ def _items(part: Part, shown: Shown) -> Iterator[_Item]:
     yield from sorted(items, key=lambda item: (isinstance(item, Part) and item.kind == "thread", item.first))
     if part.kind == "backward":
         yield from _rest_of_backward(part, inside, own, shown) if inside or own else ()
-    elif part.parts or own:
+    elif inside or own:
         yield from _rest(part, inside, own, shown)
 
 

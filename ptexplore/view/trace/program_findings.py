@@ -63,7 +63,9 @@ def _by_line(program: Program) -> Iterator[ProgramFinding]:
         name = program.kinds[route.kind].name
         is_copy = bool(calls.copies) and name in (layouts.COPY, *layouts.COPIES)
         if (is_copy or name in READS) and program.paths[calls.path].method != LISTS:
-            key = users_place(program, calls), route.method or operator_name(program.kinds[route.kind]), is_copy
+            # A method is not the reader of a value: add_ calls item for a number that is a tensor.
+            method = route.method if is_copy else None
+            key = users_place(program, calls), method or operator_name(program.kinds[route.kind]), is_copy
             weighed = Weighed(calls=calls.calls, cost=time_without_python(calls))
             held.setdefault(key, []).append((weighed, _bytes(calls)))
     for number, path in enumerate(program.paths):

@@ -186,7 +186,7 @@ ENGLISH: Catalogue = {
     says.Records: "records {node}",
     says.RecordsSometimes: "records {node} (seen in {seen} of {calls} calls)",
     says.Names: "{names}{more#, …|}",
-    says.ModulesAs: "the same modules as in {function}, by name",
+    says.ModulesAs: "modules as in {function}",
     says.LaunchedByNone: "launched by no operator",
     says.CalledFrom: "{places}[ +{more}]",
 }
