@@ -188,6 +188,7 @@ ENGLISH: Catalogue = {
     says.Names: "{names}{more#, …|}",
     says.ModulesAs: "the same modules as in {function}, by name",
     says.LaunchedByNone: "launched by no operator",
+    says.OnNoLine: "itself: Python{syntax#, operator syntax|}",
     says.CalledFrom: "{places}[ +{more}]",
 }
 
