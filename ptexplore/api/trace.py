@@ -56,10 +56,11 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
     ) -> str:
         """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
-        `view` is "path", "modules", "operators", "copies" or "tree". `verbose` is the option `-v`. `opened` opens the
-        rows whose name contains a text. The other options are for the tree. `full` shows every hop with its reasons.
-        `depth` limits the number of levels. `only` keeps the hops whose name or path contains a text. Raises
-        PtexploreError if no name contains the text of `opened`, or if the trace lacks what the view shows.
+        `view` is "path", "modules", "operators", "copies", "lines" or "tree". `verbose` is the option `-v`. `opened`
+        opens the rows whose name contains a text. The other options are for the tree. `full` shows every hop with its
+        reasons. `depth` limits the number of levels. `only` keeps the hops whose name or path contains a text; in the
+        view "lines" it keeps the files and functions whose name contains it. Raises PtexploreError if no name contains
+        the text of `opened`, or if the trace lacks what the view shows.
 
         >>> import ptexplore
         >>> trace = ptexplore.trace("torch.add(a, b)", native=False)

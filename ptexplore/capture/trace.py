@@ -206,7 +206,10 @@ def _as_typed(message: RunAnswered, request: TraceRequest) -> None:
     """Restores the script's name as typed in a probe's answer: Python itself uses the name with its folder."""
     script = str(request.script)
     file = request.cwd + os.sep + script
-    pending: list[Any] = [message["observations"], *(message["program"]["paths"] if "program" in message else ())]
+    program: Any = message.get("program")
+    pending: list[Any] = [message["observations"]]
+    if program is not None:
+        pending += (*program["paths"], *program.get("sources", ()))
     while pending:
         value = pending.pop()
         if isinstance(value, dict) and value.get("file") == file:

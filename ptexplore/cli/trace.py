@@ -56,7 +56,7 @@ def trace(
     view: Annotated[
         str | None,
         Option(
-            metavar="path|modules|operators|copies|tree",
+            metavar="path|modules|operators|copies|lines|tree",
             help="choose a view (default: path or modules, whichever fits)",
             rich_help_panel=SHOWN,
         ),
@@ -80,7 +80,11 @@ def trace(
     depth: Annotated[int | None, Option(metavar="N", help="tree: at most N levels", rich_help_panel=SHOWN)] = None,
     only: Annotated[
         str | None,
-        Option(metavar="TEXT", help="tree: only rows with TEXT in their name or path", rich_help_panel=SHOWN),
+        Option(
+            metavar="TEXT",
+            help="tree: only rows with TEXT in their name or path; lines: only files and functions with TEXT",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     plain: Annotated[
         bool,

@@ -893,6 +893,12 @@ class LaunchedByNone(Detail, frozen=True):
     """Work on a device that no operator launched."""
 
 
+class OnNoLine(Detail, frozen=True):
+    """What a function of yours did itself on no known line: Python, and if `syntax`, operators by syntax."""
+
+    syntax: bool = False
+
+
 class CalledFrom(Detail, frozen=True):
     """The places in your code that led to it."""
 

@@ -32,8 +32,9 @@ class CallPath(Struct, frozen=True):
     inside: Nanoseconds = 0  # the part of `time` that also counts for an operator, or a node, that called Python
     recording: Nanoseconds = 0  # the part of `time` that recording took, sampled; without the paths that follow
     parent: Count | None = None  # the index in `paths` of the path before this one
-    line: Count | None = None  # the line in the caller, if it is in the file of the path before this one
+    line: Count | None = None  # the line that led here in the function before, if it is in that file
     file: str | None = None  # the file of the function, or of the module's forward
+    package: bool = False  # for a function of the `user`: the file is of Python or of an installed package
     first: Count | None = None  # the first line of its code, which is the line of its first decorator if it has one
     source: SourceRef | None = None  # the line of its `def`, if it has a row in the view of modules
     type: str | None = None  # for a module: its class
@@ -109,8 +110,19 @@ class OperatorCalls(Struct, frozen=True):
     python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
     saved: Count = 0  # bytes that they saved for backward; each storage is counted once
     recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
+    line: Count | None = None  # for operator syntax (`a + b`) in a function of yours: its line there, if it is certain
     device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
     copies: tuple[CopiedTensor, ...] = ()  # what the calls copied, at most 64 different copies
+
+
+class SourceText(Struct, frozen=True):
+    """The text of lines in one of your files: lines that made calls, and the first lines of functions.
+
+    Only functions whose code equals what the file compiles to have lines here. A changed file has none.
+    """
+
+    file: str  # as in the paths
+    lines: tuple[tuple[Count, str], ...]  # line numbers with the text, in order
 
 
 class StepBudget(Struct, frozen=True):
@@ -166,3 +178,4 @@ class Program(Struct, frozen=True):
     elsewhere: TimesElsewhere | None = None  # the origin of the times, if they are of another run
     stepping: StepBudget | None = None  # how much was stepped, if stepping was asked for
     last: tuple[OperatorKind, ...] = ()  # the operators in the last call, each with its own inputs
+    sources: tuple[SourceText, ...] = ()  # the text of your lines

@@ -565,6 +565,26 @@ class OtherMatch(TraceRemark, frozen=True):
     cost: str
 
 
+class MoreLines(TraceRemark, frozen=True):
+    """A row for neighbouring lines of your source that cost little."""
+
+    few: int
+
+
+class OnNoLineOfYours(TraceRemark, frozen=True):
+    """A row for everything that ran on no line of yours."""
+
+
+class LinesMean(TraceRemark, frozen=True):
+    """What the figures of a line of your source are."""
+
+
+class TextNotKept(TraceRemark, frozen=True):
+    """Files of yours whose lines have no text in the trace."""
+
+    files: tuple[str, ...]
+
+
 # --- calls, and how their costs were measured ---
 
 

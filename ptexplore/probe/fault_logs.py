@@ -30,7 +30,7 @@ class FaultLogs:
         saver = self._numbers.numbered(refused.sequence)
         if saver is None or self.writes is None:
             return None
-        path, _, kind, _, _ = self._rows.keys()[saver[0]]
+        path, _, kind, _, _, _ = self._rows.keys()[saver[0]]
         operator = self._kinds.by_number[kind].first["name"]
         since = self.writes.since(refused.memory, saver[2])
         return written.writes_data(refused, since, (paths[path], operator), whole=whole)

@@ -20,6 +20,7 @@ from .order import MetNames, Order
 from .paths import Path
 from .profiled import MET, NODES, Call, given_in, key_set_of, launch_call, read, signature
 from .saved_bytes import SavedBytes
+from .syntax_lines import SyntaxLines
 from .taken import gc, sys
 from .thread_trees import ThreadTrees, in_order
 
@@ -54,6 +55,7 @@ class Fold:
         "_root",
         "_route_of",
         "_seen",
+        "_syntax",
         "_trees",
         "_work",
         "faults",
@@ -72,6 +74,7 @@ class Fold:
         self.faults = FaultLogs(self.rows, self.kinds, self.numbers)
         self.steps = FoldedSteps(self.kinds)
         self._order, self._names, self._trees = Order(), MetNames(), ThreadTrees()
+        self._syntax = SyntaxLines()
         self._leaves: dict[Any, int] = {}  # rows of operators that called nothing, by all that tells their calls apart
         self._overloads = api.records_overloads()
         self._route_of: list[int] = []  # the number of the route, by row
@@ -118,6 +121,7 @@ class Fold:
         self._drop_halves()
         self._marks, self._root = marks, root
         self.steps.begin()
+        self._syntax.begin()
         limit, collects = sys.getrecursionlimit(), gc.isenabled()
         try:
             try:
@@ -160,15 +164,18 @@ class Fold:
 
     # --- the walk ---
 
-    def _walk(self, trees: Iterable[Any], path: Path, sets: int) -> None:
-        before = None  # the site of the marker before an operator; it helps to place an operator that syntax called
+    def _walk(  # noqa: C901, PLR0912  (a further function costs more, at each event)
+        self, trees: Sequence[Any], path: Path, sets: int
+    ) -> None:
+        before: Path | None = None  # the marker before an operator; it helps to place an operator that syntax called
         marks, stepping = self._marks, self.steps.stepping
-        for event in trees:
+        lines: list[int | None] = []  # of the operators that follow, the last one first
+        has_lines = path.label.code is not None
+        for place, event in enumerate(trees):
             name = event.name
             marked = marks.get(name)
             if marked is not None:
-                inner = marked[0]
-                before = inner.site
+                before = inner = marked[0]
                 # If there was no room for a path, the marker has the path around it, whose time includes it already.
                 if inner is not path and inner is not self._root:
                     took = event.duration_time_ns
@@ -185,8 +192,11 @@ class Fold:
                 else:
                     self._walk_marked(event, *marked)
             elif not name.startswith(MARKED):
+                if has_lines and not lines:
+                    lines = self._lines_from(trees, place, path, before)[::-1]
+                line = lines.pop() if lines else None
                 if stepping is None and name.startswith("aten::"):
-                    call = self._met_before(event, name, path, sets)
+                    call = self._met_before(event, name, path, sets, line)
                     if call is MET:
                         continue
                 else:
@@ -194,7 +204,20 @@ class Fold:
                 if call is None or call[2] == "user":
                     self._walk_beside(event, path, sets)
                 else:
-                    self._unit(call, path, sets, (path.site, before))
+                    self._unit(call, path, sets, (path.site, before.site if before is not None else None), line)
+            elif lines:
+                lines.pop()
+
+    def _lines_from(self, trees: Sequence[Any], first: int, path: Path, before: Path | None) -> list[int | None]:
+        """Returns the lines of the operators from `first` on until the next marker, which syntax called in `path`."""
+        names: list[str] = []
+        for place in range(first, len(trees)):
+            name = trees[place].name
+            marked = self._marks.get(name)
+            if marked is not None:
+                return list(self._syntax.lines(path, before, marked[0], names))
+            names.append(name)
+        return list(self._syntax.lines(path, before, None, names))
 
     def _walk_beside(self, event: Any, path: Path, sets: int) -> None:
         """Walk an event that is not an operator: a range, or a device's work that no operator launched."""
@@ -210,7 +233,7 @@ class Fold:
         self._walk(event.children, path, sets)
         self.steps.leave(around)
 
-    def _met_before(self, event: Any, name: str, path: Path, sets: int) -> Call | None:
+    def _met_before(self, event: Any, name: str, path: Path, sets: int, line: int | None) -> Call | None:
         """Count a call of a leaf operator, which calls no operator; a call with a known key is not read further.
 
         Returns MET if the call was counted. Otherwise returns the call as read, or None if the event is not a call. In
@@ -230,7 +253,7 @@ class Fold:
         launched = self._launched_alone(children) if children else ()
         if launched is None:
             return event, name, "op", fields, given, children
-        parts: list[Any] = [path.index, sets, name]
+        parts: list[Any] = [path.index, sets, name, line]
         for value in given:
             kind = type(value)
             if kind is _TENSOR:
@@ -247,7 +270,7 @@ class Fold:
         key = tuple(parts)
         number = self._leaves.get(key)
         if number is None:
-            number = self._unit((event, name, "op", fields, given, children), path, sets)
+            number = self._unit((event, name, "op", fields, given, children), path, sets, line=line)
             if len(self._leaves) < LEAVES and not (self.faults.writes and api.writes(name, overload)):
                 self._leaves[key] = number
             return MET
@@ -271,21 +294,21 @@ class Fold:
 
     # --- one call ---
 
-    def _unit(self, call: Call, path: Path, sets: int, site: Any = None) -> int:
+    def _unit(self, call: Call, path: Path, sets: int, site: Any = None, line: int | None = None) -> int:
         """Count one operator call, or one node that the engine ran, with all calls inside. Returns its row's number."""
         order = self._order.numbers
         position = len(order)
         outer = self._seen, self._first, self._python, self._read, self._device, self._around, self._copies
         try:
             order.append(END)
-            return self._counted(call, path, sets, site, position)
+            return self._counted(call, path, sets, site, line, position)
         except BaseException:
             del order[position:]  # the call is counted whole, or not at all
             raise
         finally:
             self._seen, self._first, self._python, self._read, self._device, self._around, self._copies = outer
 
-    def _counted(self, call: Call, path: Path, sets: int, site: Any, position: int) -> int:
+    def _counted(self, call: Call, path: Path, sets: int, site: Any, line: int | None, position: int) -> int:
         """Count a call in its row. The number of the row goes to `position` in the order."""
         event = self._last = call[0]
         self._seen, self._first, self._python, self._read = [], None, 0, [] if self._reading else None
@@ -303,7 +326,7 @@ class Fold:
         shape = kind.shapes.get(tuple(sizes))
         if shape is None:
             shape = self.kinds.shape(number_of_kind, sizes)
-        key: RowKey = (path.index, sets, number_of_kind, shape, recorded)
+        key: RowKey = (path.index, sets, number_of_kind, shape, recorded, line)
         rows = self.rows
         number = rows.by_key.get(key)
         took = event.duration_time_ns - (self._imported - imported)
@@ -425,6 +448,10 @@ class Fold:
         folded = routes.folded(self.rows, self.kinds, self._order, paths, self.steps.stepping)
         self._route_of = folded.route_of
         return folded
+
+    def lines(self, paths: list[Path]) -> Iterator[tuple[Path, int]]:
+        """Yields the lines that called operators by syntax, each with the path of its function."""
+        yield from {(paths[key[0]], key[5]) for key in self.rows.by_key if key and key[5] is not None}
 
     def stepped(self) -> Iterator[tuple[SentStepsData, list[LibraryCallData]]]:
         """Yields what was stepped, with its route, and the calls that libraries reported. Call `result` first."""

@@ -23,8 +23,9 @@ SHAPES = 64  # maximum number of sizes of one kind that are distinguished
 SIZES_MERGED = reason("sizes-merged", most=SHAPES)
 
 # The key of a row: the numbers of path, thread-local sets, kind and sizes. For a node of backward also the row of the
-# call that recorded the node, and the offset of the node's sequence number in that call.
-RowKey = tuple[int, int, int, int, "tuple[int, int] | None"]
+# call that recorded the node, and the offset of the node's sequence number in that call. For operator syntax also the
+# line, if it is known.
+RowKey = tuple[int, int, int, int, "tuple[int, int] | None", "int | None"]
 
 
 @dataclass

@@ -70,10 +70,11 @@ class Labels:
         if file.startswith(api.TORCH_DIR + os.sep):
             is_timed = _is_timed(file, name)
             return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
-        if name != "forward" and whose.is_library(file) and whose.real(file) not in self._user_files:
+        is_package = whose.is_library(file) and whose.real(file) not in self._user_files
+        if name != "forward" and is_package:
             is_entry = frame is not None and frame.f_globals.get("torch") is torch and self.by_user(frame)
             return Label("library", qualname, file, code.co_firstlineno, guards=guards) if is_entry else None
-        return Label("user", qualname, file, code.co_firstlineno, guards=guards)
+        return Label("user", qualname, file, code.co_firstlineno, guards=guards, code=code, package=is_package)
 
     def by_user(self, frame: FrameType) -> bool:
         """Returns whether a function of yours called this function."""

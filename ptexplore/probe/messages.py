@@ -821,6 +821,7 @@ class CallPathParts(TypedDict, total=False):
     parent: int | None
     line: int | None
     file: str | None
+    package: bool
     first: int | None
     source: SourceRefData | None
     type: str | None
@@ -922,6 +923,7 @@ class OperatorCallsParts(TypedDict, total=False):
     python: int
     saved: int
     recorded: int | None
+    line: int | None
     device: Sequence[int]
     copies: Sequence[CopiedTensorData]
 
@@ -965,6 +967,13 @@ class StepBudgetData(StepBudgetParts):
     """How much of a program was stepped. One call of each kind is stepped, when the kind comes again."""
 
 
+class SourceTextData(TypedDict):
+    """The text of lines in one of your files: lines that made calls, and the first lines of functions."""
+
+    file: str
+    lines: Sequence[tuple[int, str]]
+
+
 class ProgramParts(TypedDict, total=False):
     """What may be left out of ProgramData."""
 
@@ -986,6 +995,7 @@ class ProgramParts(TypedDict, total=False):
     elsewhere: TimesElsewhereData | None
     stepping: StepBudgetData | None
     last: Sequence[OperatorKindData]
+    sources: Sequence[SourceTextData]
 
 
 class ProgramData(ProgramParts):

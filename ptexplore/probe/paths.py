@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .cuts import CutList
@@ -25,8 +25,8 @@ class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
     __slots__ = (
-        "calls", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks", "parent", "read",
-        "recording", "seen", "site", "slots", "time",
+        "calls", "calls_others", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks",
+        "parent", "read", "recording", "seen", "site", "slots", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
@@ -42,6 +42,7 @@ class Path:
         self.hot = label.has_row  # whether its time is needed
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator any time
         self.cold = False
+        self.calls_others = False  # whether it called a function of Python that has no path, except a comprehension
 
     def data(self, *, at_least: bool = False) -> CallPathData:
         """Return the path as plain data. `at_least`: further calls of it had no room for a path."""
@@ -58,6 +59,8 @@ class Path:
             data["file"], data["first"] = label.file, label.first
         if label.type is not None:
             data["type"] = label.type
+        if label.package:
+            data["package"] = True
         if label.method is not None:
             data["table"], data["method"] = label.table, label.method
         if self.recording:
@@ -85,6 +88,8 @@ class Label:
     method: str | None = None
     timed: bool = False  # a function of torch that has a row of its own
     guards: bool = False  # whether it may change the thread-local sets unseen
+    code: CodeType | None = None  # of a function of the user
+    package: bool = False  # a function of the user that is in a file of Python or of an installed package
 
     @property
     def called(self) -> tuple[str, str] | None:

@@ -39,6 +39,7 @@ USUAL = 50_000  # nanoseconds; a slower call does rare work: the time above this
 PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
 PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")  # they run where they are, at one call
 # Names that are needed at each call are variables of this module: a lookup in another module takes longer.
 FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
 _get_ident = _thread.get_ident
@@ -225,7 +226,9 @@ class ProfileFunction:
 
     # --- functions ---
 
-    def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
+    def _frame_event(  # noqa: C901  (a further function costs more, at each call)
+        self, thread: Thread, frame: FrameType, event: str
+    ) -> None:
         """Handle the call or the end of a Python function."""
         code = frame.f_code
         if event == "call":
@@ -239,6 +242,8 @@ class ProfileFunction:
                     label = self._by_code[code] = self._labels.classified(code, frame)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
+            elif code.co_name not in COMPREHENSIONS:
+                thread.stack[-1].path.calls_others = True
             return
         innermost = thread.stack[-1]
         if innermost.frame is frame:
@@ -264,13 +269,17 @@ class ProfileFunction:
         else:
             self._ranges.capture(code)
 
-    def _called(self, thread: Thread, frame: FrameType, code: CodeType, label: Label) -> None:
+    def _called(  # noqa: C901  (a further function costs more, at each call)
+        self, thread: Thread, frame: FrameType, code: CodeType, label: Label
+    ) -> None:
         outer, back = thread.stack[-1], frame.f_back
         at: Any = None
         if back is not None and back is outer.frame and outer.own:
             at = back.f_lasti
         elif back is not None and _is_in(back, outer.path):  # a comprehension: all calls of one line are one path
             at = "line", back.f_lineno
+        elif outer.own and outer.frame is not None and outer.path.label.kind == "user":
+            back, at = outer.frame, ("through", outer.frame.f_lasti)  # a function of a library is in between
         key: Any = (label, at)
         if code is PROFILER_BEGINS:
             own_threads.are_the_programs()
@@ -324,8 +333,10 @@ class ProfileFunction:
             place = label, frame.f_lasti  # f_lineno is looked up in a table, which takes time
             known = outer_path.children.get(place)
             path = known if known is not None else self._paths.at_line(outer_path, place, frame)
-        elif _is_in(frame, outer_path):
-            path = self._paths.child(outer_path, (label, frame.f_lineno, "line"), label, frame)
+        elif _is_in(frame, outer_path):  # a comprehension
+            path = self._paths.child(outer_path, (label, frame.f_lineno, "inside"), label, frame)
+        elif outer.own and outer.frame is not None and outer_path.label.kind == "user":
+            path = self._paths.child(outer_path, (label, outer.frame.f_lasti, "through"), label, outer.frame)
         else:
             path = self._paths.child(outer_path, (label, None), label)
         if path is not outer_path:

@@ -54,6 +54,7 @@ from .reasons import Said, reason
 from .run_times import RunTimes
 from .safety import Safety
 from .slices import Slices
+from .source_lines import source_lines
 from .taken import os, sys, threading
 from .threads import Threads
 from .watcher import ProgramWatch
@@ -315,6 +316,7 @@ class Recorder:
             "cuts": cuts,
             "stepping": self._stepping_data(),
             "last": self.fold.last,
+            "sources": source_lines(self.paths.by_number, self.fold.lines(self.paths.by_number)),
         }
         if self._forward_level is not None:
             data["forward_level"] = self._forward_level

@@ -39,7 +39,7 @@ def folded(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path]
     for key, row in zip(rows.keys(), rows.by_number, strict=True):
         if not key:
             continue
-        path, sets, kind, shape, recorded = key
+        path, sets, kind, shape, recorded, line = key
         label = paths[path].label
         maker = (route_of[recorded[0]], recorded[1]) if recorded is not None else None
         guards = label.guards and maker is None
@@ -51,6 +51,8 @@ def folded(rows: RowTable, kinds: KindTable, order: Order, paths: Sequence[Path]
         call = row.data(path, route, shape)
         if recorded is not None:
             call["recorded"] = recorded[0] - 1  # row 0 is END
+        if line is not None:
+            call["line"] = line
         calls.append(call)
     data = [_route(*key) for key in routes]
     _tell_read(data, rows.by_number, route_of)

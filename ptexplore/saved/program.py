@@ -16,14 +16,20 @@ MOST_IN_ROUTES = 500_000
 
 def portable_program(program: Program, folder: str) -> Program:
     """Returns the program without the folders of its machine. `folder` is the one that contains torch's package."""
-    return structs.replace(program, paths=tuple(_portable_path(path, folder) for path in program.paths))
+    paths = tuple(_portable_path(path, folder) for path in program.paths)
+    sources = tuple(structs.replace(text, file=_portable_file(text.file, folder)) for text in program.sources)
+    return structs.replace(program, paths=paths, sources=sources)
+
+
+def _portable_file(file: str, folder: str) -> str:
+    inside = folder and file.startswith(f"{folder}/")
+    return file.removeprefix(f"{folder}/") if inside else os.path.basename(file)
 
 
 def _portable_path(path: CallPath, folder: str) -> CallPath:
     if path.file is None:
         return path
-    inside = folder and path.file.startswith(f"{folder}/")
-    file = path.file.removeprefix(f"{folder}/") if inside else os.path.basename(path.file)
+    file = _portable_file(path.file, folder)
     ours = path.source is not None and path.source.path == path.file
     source = replace(path.source, path=file) if ours and path.source is not None else path.source
     return structs.replace(path, file=file, source=source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -106,21 +107,22 @@ class _Columns:
     def __init__(self, console: Console, view: TraceView, locate: Locate, width: int) -> None:
         self.console = console
         self.view = view
+        self.rows = [replace(row, place=None) for row in view.table] if view.places_in_names else view.table
         self.locate = locate
         self.width = width
-        self.has_shares = any(row.share is not None for row in view.table)
-        self.has_own = any(row.own is not None for row in view.table)
+        self.has_shares = any(row.share is not None for row in self.rows)
+        self.has_own = any(row.own is not None for row in self.rows)
         self.cells = [
-            max([len(heading), *(len(row.cells[n]) for row in view.table if n < len(row.cells))])
+            max([len(heading), *(len(row.cells[n]) for row in self.rows if n < len(row.cells))])
             for n, heading in enumerate(view.columns)
         ]
         self.bar = BAR + 1 if width >= NARROW else 0
         left = (7 + self.bar + OWN * self.has_own if self.has_shares else 2) + sum(size + 2 for size in self.cells)
-        self.step = columns_of_a_level(view.table, width)
+        self.step = columns_of_a_level(self.rows, width)
         self.shortest = SHORTEST if width >= NARROW else SHORTEST_OF_NARROW
-        self.guides = dict(zip(map(id, view.table), guides(view.table, self.step), strict=True))
+        self.guides = dict(zip(map(id, self.rows), guides(self.rows, self.step), strict=True))
         self.left = left
-        longest = max((cell_len(self._named(row)) for row in view.table if row.what or row.place), default=0)
+        longest = max((cell_len(self._named(row)) for row in self.rows if row.what or row.place), default=0)
         self.name = min(longest, max(24, (width - left) * (40 if self.has_own else 44) // 100))
         self.hanging = left + self.name + 2
 
@@ -141,11 +143,12 @@ class _Columns:
             own = f"{'self':>{OWN}}" if self.has_own else ""
             share = f" {'share':>5}{own} {' ' * self.bar}" if self.has_shares else "  "
             heading = f"{share}{cells}{self.view.name:<{self.name}}"
-            room = self.width - len(heading) - 2 * len(_GAP) - len("where")
+            where = "where" if not self.view.places_in_names else ""
+            room = self.width - len(heading) - 2 * len(_GAP) - len(where)
             details = self.view.told
-            heading += f"{_GAP}{details:<{room}}{_GAP}where" if room >= len(details) else ""
+            heading += f"{_GAP}{details:<{room}}{_GAP}{where}" if room >= len(details) else ""
             self._print(Text(heading.rstrip(), style="dim"))
-        for row in self.view.table:
+        for row in self.rows:
             self._row(row)
 
     def _row(self, row: ScreenRow) -> None:

@@ -66,12 +66,14 @@ def _signs(page: TraceView) -> Iterator[tuple[str, str]]:
         yield from _of_expression(page)
     elif page.traced != "expression" and page.table:
         headings = {column.heading for column in COLUMNS} - {*page.columns}
-        yield from ((name, means) for name, means in OF_PROGRAMS.items() if name not in headings)
+        has_shares = any(row.share is not None for row in page.table)
+        shown = (name for name in OF_PROGRAMS if name not in headings and (has_shares or name != "share"))
+        yield from ((name, OF_PROGRAMS[name]) for name in shown)
     else:
         yield from _of_path(page)
     if page.table:
         by_cost = {"time", "instr"} & {*page.columns}
-        orders = {"operators": "cost" if by_cost else "calls", "modules": "first"}
+        orders = {"operators": "cost" if by_cost else "calls", "modules": "first", "lines": "line"}
         yield _sign("inside", ORDERS[orders.get(page.view, "ran")])
     if any(isinstance(detail, says.WithKeys) and detail.keys[-1:] == (says.UNKNOWN_KEY,) for detail in details):
         yield SIGNS["next-key"]

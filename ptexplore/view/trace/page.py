@@ -1,7 +1,7 @@
 """Everything that a renderer draws of one trace: the chosen view with its rows, and the text above and below them.
 
 Rows have two forms: a tree of `TraceRow`s (the view `tree`), and a table of `ScreenRow`s in the views that fit a screen
-(`path`, `modules`, `operators`).
+(`path`, `modules`, `operators`, `copies`, `lines`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ptexplore.view.line import Line, Span
 from ptexplore.view.place_marks import Mark, mark_of
 from ptexplore.view.words.details import described
 
-ViewName = Literal["path", "modules", "operators", "copies", "tree"]
+ViewName = Literal["path", "modules", "operators", "copies", "lines", "tree"]
 VIEW_NAMES: tuple[ViewName, ...] = get_args(ViewName)
 WHAT_IT_IS = "what it is, or why"
 IN_CALL = "in call"  # the heading of a row's part of the stepped call around it; shares are then of time
@@ -259,6 +259,7 @@ class TraceViewFacts:
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     name: str = "what ran"  # the heading of the column of names
     told: str = WHAT_IT_IS  # the heading of the column of details
+    places_in_names: bool = False  # the names say where the rows are, so their places need no column
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses, each with its meaning
     explained: tuple[tuple[tuple[str, ...], str], ...] = ()  # further words and their meaning, for `--explain legend`
 

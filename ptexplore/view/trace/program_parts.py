@@ -364,17 +364,19 @@ def launches(program: Program, kind: int) -> Iterator[str]:
 
 def users_place(program: Program, calls: OperatorCalls) -> str | None:
     """Returns the innermost place in the user's code that led to a call."""
-    return place_on_path(program, calls.path if calls.recorded is None else program.calls[calls.recorded].path)
+    made = calls if calls.recorded is None else program.calls[calls.recorded]
+    return place_on_path(program, made.path, made.line)
 
 
-def place_on_path(program: Program, path: int) -> str | None:
+def place_on_path(program: Program, path: int, line: int | None = None) -> str | None:
     """Returns the innermost place in the user's code on a path: a line, or the function if no line is known.
 
-    For operator syntax (`a + b`), Python reports only the function. A line inside a package is skipped: the line in the
-    user's code that called the package counts.
+    `line`: the line of an operator by syntax in the function at the end of the path.
+
+    For operator syntax (`a + b`), Python reports only the function, and the line is not always certain. A line inside a
+    package is skipped: the line in the user's code that called the package counts.
     """
     at: int | None = path
-    line: int | None = None  # where the path below was called
     while at is not None:
         known = program.paths[at]
         if known.kind == "user" and known.file is not None:

@@ -50,6 +50,9 @@ def _choice_of_expression(trace: Trace, options: Options) -> ViewName:
     from ptexplore.view.trace.native import modules_called
 
     is_opened = options.opened is not None and bool(modules_called(trace, options.opened))
+    if options.view == "lines":
+        why = "an expression is one line; lines have costs in a trace of a script or of record()"
+        raise PtexploreError("an expression has no view lines", why, "--script FILE --view lines", USAGE)
     name = options.view or _first_of_expression(trace, options, is_opened=is_opened)
     if name != "tree" and options.of_the_tree and not (name in ("path", "modules") and is_opened):
         why = f"{_OF_THE_TREE} choose rows of the call tree; --view {name} has other rows"
@@ -73,6 +76,9 @@ def _first_of_expression(trace: Trace, options: Options, *, is_opened: bool) -> 
 
 def _choice_of_program(_trace: Trace, options: Options) -> ViewName:
     """Chooses the view of a program. With `--open`, parts of the program come first, then operators."""
+    if options.view == "lines" and options.opened is not None:
+        why = "--open chooses a part or an operator; the lines of a file or function are chosen by --only"
+        raise PtexploreError("--view lines takes no --open", why, f"--view lines --only {options.opened}", USAGE)
     if options.view == "path":
         why = "a program takes many paths through the dispatcher, one for each operator"
         raise PtexploreError("a program has no single path", why, "--view operators, then --open NAME", USAGE)
@@ -122,6 +128,12 @@ def _program_copies(trace: Trace, options: Options, session: Session | None) -> 
     return program_copies(trace, options, session)
 
 
+def _program_lines(trace: Trace, options: Options, session: Session | None) -> TraceView:
+    from ptexplore.view.trace.program_lines import program_lines
+
+    return program_lines(trace, options, session)
+
+
 def _tree(trace: Trace, options: Options, session: Session | None) -> TraceView:
     from ptexplore.view.trace.rows import tree_view
 
@@ -135,6 +147,7 @@ _OF_PROGRAM: Mapping[ViewName, _Layout] = {
     "modules": _program_modules,
     "operators": _program_operators,
     "copies": _program_copies,
+    "lines": _program_lines,
     "tree": _tree,
 }
 LAYOUTS: Mapping[TracedName, Mapping[ViewName, _Layout]] = {

@@ -188,6 +188,7 @@ ENGLISH: Catalogue = {
     says.Names: "{names}{more#, …|}",
     says.ModulesAs: "modules as in {function}",
     says.LaunchedByNone: "launched by no operator",
+    says.OnNoLine: "itself: Python{syntax#, operator syntax|}",
     says.CalledFrom: "{places}[ +{more}]",
 }
 

@@ -213,5 +213,6 @@ ORDERS = {
     "cost": "the costliest first",
     "calls": "the most often called first",
     "first": "in the order of their first calls",
+    "line": "by line, in the costliest file first",
     "ran": "in the order in which they ran, unless they say `order unknown`",
 }

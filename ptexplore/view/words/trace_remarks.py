@@ -145,6 +145,13 @@ ENGLISH: Catalogue = {
     says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
     says.OtherMatches: "the costliest with this name; others: {others}",
     says.OtherMatch: "{name}[ in {inside}][ {cost}]",
+    says.MoreLines: "… {few} line{few#|s}",
+    says.OnNoLineOfYours: "on no line of yours",
+    says.LinesMean: (
+        "a line has everything that was called from it, with what that called; `self` is its time outside of your "
+        "other lines, and each figure of a file is the sum over its lines, each call once"
+    ),
+    says.TextNotKept: "no text of {files}: a changed file, a package, or a trace of an earlier ptexplore",
     # --- the calls, and what the costs are of ---
     says.OperatorCallsBeside: (
         "{at_least#at least |}{count} operator call{count#|s} that torch's profiler records, without calls made by "

@@ -1,0 +1,110 @@
+"""The text of your lines that made calls, from the files of your functions.
+
+A file may have changed since Python read it. So it is compiled again: only a function whose code is equal has text.
+"""
+
+from __future__ import annotations
+
+import linecache
+import tokenize
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from . import unpatched
+from .paths import Label, Path
+from .taken import os
+
+if TYPE_CHECKING:
+    from .messages import SourceTextData
+
+MOST = 5_000  # lines of all files together
+WIDEST = 200  # characters of a line
+LARGEST = 1 << 20  # characters; a longer file is not compiled again
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that was read: its time and size (None: it is in no file), its lines, and its code objects."""
+
+    version: tuple[int, int] | None
+    lines: list[str]
+    functions: dict[tuple[str, int], list[CodeType]]
+
+
+_READ: dict[str, _File] = {}  # the files that were read in this process
+
+
+def source_lines(paths: Iterable[Path], by_syntax: Iterable[tuple[Path, int]]) -> list[SourceTextData]:
+    """Return the text of the lines that made calls, and of the first lines of functions.
+
+    `by_syntax`: functions, each with a line that called an operator by syntax.
+    """
+    wanted: dict[CodeType, set[int]] = {}
+    for label, line in _lines(paths, by_syntax):
+        if label.code is not None and line is not None and not label.package:
+            wanted.setdefault(label.code, set()).add(line)
+    known: dict[str, dict[int, str]] = {}
+    left = MOST
+    with unpatched.ours():
+        for code, lines in wanted.items():
+            for line, text in _text(code, lines):
+                if left > 0:
+                    left -= 1
+                    known.setdefault(code.co_filename, {})[line] = text
+    return [{"file": file, "lines": sorted(lines.items())} for file, lines in known.items()]
+
+
+def _lines(paths: Iterable[Path], by_syntax: Iterable[tuple[Path, int]]) -> Iterator[tuple[Label, int | None]]:
+    """Yield each line, with the label of the function that it is in."""
+    for path in paths:
+        yield path.label, path.label.first
+        if path.parent is not None:
+            yield path.parent.label, path.line
+    for path, line in by_syntax:
+        yield path.label, line
+
+
+def _text(code: CodeType, lines: Iterable[int]) -> Iterator[tuple[int, str]]:
+    """Yield the text of these lines of a function, if its file still compiles to this function."""
+    file = _file(code.co_filename)
+    if code not in file.functions.get((code.co_name, code.co_firstlineno), ()):
+        return
+    for line in lines:
+        if 0 < line <= len(file.lines):
+            yield line, file.lines[line - 1].rstrip()[:WIDEST]
+
+
+def _file(name: str) -> _File:
+    """Return a file, which is read once until it changes. It is empty if it cannot be read or compiled."""
+    try:
+        cell = linecache.cache.get(name)
+        if cell is not None and len(cell) == 4 and cell[1] is None:  # text that is in no file: a cell of a notebook
+            return _compiled(name, None, list(cell[2]))
+        status = os.stat(name)
+        version = status.st_mtime_ns, status.st_size
+        known = _READ.get(name)
+        if known is None or known.version != version:
+            with tokenize.open(name) as opened:
+                known = _READ[name] = _compiled(name, version, opened.readlines())
+        return known
+    except (OSError, SyntaxError, ValueError, TypeError, RecursionError):
+        return _File(None, [], {})
+
+
+def _compiled(name: str, version: tuple[int, int] | None, lines: list[str]) -> _File:
+    """Return a file with its code objects by name and first line."""
+    text = "".join(lines)
+    if len(text) > LARGEST:
+        return _File(version, [], {})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python showed them when it compiled the file first
+        pending = [compile(text, name, "exec", dont_inherit=True)]
+    functions: dict[tuple[str, int], list[CodeType]] = {}
+    while pending:
+        code = pending.pop()
+        functions.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        pending += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return _File(version, lines, functions)

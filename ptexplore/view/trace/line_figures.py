@@ -1,0 +1,201 @@
+"""What each line of your source cost in a recorded program: everything that was called from the line.
+
+A call belongs to the line of the innermost function of yours that led to it. The call also counts in the time of the
+lines that led to this function. Its own time is the time outside of your other lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from ptexplore.model.program import NODES, CallPath, Program
+from ptexplore.model.run import Weighed, total
+from ptexplore.view.trace.program_parts import own_operators
+
+NOTHING = Weighed()
+_NO_CALLS = ("__getattr__", "__setattr__", "__delattr__")  # functions of torch that run for `self.layer`
+_PYTHON = r"lib/python3\.\d+/"
+_PACKAGES = re.compile(rf"(?:^|/)(?:(?:{_PYTHON})?(?:site-packages|dist-packages)/|{_PYTHON})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LinePlace:
+    """A line of a file; or a function at its first line, for what the function did on no known line."""
+
+    file: str
+    line: int
+    function: str = ""
+
+
+@dataclass(slots=True)
+class LineFigures:
+    """The figures of one line. `whole`: with everything that was called from it. `own`: without your other lines."""
+
+    function: str  # the function that contains the line
+    whole: Weighed = NOTHING
+    own: Weighed = NOTHING
+    runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
+    at_least: bool = False
+    by_syntax: bool = False  # of a function: operators by syntax are on no known line
+    _whole: list[Weighed] = field(default_factory=list)
+    _own: list[Weighed] = field(default_factory=list)
+
+    def sum_up(self) -> None:
+        """Adds up everything that was given."""
+        self.whole, self.own = total(self._whole), total(self._own)
+        self._whole, self._own = [], []
+
+    def add(self, weighed: Weighed, *, own: bool) -> None:
+        """Adds something that ran in the line; `own`: it is in no other line of yours further in."""
+        self._whole.append(weighed)
+        if own:
+            self._own.append(weighed)
+
+
+def is_of_package(path: CallPath) -> bool:
+    """Whether a function is of Python or of an installed package. An older trace has only the name of its file."""
+    return path.package or _PACKAGES.search(path.file or "") is not None
+
+
+def shown_file(file: str) -> str:
+    """Returns the path of a package's file inside the folder of packages, and the name of any other file."""
+    inside = _PACKAGES.split(file)
+    return inside[-1] if len(inside) > 1 or not file.startswith("/") else file.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """Where a path is: the place of its own work, and the lines that led to it, outermost first."""
+
+    place: LinePlace | None
+    lines: tuple[LinePlace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinesOfProgram:
+    """The figures of all lines. `rest`: what ran on no line. `main`: the time of the main thread on lines and in rest.
+
+    The sum of `own` over all lines, and `rest`, is everything that ran, each once.
+    """
+
+    figures: Mapping[LinePlace, LineFigures]
+    rest: Weighed
+    main: int
+
+
+class _Adding:
+    """The figures while they are added up."""
+
+    def __init__(self) -> None:
+        self.figures: dict[LinePlace, LineFigures] = {}
+        self.rest: list[Weighed] = []
+
+    def at(self, place: LinePlace, function: str) -> LineFigures:
+        return self.figures.setdefault(place, LineFigures(function))
+
+    def called(self, around: _Around, line: LinePlace, path: CallPath, calls: Weighed) -> _Around:
+        """Counts calls from a line of the function `path`. Returns where these calls are."""
+        self.at(line, path.name).add(calls, own=True)
+        return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
+
+    def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False) -> None:
+        """Adds what ran somewhere to its place, and to all lines that led there."""
+        for line in around.lines:
+            self.figures[line].add(weighed, own=line == around.place)
+            self.figures[line].runs_nodes |= runs_nodes
+        if around.place is None:
+            self.rest.append(weighed)
+        elif around.place not in around.lines:
+            self.figures[around.place].add(weighed, own=True)
+            self.figures[around.place].runs_nodes |= runs_nodes
+
+
+def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesOfProgram:
+    """Returns the figures of all lines in functions for which `is_shown` is true.
+
+    What other functions did counts for the line that led to them.
+    """
+    adding = _Adding()
+    around = _arounds(program, is_shown, adding)
+    beside = _in_threads(program)
+    main = 0
+    for path, where, cost, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
+        if path.kind != "imports" and cost:
+            adding.ran(where, Weighed(cost=cost))
+            main += 0 if is_beside else cost
+    backward = Counter[int]()
+    for calls in program.calls:
+        if calls.recorded is not None and calls.recorded < len(program.calls):
+            backward[calls.recorded] += calls.time
+    for number, calls in enumerate(program.calls):
+        path, where = program.paths[calls.path], around[calls.path]
+        weighed = replace(total(own for _, own in own_operators(program, calls, backward=backward[number])), calls=0)
+        if path.file is not None and is_shown(path):  # the function called it by syntax
+            if calls.line is not None:
+                where = adding.called(where, LinePlace(path.file, calls.line), path, Weighed(calls=calls.calls))
+            elif where.place is not None:
+                adding.figures[where.place].by_syntax = True
+        adding.ran(where, weighed, runs_nodes=program.kinds[program.routes[calls.route].kind].type in NODES)
+        main += 0 if beside[calls.path] else weighed.cost
+    for figures in adding.figures.values():
+        figures.sum_up()
+    return LinesOfProgram(adding.figures, total(adding.rest), main)
+
+
+def _arounds(program: Program, is_shown: Callable[[CallPath], bool], adding: _Adding) -> list[_Around]:
+    """Returns for each path where it is, and counts the calls from each line."""
+    arounds: list[_Around] = []
+    for path in program.paths:
+        outer, parent = _Around(None, ()), None
+        if path.parent is not None:
+            outer, parent = arounds[path.parent], program.paths[path.parent]
+        has_line = path.line is not None and path.kind != "imports"  # imports have a time of their own
+        if parent is not None and parent.file is not None and path.line is not None and has_line and is_shown(parent):
+            line = LinePlace(parent.file, path.line)
+            is_call = path.kind != "torch" or not path.name.endswith(_NO_CALLS)
+            outer = adding.called(outer, line, parent, Weighed(calls=path.calls * is_call))
+            adding.figures[line].at_least |= path.at_least
+        if path.file is not None and is_shown(path):
+            function = LinePlace(path.file, path.first or 1, path.name)
+            adding.at(function, path.name)
+            outer = _Around(function, outer.lines)
+        arounds.append(outer)
+    return arounds
+
+
+def _in_threads(program: Program) -> list[bool]:
+    """Returns for each path whether it is in another thread than the main one."""
+    beside: list[bool] = []
+    for path in program.paths:
+        beside.append(path.kind == "thread" or (path.parent is not None and beside[path.parent]))
+    return beside
+
+
+def own_costs(program: Program) -> Iterator[int]:
+    """Yields for each path its time without the paths and operators in it, and without recording.
+
+    The first path, the program, has none: what is on no other path is the rest of the run.
+    """
+    inside = [0] * len(program.paths)
+    operators = Counter[int]()
+    for calls in program.calls:
+        operators[calls.path] += calls.time
+    spans = [0] * len(program.paths)
+    own = [0] * len(program.paths)
+    for number in range(len(program.paths) - 1, 0, -1):
+        path = program.paths[number]
+        within = inside[number] + operators[number]
+        own[number] = max(path.time - within, 0) if path.kind != "thread" else 0
+        spans[number] = own[number] + within
+        if path.kind != "thread":
+            inside[path.parent or 0] += max(spans[number] - path.inside, 0)
+    for path, cost in zip(program.paths, own, strict=True):
+        yield max(cost - path.recording, 0)
+
+
+def in_order(places: Iterable[LinePlace]) -> list[LinePlace]:
+    """Returns the places of one file from the first line to the last, a function before its first line."""
+    return sorted(places, key=lambda place: (place.line, not place.function, place.function))
