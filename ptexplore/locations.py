@@ -92,6 +92,11 @@ def symbols_dir() -> Path:
     return cache_root() / "symbols"
 
 
+def constants_file(runtime_key: str) -> Path:
+    """The constant texts of one installed torch (`Runtime.key`), which error messages are looked up in."""
+    return cache_root() / "constants" / f"{runtime_key}.msgpack"
+
+
 def kept_traces_dir() -> Path:
     """The newest traces, for `ptexplore trace --last`."""
     return cache_root() / "traces"

@@ -46,6 +46,9 @@ COPIES = tuple(f"aten::{name}" for name in (
     "clone", "contiguous", "_to_copy", "to", "reshape", "flatten", "ravel", "repeat", "type_as", "resolve_conj",
     "resolve_neg", "reshape_as",
 ))  # fmt: skip
+# By operator that copies a tensor only if it has a bit for lazy arithmetic: the name of the bit.
+RESOLVES = {"aten::resolve_conj": "conjugate", "aten::resolve_neg": "negative"}
+RESOLVES_IN = FactSource("aten/src/ATen/native/UnaryOps.cpp", "resolve_conj")
 # The order of dimensions from the innermost to the outermost, by memory format.
 _ORDERS = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}
 CHANNELS = tuple(_ORDERS)
@@ -215,7 +218,7 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield "contiguous", CONTIGUOUS
     yield from (("channels last", source) for source in CHANNELS_LAST)
     yield from (("dense", DENSE), ("joined dimensions", JOINED), ("reshape copies", RESHAPES))
-    yield "clone keeps strides", KEEPS_STRIDES
+    yield from (("clone keeps strides", KEEPS_STRIDES), ("bits are resolved", RESOLVES_IN))
     yield from (("memory formats", source) for source in FORMATS_IN)
     yaml = "aten/src/ATen/native/native_functions.yaml"
     for operator in (COPY, *COPIES):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ptexplore.facts.message import Message
-from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_SYSTEMS
+from ptexplore.facts.messages_of_systems import OF_KERNELS, OF_MISSING, OF_SYSTEMS
 from ptexplore.facts.messages_of_tensors import OF_TENSORS
 from ptexplore.facts.source import FactSource
 
@@ -39,6 +39,7 @@ MEMORY_NUMBERS = (
 )
 MESSAGES = (
     *OF_KERNELS,
+    *OF_MISSING,
     Message(
         "unused-in-graph",
         re.compile(r"differentiated Tensors? (?:at index \d+ )?appears to not have been used in the graph"),
@@ -99,8 +100,13 @@ MESSAGES = (
         (FactSource("torch/autograd/__init__.py", "grad can be implicitly created only for scalar outputs"),),
     ),
     Message(
+        "saved-leaf-written",
+        re.compile(r"has been modified by an inplace operation: \[[^\]]{0,1000}\]{1,2} is at version"),
+        (FactSource("torch/csrc/autograd/saved_variable.cpp", "has been modified by an inplace operation"),),
+    ),
+    Message(
         "saved-then-written",
-        re.compile(r"has been modified by an inplace operation"),
+        re.compile(r"has been modified by an inplace operation(?!: \[[^\]]{0,1000}\]{1,2} is at version)"),
         (FactSource("torch/csrc/autograd/saved_variable.cpp", "has been modified by an inplace operation"),),
     ),
     Message(
@@ -243,8 +249,13 @@ MESSAGES = (
         (FactSource("c10/core/WrapDimMinimal.cpp", "Dimension out of range (expected to be in range of"),),
     ),
     Message(
+        "matrix-sizes",
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(?P<given>\d+) and (?P<size>\d+)x\d+\)"),
+        (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
+    ),
+    Message(
         "matrix-shapes",
-        re.compile(r"mat1 and mat2 shapes cannot be multiplied"),
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)"),
         (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
     ),
     Message(
@@ -384,8 +395,25 @@ MESSAGES = (
         (FactSource("torch/optim/optimizer.py", "optimizer got an empty parameter list"),),
     ),
     Message(
+        "recomputed-empty",
+        re.compile(
+            r"Recomputed values for the following tensors have different metadata.{1,3000}?"
+            r"recomputed metadata: \{'shape': torch\.Size\(\[0\]\)",
+            re.DOTALL,
+        ),
+        (
+            FactSource(
+                "torch/utils/checkpoint.py", "Recomputed values for the following tensors have different metadata"
+            ),
+        ),
+    ),
+    Message(
         "recomputed-otherwise",
-        re.compile(r"Recomputed values for the following tensors have different metadata"),
+        re.compile(
+            r"Recomputed values for the following tensors have different metadata"
+            r"(?!.{1,3000}?recomputed metadata: \{'shape': torch\.Size\(\[0\]\))",
+            re.DOTALL,
+        ),
         (
             FactSource(
                 "torch/utils/checkpoint.py", "Recomputed values for the following tensors have different metadata"
@@ -506,7 +534,9 @@ MESSAGES = (
     ),
     Message(
         "illegal-access",
-        re.compile(r"CUDA error: an illegal memory access was encountered"),
+        re.compile(
+            r"(?:CUDA error|Triton Error \[CUDA\]|cudaErrorIllegalAddress): an illegal memory access was encountered"
+        ),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
@@ -515,8 +545,13 @@ MESSAGES = (
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
+        "cudnn-not-supported",
+        re.compile(r"\bCUDNN_STATUS_NOT_SUPPORTED"),
+        (FactSource("aten/src/ATen/cuda/Exceptions.h", "This error may appear if you passed in a non-contiguous"),),
+    ),
+    Message(
         "cudnn-status",
-        re.compile(r"\bCUDNN_STATUS_(?!SUCCESS)\w+"),
+        re.compile(r"\bCUDNN_STATUS_(?!SUCCESS|NOT_SUPPORTED)\w+"),
         (FactSource("aten/src/ATen/cuda/Exceptions.h", "cuDNN error: "),),
     ),
     Message(
@@ -533,11 +568,6 @@ MESSAGES = (
         "cuda-in-fork",
         re.compile(r"Cannot re-initialize CUDA in forked subprocess"),
         (FactSource("torch/cuda/__init__.py", "Cannot re-initialize CUDA in forked subprocess"),),
-    ),
-    Message(
-        "worker-without-memory",
-        re.compile(r"DataLoader worker \(pid.{1,100}\) is killed by signal: Bus error"),
-        (FactSource("torch/csrc/DataLoader.cpp", "by signal: "),),
     ),
     Message(
         "worker-killed",
@@ -623,7 +653,10 @@ MESSAGES = (
     ),
     Message(
         "dimensions-of-convolution",
-        re.compile(r"Expected \dD \(unbatched\) or \dD \(batched\) input to \w+, but got input of size"),
+        re.compile(
+            r"Expected \dD \(unbatched\) or \dD \(batched\) input to \w+, but got input of size"
+            r"|Expected \d-dimensional input for \d-dimensional weight"
+        ),
         (FactSource("aten/src/ATen/native/Convolution.cpp", "D (unbatched) or "),),
     ),
     Message(

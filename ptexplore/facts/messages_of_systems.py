@@ -50,6 +50,27 @@ OF_KERNELS = (
         anywhere=True,
     ),
 )
+# No kernel for a backend, where the table of dispatch keys does not say what to do.
+_NO_KERNEL = FactSource("aten/src/ATen/core/dispatch/OperatorEntry.cpp", "Could not run '")
+OF_MISSING = (
+    Message(
+        "quantized-operator",
+        re.compile(r"Could not run 'quantized::[\w.]+' with arguments from the '(?P<device>CPU|CUDA)' backend"),
+        (_NO_KERNEL,),
+    ),
+    Message(
+        "quantized-tensor",
+        re.compile(
+            r"Could not run '(?P<name>(?!quantized::)[\w:.]+)' with arguments from the 'Quantized(?:CPU|CUDA)' backend"
+        ),
+        (_NO_KERNEL,),
+    ),
+    Message(
+        "vision-without-cuda",
+        re.compile(r"Could not run 'torchvision::[\w.]+' with arguments from the 'CUDA' backend"),
+        (_NO_KERNEL,),
+    ),
+)
 OF_SYSTEMS = (
     Message(
         "generator-device",
@@ -170,11 +191,16 @@ OF_SYSTEMS = (
     ),
     Message(
         "cublas-status",
-        re.compile(
-            "CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH"
-            "|NOT_INITIALIZED)"
-        ),
+        re.compile("CUBLAS_STATUS_(?:EXECUTION_FAILED|INVALID_VALUE|NOT_SUPPORTED|INTERNAL_ERROR|ARCH_MISMATCH)"),
         (FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_EXECUTION_FAILED"),),
+    ),
+    Message(
+        "cublas-handle",
+        re.compile("CUBLAS_STATUS_NOT_INITIALIZED"),
+        (
+            FactSource("aten/src/ATen/cuda/Exceptions.cpp", "CUBLAS_STATUS_NOT_INITIALIZED"),
+            FactSource("aten/src/ATen/cuda/CublasHandlePool.cpp", "cublasCreate(handle)"),
+        ),
     ),
     Message(
         "flash-needs-ampere",
@@ -224,6 +250,17 @@ OF_SYSTEMS = (
         "size-overflows",
         re.compile("Storage size calculation overflowed with sizes"),
         (FactSource("aten/src/ATen/EmptyTensor.cpp", "Storage size calculation overflowed with sizes="),),
+    ),
+    Message(
+        "worker-without-memory",
+        re.compile(
+            r"DataLoader worker \(pid.{1,100}\) is killed by signal: Bus error"
+            "|Unexpected bus error encountered in worker"
+        ),
+        (
+            FactSource("torch/csrc/DataLoader.cpp", "by signal: "),
+            FactSource("torch/csrc/DataLoader.cpp", "Unexpected bus error encountered in worker"),
+        ),
     ),
     Message(
         "worker-exited",
@@ -295,7 +332,7 @@ OF_SYSTEMS = (
         "not-picklable",
         re.compile(
             r"Can't pickle (?:local object|<|\w)|Can't get local object '|cannot pickle '[^']{1,80}' object"
-            r"|Can't get attribute '\w{1,80}' on <module '__m(?:ain|p_main)__'"
+            r"|Can't get attribute '\w{1,80}' on <module '__mp_main__'"
         ),
         (),
     ),
@@ -342,8 +379,43 @@ OF_SYSTEMS = (
         (FactSource("torch/csrc/distributed/c10d/NCCLUtils.hpp", "NCCL error in: "),),
     ),
     Message(
+        "nccl-aborted",
+        re.compile("NCCL communicator was aborted on rank"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/NCCLUtils.cpp", "NCCL communicator was aborted on rank ", until="2.6"
+            ),
+        ),
+    ),
+    Message(
+        "child-signal",
+        re.compile(
+            r"ChildFailedError: .{0,2000}?Root Cause \(.{0,600}?exitcode +: -(?P<given>\d{1,3})\b"
+            r"|\bprocess \d+ terminated with signal (?P<name>SIG\w+)",
+            re.DOTALL,
+        ),
+        (
+            FactSource(
+                "torch/distributed/elastic/multiprocessing/errors/__init__.py", "Root Cause (first observed failure):"
+            ),
+            FactSource("torch/multiprocessing/spawn.py", "terminated with signal "),
+        ),
+    ),
+    Message(
+        "child-failed",
+        re.compile(r"ChildFailedError: (?!.{0,3000}exitcode +: -\d)", re.DOTALL),
+        (
+            FactSource(
+                "torch/distributed/elastic/multiprocessing/errors/__init__.py", "Root Cause (first observed failure):"
+            ),
+        ),
+    ),
+    Message(
         "address-in-use",
-        re.compile("The server socket has failed to listen on any local network address"),
+        re.compile(
+            "The server socket has failed to listen on any local network address"
+            r"|server socket has failed to bind to \S{1,60} \(errno: \d{1,3} - Address already in use\)|EADDRINUSE"
+        ),
         (
             FactSource(
                 "torch/csrc/distributed/c10d/socket.cpp",
@@ -456,11 +528,6 @@ OF_SYSTEMS = (
         "export-constraints",
         re.compile(r"Constraints violated \("),
         (FactSource("torch/fx/experimental/symbolic_shapes.py", "Constraints violated ("),),
-    ),
-    Message(
-        "compile-backend",
-        re.compile(r"backend='(?P<name>\w+)' raised:"),
-        (FactSource("torch/_dynamo/exc.py", " raised:"),),
     ),
     Message(
         "no-triton",
@@ -605,5 +672,389 @@ OF_SYSTEMS = (
         "stft-complex",
         re.compile("stft requires the return_complex parameter"),
         (FactSource("aten/src/ATen/native/SpectralOps.cpp", "stft requires the return_complex parameter be given"),),
+    ),
+    Message(
+        "clients-missing",
+        re.compile(r"Timed out after \d+ seconds waiting for clients\. (?P<given>\d+)/(?P<size>\d+) clients joined"),
+        (FactSource("torch/csrc/distributed/c10d/TCPStore.cpp", " seconds waiting for clients. "),),
+    ),
+    Message(
+        "no-master",
+        re.compile(r"client socket has failed to connect to|The connection to the C10d store has failed"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/socket.cpp",
+                "The client socket has failed to connect to any network address of ",
+            ),
+            FactSource(
+                "torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py",
+                "The connection to the C10d store has failed",
+            ),
+        ),
+    ),
+    Message(
+        "store-barrier",
+        re.compile(r"Timed out initializing process group in store based barrier on rank"),
+        (
+            FactSource(
+                "torch/distributed/distributed_c10d.py",
+                "Timed out initializing process group in store based barrier on ",
+            ),
+        ),
+    ),
+    Message(
+        "nccl-id",
+        re.compile(r"is setting up NCCL communicator and retrieving ncclUniqueId from \[(?P<given>\d+)\]"),
+        (FactSource("torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp", "] is setting up NCCL communicator and "),),
+    ),
+    Message(
+        "disk-full",
+        re.compile(r"PytorchStreamWriter failed writing|enforce fail at inline_container\.cc:\d+\] \. unexpected pos"),
+        (
+            FactSource("caffe2/serialize/inline_container.cc", "PytorchStreamWriter failed "),
+            FactSource("caffe2/serialize/inline_container.cc", "unexpected pos "),
+        ),
+    ),
+    Message(
+        "vision-not-loaded",
+        re.compile(r"operator torchvision::\w+ does not exist"),
+        (FactSource("torch/csrc/utils/python_dispatch.cpp", "operator "),),
+    ),
+    Message(
+        "operator-missing",
+        re.compile(r"operator (?P<name>(?!torchvision)\w+::\w+) does not exist|No such operator (?P<given>\w+::\w+)"),
+        (FactSource("torch/csrc/utils/python_dispatch.cpp", "operator "),),
+    ),
+    Message(
+        "cuda-versions-mixed",
+        re.compile(
+            r"undefined symbol: (?P<name>__nvJitLink\w+|cu(?:blas|dnn|sparse|fft|solver)\w+|nccl\w+)|(?P<give"
+            r"n>libcu\w+|libnv\w+)[\w.]*: version `\S+' not found"
+        ),
+        (),
+    ),
+    Message(
+        "mkl-version",
+        re.compile(r"undefined symbol: iJIT_NotifyEvent"),
+        (),
+    ),
+    Message(
+        "cuda-forward",
+        re.compile(
+            r"forward compatibility was attempted on non supported HW|Error 80[34]: (?:forward|unsupported "
+            r"display driver|system has unsupported)"
+        ),
+        (FactSource("c10/cuda/CUDAFunctions.cpp", "Unexpected error from cudaGetDeviceCount(). Did you run "),),
+    ),
+    Message(
+        "cuda-fabric",
+        re.compile(r"Error 802: system not yet initialized"),
+        (FactSource("c10/cuda/CUDAFunctions.cpp", "Unexpected error from cudaGetDeviceCount(). Did you run "),),
+    ),
+    Message(
+        "triton-resources",
+        re.compile(
+            r"OutOfResources: out of resource: (?P<name>[\w ]+), Required: (?P<size>\d+), Hardware limit: "
+            r"(?P<given>\d+)"
+        ),
+        (),
+    ),
+    Message(
+        "tensors-and-dtensors",
+        re.compile(r"got mixed torch\.Tensor and DTensor"),
+        (FactSource("torch/distributed/tensor/_dispatch.py", "got mixed torch.Tensor and DTensor"),),
+    ),
+    Message(
+        "flattened-dtypes",
+        re.compile(r"Must flatten tensors with uniform dtype but got (?P<given>\S+) and (?P<size>\S+)"),
+        (FactSource("torch/distributed/fsdp/_flat_param.py", "Must flatten tensors with uniform dtype but got "),),
+    ),
+    Message(
+        "flattened-flags",
+        re.compile(r"Must flatten tensors with uniform `requires_grad`"),
+        (
+            FactSource(
+                "torch/distributed/fsdp/_flat_param.py", "Must flatten tensors with uniform `requires_grad` when "
+            ),
+        ),
+    ),
+    Message(
+        "cuda-ecc",
+        re.compile(r"CUDA error: uncorrectable ECC error encountered|uncorrectable NVLink error"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-launch-timeout",
+        re.compile(r"CUDA error: the launch timed out and was terminated"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-resources",
+        re.compile(r"CUDA error: too many resources requested for launch"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "windows-library",
+        re.compile(r"\[WinError (?:126|127|193|1114|182)\].{0,300}Error loading \""),
+        (FactSource("torch/__init__.py", "or one of its dependencies."),),
+    ),
+    Message(
+        "paging-file",
+        re.compile(r"\[WinError 1455\]"),
+        (),
+    ),
+    Message(
+        "cufft-failed",
+        re.compile(r"cuFFT error: CUFFT_\w+|CUFFT_INTERNAL_ERROR"),
+        (FactSource("aten/src/ATen/native/cuda/CuFFTUtils.h", "cuFFT error: "),),
+    ),
+    Message(
+        "cusolver-failed",
+        re.compile(r"cusolver error: CUSOLVER_STATUS_\w+"),
+        (FactSource("aten/src/ATen/cuda/Exceptions.h", "cusolver error: "),),
+    ),
+    Message(
+        "pinned-memory",
+        re.compile(r"cannot pin '\S+' only dense CPU tensors can be pinned"),
+        (FactSource("aten/src/ATen/native/Memory.cpp", " only dense CPU tensors can be pinned"),),
+    ),
+    Message(
+        "sampler-and-shuffle",
+        re.compile(r"(?P<name>sampler|batch_sampler) option is mutually exclusive with"),
+        (FactSource("torch/utils/data/dataloader.py", "sampler option is mutually exclusive with"),),
+    ),
+    Message(
+        "prefetch-without-workers",
+        re.compile(
+            r"(?:prefetch_factor|timeout) option could only be specified in "
+            r"multiprocessing|persistent_workers option needs num_workers > 0"
+        ),
+        (
+            FactSource("torch/utils/data/dataloader.py", "option could only be specified in multiprocessing"),
+            FactSource("torch/utils/data/dataloader.py", "persistent_workers option needs num_workers > 0"),
+        ),
+    ),
+    Message(
+        "state-dict-class",
+        re.compile(r"Expected state_dict to be dict-like, got (?:<class ')?(?P<given>[\w.]+)"),
+        (FactSource("torch/nn/modules/module.py", "Expected state_dict to be dict-like, got "),),
+    ),
+    Message(
+        "script-arguments",
+        re.compile(r"Compiled functions can't take variable number of arguments"),
+        (FactSource("torch/jit/frontend.py", "Compiled functions can't take variable number of arguments "),),
+    ),
+    Message(
+        "traced-with-grad",
+        re.compile(r"Cannot insert a Tensor that requires grad as a constant"),
+        (
+            FactSource(
+                "torch/csrc/jit/frontend/tracer.cpp", "Cannot insert a Tensor that requires grad as a constant. "
+            ),
+        ),
+    ),
+    Message(
+        "exported-shape",
+        re.compile(
+            r"Guard failed: (?P<name>[^\n]{1,120})|Expected input at "
+            r"(?P<given>\S{1,200}?)(?:\.shape\[\d+\])? to be equal to"
+        ),
+        (FactSource("torch/_export/utils.py", "to be equal to ", until="2.6"),),
+    ),
+    Message(
+        "parallel-devices",
+        re.compile(
+            r"input module must be on the same type of devices, but input module parameters locate in "
+            r"(?P<given>\{[^}]{1,80}\})"
+        ),
+        (FactSource("torch/nn/parallel/distributed.py", "input module parameters locate in"),),
+    ),
+    Message(
+        "cublas-workspace",
+        re.compile(r"CUBLAS_WORKSPACE_CONFIG"),
+        (FactSource("aten/src/ATen/Context.cpp", "CUBLAS_WORKSPACE_CONFIG", until="2.6"),),
+    ),
+    Message(
+        "no-onnxscript",
+        re.compile(r"No module named '(?P<name>onnxscript|onnx|onnx_ir)'"),
+        (),
+    ),
+    Message(
+        "recompiled-often",
+        re.compile(
+            r"(?:recompile_limit|cache_size_limit) reached|hit "
+            r"config\.(?:recompile_limit|cache_size_limit)|FailOnRecompileLimitHit"
+        ),
+        (FactSource("torch/_dynamo/convert_frame.py", "torch._dynamo hit config.%s"),),
+    ),
+    Message(
+        "compile-backend",
+        re.compile(r"backend='(?P<name>\w+)' raised:"),
+        (FactSource("torch/_dynamo/exc.py", " raised:"),),
+    ),
+    Message(
+        "torch-lacks",
+        re.compile(
+            r"module '(?P<owner>torch[\w.]*)' has no attribute '(?P<name>\w+)'|cannot import name "
+            r"'(?P<given>\w+)' from (?:partially initialized module )?'(?P<size>torch[\w.]*)'"
+        ),
+        (),
+    ),
+    Message(
+        "torch-not-installed",
+        re.compile(r"No module named 'torch(?:\._C)?'"),
+        (),
+    ),
+    Message(
+        "models-differ",
+        re.compile(
+            r"DDP expects same model across all ranks|appears not to match (?:sizes|strides) of the same "
+            r"param in process 0"
+        ),
+        (
+            FactSource("torch/csrc/distributed/c10d/reducer.cpp", "DDP expects same model across all ranks, but Rank "),
+            FactSource(
+                "torch/csrc/distributed/c10d/reducer.cpp", " appears not to match sizes of the same param in process 0"
+            ),
+        ),
+    ),
+    Message(
+        "child-exit-code",
+        re.compile(r"process \d+ terminated with exit code (?P<given>\d+)"),
+        (FactSource("torch/multiprocessing/spawn.py", "terminated with exit code "),),
+    ),
+    Message(
+        "start-method-twice",
+        re.compile(r"context has already been set"),
+        (),
+    ),
+    Message(
+        "cuda-function-missing",
+        re.compile(
+            r"(?:CUDA error|Triton Error \[CUDA\]): (?:invalid device function|device kernel image is invalid|"
+            r"the provided PTX was compiled with an unsupported toolchain)"
+        ),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "cuda-argument",
+        re.compile(r"CUDA error: invalid argument"),
+        (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
+    ),
+    Message(
+        "nvml-missing",
+        re.compile(r"NVML_SUCCESS == DriverAPI::get\(\)->nvmlInit_v2_\(\) INTERNAL ASSERT FAILED|nvmlInit_v2_\(\)"),
+        (FactSource("c10/cuda/CUDACachingAllocator.cpp", "NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_()"),),
+    ),
+    Message(
+        "hip-no-code",
+        re.compile(
+            r"hipErrorNoBinaryForGpu|HIP error: invalid device function|Unable to find code object for all "
+            r"current devices"
+        ),
+        (),
+    ),
+    Message(
+        "mps-pooling",
+        re.compile(r"Adaptive pool MPS: input sizes must be divisible by output sizes"),
+        (
+            FactSource(
+                "aten/src/ATen/native/mps/operations/AdaptivePooling.mm",
+                "input sizes must be divisible by output sizes",
+            ),
+        ),
+    ),
+    Message(
+        "mps-buffer",
+        re.compile(r"Invalid buffer size: (?P<size>[\d.]+ \w+)"),
+        (FactSource("aten/src/ATen/mps/MPSAllocator.mm", "Invalid buffer size: "),),
+    ),
+    Message(
+        "file-too-new",
+        re.compile(
+            r"but the maximum supported version for reading is (?P<size>\d+)|version_ <= "
+            r"kMaxSupportedFileFormatVersion"
+        ),
+        (FactSource("caffe2/serialize/inline_container.cc", "but the maximum supported version for reading is "),),
+    ),
+    Message(
+        "storage-size",
+        re.compile(r"storage has wrong byte size: expected (?P<size>-?\d+) got (?P<given>-?\d+)"),
+        (FactSource("torch/csrc/serialization.cpp", "storage has wrong byte size: expected "),),
+    ),
+    Message(
+        "class-not-found",
+        re.compile(r"Can't get attribute '(?P<name>\w+)' on <module '(?P<owner>(?!__mp_main__)[\w.]+)'"),
+        (),
+    ),
+    Message(
+        "script-call",
+        re.compile(r"Arguments for call are not valid"),
+        (FactSource("torch/csrc/jit/frontend/schema_matching.cpp", "Arguments for call are not valid."),),
+    ),
+    Message(
+        "script-class",
+        re.compile(
+            r"Expected a value of type '(?P<size>[^'\n]{1,80})' for argument '(?P<name>\w+)' but instead "
+            r"found type '(?P<given>[^'\n]{1,80})'"
+        ),
+        (FactSource("torch/csrc/jit/python/pybind_utils.cpp", " but instead found type "),),
+    ),
+    Message(
+        "script-attribute",
+        re.compile(r"This attribute exists on the Python module"),
+        (FactSource("torch/jit/_recursive.py", "(This attribute exists on the Python module, "),),
+    ),
+    Message(
+        "trace-differs",
+        re.compile(r"Graphs differed across invocations!"),
+        (FactSource("torch/jit/_trace.py", "ERROR: Graphs differed across invocations!"),),
+    ),
+    Message(
+        "trace-fixes-value",
+        re.compile(r"might cause the trace to be incorrect"),
+        (FactSource("torch/csrc/jit/frontend/tracer.cpp", "might cause the trace to be incorrect"),),
+    ),
+    Message(
+        "inductor-cpp",
+        re.compile(r"CppCompileError|C\+\+ compile error"),
+        (FactSource("torch/_inductor/exc.py", "C++ compile error"),),
+    ),
+    Message(
+        "compile-fake-call",
+        re.compile(
+            r"Dynamo failed to run FX node with fake tensors|Failed running "
+            r"(?:call_function|call_method|call_module) "
+        ),
+        (FactSource("torch/_dynamo/utils.py", "Failed running ", until="2.6"),),
+    ),
+    Message(
+        "traced-by-fx",
+        re.compile(r"using FX to symbolically trace\s{1,40}a dynamo-optimized function"),
+        (
+            FactSource(
+                "torch/_dynamo/eval_frame.py", "a dynamo-optimized function. This is not supported at the moment."
+            ),
+        ),
+    ),
+    Message(
+        "internal-assert",
+        re.compile(r"INTERNAL ASSERT FAILED at \"?(?P<name>[^\"\s,]{1,200})"),
+        (FactSource("c10/util/Exception.h", "INTERNAL ASSERT FAILED at "),),
+    ),
+    Message(
+        "bad-alloc",
+        re.compile(r"std::bad_alloc"),
+        (),
+    ),
+    Message(
+        "dynamo-internal",
+        re.compile(r"InternalTorchDynamoError"),
+        (FactSource("torch/_dynamo/exc.py", "class InternalTorchDynamoError"),),
+    ),
+    Message(
+        "peer-closed",
+        re.compile(r"Connection (?:closed|reset) by peer"),
+        (),
     ),
 )

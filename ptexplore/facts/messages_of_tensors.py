@@ -168,8 +168,13 @@ OF_TENSORS = (
         (FactSource("aten/src/ATen/EmptyTensor.h", "Trying to create tensor with negative dimension "),),
     ),
     Message(
+        "storage-released",
+        re.compile(r"requiring a storage size of [1-9]\d* are out of bounds for storage of size 0\b"),
+        (FactSource("aten/src/ATen/native/Resize.h", "are out of bounds for storage of size "),),
+    ),
+    Message(
         "outside-of-storage",
-        re.compile(r"are out of bounds for storage of size \d+"),
+        re.compile(r"are out of bounds for storage of size (?!0\b)\d+"),
         (FactSource("aten/src/ATen/native/Resize.h", "are out of bounds for storage of size "),),
     ),
     Message(
@@ -431,7 +436,7 @@ OF_TENSORS = (
     ),
     Message(
         "module-attribute",
-        re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
+        re.compile(r"'(?P<owner>(?!NoneType')\w+)' object has no attribute '(?P<name>\w+)'"),
         (FactSource("torch/nn/modules/module.py", "' object has no attribute '"),),
     ),
     Message(
@@ -586,11 +591,191 @@ OF_TENSORS = (
         (FactSource("torch/distributions/distribution.py", "to satisfy the constraint "),),
     ),
     Message(
+        "nested-sizes",
+        re.compile(r"NestedTensorImpl doesn't support (?:sizes|strides)"),
+        (FactSource("aten/src/ATen/NestedTensorImpl.cpp", "NestedTensorImpl doesn't support sizes"),),
+    ),
+    Message(
         "svd-not-converged",
         re.compile(
             "failed to converge because the input matrix (?:contained non-finite values|is"
             r" ill-conditioned)|linalg\.(?:svd|eigh?): .{0,60}failed to converge"
         ),
         (FactSource("aten/src/ATen/native/BatchLinearAlgebra.cpp", "failed to converge"),),
+    ),
+    Message(
+        "not-square",
+        re.compile(r"must be batches of square matrices, but they are (?P<given>\d+) by (?P<size>\d+) matrices"),
+        (FactSource("aten/src/ATen/native/LinearAlgebraUtils.h", "must be batches of square matrices, "),),
+    ),
+    Message(
+        "output-padding",
+        re.compile(r"output padding must be smaller than either stride or dilation"),
+        (
+            FactSource(
+                "aten/src/ATen/native/NaiveConvolutionTranspose2d.cpp",
+                "output padding must be smaller than either stride or dilation",
+            ),
+        ),
+    ),
+    Message(
+        "no-offsets",
+        re.compile(r"offsets has to be a 1D Tensor but got None"),
+        (FactSource("torch/nn/functional.py", "offsets has to be a 1D Tensor but got None"),),
+    ),
+    Message(
+        "mapped-result",
+        re.compile(r"must only return Tensors, got type (?:<class ')?(?P<given>[\w.]+)"),
+        (FactSource("torch/_functorch/vmap.py", "` must only return "),),
+    ),
+    Message(
+        "unpacked-twice",
+        re.compile(r"Unpack is being triggered for a tensor that was already unpacked once"),
+        (FactSource("torch/utils/checkpoint.py", "Unpack is being triggered for a tensor that was already "),),
+    ),
+    Message(
+        "sparse-size",
+        re.compile(
+            r"size is inconsistent with indices: for dim (?P<name>\d+), size is (?P<size>\d+) but found "
+            r"index (?P<given>-?\d+)"
+        ),
+        (FactSource("aten/src/ATen/native/sparse/SparseTensor.cpp", "size is inconsistent with indices: for dim "),),
+    ),
+    Message(
+        "quantized-dtype",
+        re.compile(r"Quantize only works on Float Tensor, got (?P<given>\w+)"),
+        (FactSource("aten/src/ATen/quantized/Quantizer.cpp", "Quantize only works on Float Tensor, got "),),
+    ),
+    Message(
+        "backward-from-complex",
+        re.compile(r"grad can be implicitly created only for real scalar outputs but got (?P<given>\S+)"),
+        (FactSource("torch/autograd/__init__.py", "grad can be implicitly created only for real scalar outputs"),),
+    ),
+    Message(
+        "not-deterministic",
+        re.compile(r"(?P<name>\S{1,100}) does not have a deterministic implementation, but you set"),
+        (FactSource("aten/src/ATen/Context.cpp", " does not have a deterministic implementation, but you set "),),
+    ),
+    Message(
+        "none-attribute",
+        re.compile(r"\A(?:AttributeError)?: 'NoneType' object has no attribute '(?P<name>\w+)'"),
+        (),
+    ),
+    Message(
+        "one-spatial-value",
+        re.compile(r"Expected more than 1 spatial element when training"),
+        (FactSource("torch/nn/functional.py", "Expected more than 1 spatial element when training, got input size"),),
+    ),
+    Message(
+        "target-shape",
+        re.compile(r"Expected target size \[?\(?(?P<size>[\d, ]+)[\])], got (?:torch\.Size\()?\[?(?P<given>[\d, ]+)"),
+        (FactSource("aten/src/ATen/native/LossNLL.cpp", "Expected target size "),),
+    ),
+    Message(
+        "class-weights",
+        re.compile(r"weight tensor should be defined either for all"),
+        (FactSource("aten/src/ATen/native/LossNLL.cpp", "weight tensor should be defined either for all "),),
+    ),
+    Message(
+        "mask-of-attention",
+        re.compile(
+            r"The shape of the [23]D attn_mask is (?P<given>.{1,60}), but should be "
+            r"(?P<size>[^\n]{1,40}?)\.|expecting key_padding_mask shape of (?P<name>\([\d, ]*\))"
+        ),
+        (FactSource("torch/nn/functional.py", "The shape of the 2D attn_mask is "),),
+    ),
+    Message(
+        "transformer-sizes",
+        re.compile(r"the (?P<name>feature|batch) number of src and tgt must be equal"),
+        (
+            FactSource("torch/nn/modules/transformer.py", "the feature number of src and tgt must be equal to d_model"),
+            FactSource("torch/nn/modules/transformer.py", "the batch number of src and tgt must be equal"),
+        ),
+    ),
+    Message(
+        "rnn-dimensions",
+        re.compile(
+            r"(?:RNN|LSTM|GRU): Expected input to be 2D or 3D, got (?P<given>\d)D|For (?:unbatched "
+            r"2-D|batched 3-D) input, (?:hx|hx and cx) should"
+        ),
+        (
+            FactSource("torch/nn/modules/rnn.py", "Expected input to be 2D or 3D, got "),
+            FactSource("torch/nn/modules/rnn.py", "input, hx should also be"),
+        ),
+    ),
+    Message(
+        "empty-sequence",
+        re.compile(r"Length of all samples has to be greater than 0"),
+        (FactSource("aten/src/ATen/native/PackedSequence.cpp", "Length of all samples has to be greater than 0"),),
+    ),
+    Message(
+        "padding-index",
+        re.compile(r"[Pp]adding_idx must be within num_embeddings"),
+        (FactSource("torch/nn/modules/sparse.py", "Padding_idx must be within num_embeddings"),),
+    ),
+    Message(
+        "empty-reduction",
+        re.compile(
+            r"cannot perform reduction function \w+ on a tensor with no elements|"
+            r"Expected reduction dim (?:-?\d+ )?to (?:be specified for input\.numel\(\) == 0|have non-zero "
+            r"size)"
+        ),
+        (FactSource("aten/src/ATen/native/ReduceOpsUtils.h", ": Expected reduction dim to be specified for "),),
+    ),
+    Message(
+        "quantile-too-large",
+        re.compile(r"quantile\(\) input tensor is too large"),
+        (FactSource("aten/src/ATen/native/Sorting.cpp", "quantile() input tensor is too large"),),
+    ),
+    Message(
+        "data-not-allocated",
+        re.compile(r"its data is not allocated yet"),
+        (FactSource("c10/core/TensorImpl.h", "its data is not allocated yet"),),
+    ),
+    Message(
+        "no-storage-of",
+        re.compile(r"Cannot access storage of (?P<name>\w+)"),
+        (FactSource("c10/core/TensorImpl.cpp", "Cannot access storage of "),),
+    ),
+    Message(
+        "data-of-another-class",
+        re.compile(r"`variable` and `tensor` have incompatible tensor type"),
+        (FactSource("torch/csrc/autograd/variable.cpp", " and `tensor` have incompatible tensor type"),),
+    ),
+    Message(
+        "view-of-function",
+        re.compile(r"This view was created inside a custom Function"),
+        (FactSource("torch/csrc/autograd/variable.cpp", " This view was created inside a custom Function "),),
+    ),
+    Message(
+        "no-forward-mode",
+        re.compile(r"Trying to use forward AD with (?P<name>\S+) that does not support it"),
+        (FactSource("torch/csrc/autograd/VariableTypeUtils.h", "Trying to use forward AD with "),),
+    ),
+    Message(
+        "ctc-lengths",
+        re.compile(
+            r"Expected input_lengths to have value at most (?P<size>\d+), but got value "
+            r"(?P<given>\d+)|[Ee]xpected tensor to have size at least \d+ at dimension 1, but got size"
+        ),
+        (FactSource("aten/src/ATen/native/LossCTC.cpp", "Expected input_lengths to have value at most "),),
+    ),
+    Message(
+        "view-of-dtype",
+        re.compile(
+            r"self\.stride\(-1\) must be 1 to view|self\.storage_offset\(\) must be divisible by|Tensor must "
+            r"have (?:a last dimension with stride 1|storage_offset divisible by)"
+        ),
+        (FactSource("aten/src/ATen/native/TensorConversions.cpp", "self.stride(-1) must be 1 to view "),),
+    ),
+    Message(
+        "no-dtype-for",
+        re.compile(r"Could not infer dtype of (?P<given>[\w.]+)"),
+        (FactSource("torch/csrc/utils/tensor_new.cpp", "Could not infer dtype of "),),
+    ),
+    Message(
+        "weight-dimensions",
+        re.compile(r"weight should have at least (?:two|three) dimensions"),
+        (FactSource("aten/src/ATen/native/Convolution.cpp", "weight should have at least three dimensions"),),
     ),
 )

@@ -555,7 +555,9 @@ class NoSuchOperatorAtEnd(EndingRemark, frozen=True):
 
 
 class ItNames(EndingRemark, frozen=True):
-    """The text names a place."""
+    """The text names a place; `name` is how it is written, if the file is not known."""
+
+    name: str = ""
 
 
 class ItsText(EndingRemark, frozen=True):

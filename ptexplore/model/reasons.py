@@ -475,6 +475,13 @@ class FormatWanted(Reason, frozen=True):
     by: str = ""  # the operator that asked for it, if an operator did
 
 
+class BitSet(Reason, frozen=True):
+    """A tensor has a bit for lazy arithmetic, and was copied to compute it."""
+
+    bit: str  # "conjugate" or "negative"
+    by: str = ""  # the operator that needed the computed values, if an operator did
+
+
 class NotDense(Reason, frozen=True):
     """A copy gets new strides, because the tensor skips memory or uses it twice."""
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 
 from ptexplore.facts import layouts
 from ptexplore.model.observed import UserCall
-from ptexplore.model.reasons import CannotJoin, DimensionPair, FormatWanted, KeptStrides, NotDense, NotJoined, Reason
+from ptexplore.model.reasons import (
+    BitSet,
+    CannotJoin,
+    DimensionPair,
+    FormatWanted,
+    KeptStrides,
+    NotDense,
+    NotJoined,
+    Reason,
+)
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import CopyRef, TensorRef
 from ptexplore.resolve.claims import Claim, Context, rewrite
@@ -141,6 +150,9 @@ def why_copied(
     the innermost of them with such an argument was asked for. `by`: the operator around them. `wanted`: the sizes that
     a reshape was asked for, if known.
     """
+    bit = next((layouts.RESOLVES[operator] for operator in operators if operator in layouts.RESOLVES), None)
+    if bit is not None:
+        return BitSet(bit, by)
     if read.strides is None or written.strides is None:
         return None
     known = form is not None and 0 <= form < len(layouts.FORMATS)

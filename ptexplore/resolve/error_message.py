@@ -18,12 +18,21 @@ from ptexplore.model.observed import LeftFrame, UserCall, WrittenTensor
 from ptexplore.model.operators import TableEntry
 from ptexplore.model.place_reasons import AsTracebackHas, ErrorNamesFile, NoTextOf, ThrowsNothing
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import Cause, HandedError, MissingKernel, ModifiedTensor
+from ptexplore.model.trace import Cause, EarlierError, HandedError, MissingKernel, ModifiedTensor
 from ptexplore.resolve.causes import cause_of
 from ptexplore.resolve.dispatch.kernel_bodies import registration_of
 from ptexplore.resolve.keyset import backend_of
 from ptexplore.resolve.message_words import MessageWords
-from ptexplore.resolve.pasted import RankText, of_ranks, plain
+from ptexplore.resolve.pasted import Logged, joined, lines_of, of_ranks
+from ptexplore.resolve.pasted_errors import (
+    STACK_OF_CPP,
+    PastedError,
+    TracebackFrame,
+    errors_in,
+    joined_to,
+    main_error,
+    nested_in,
+)
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import outside, recorded, unknown
 from ptexplore.source.canonical import recorded_path
@@ -63,7 +72,8 @@ _INSTALLED = re.compile(r"/(?:site|dist)-packages/torch/(.+)")
 # Files of packages and of the standard library, which has another folder on Windows; and code without a file.
 PACKAGES = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python[23]|^<"
-    r"|[/\\]bin[/\\](?:torchrun|accelerate|deepspeed|pytest|ray)$"  # scripts that pip makes: they start yours
+    r"|[/\\]bin[/\\][\w.-]*(?<!\.py)$"  # scripts that pip makes: they start yours
+    r"|[/\\]Scripts[/\\][\w.-]+(?:-script\.pyw?|\.exe[/\\]__main__\.py)$|\.pyx$"  # the same on Windows, and Cython's
     r"|[/\\][Ll]ib[/\\](?:multiprocessing|concurrent|asyncio|importlib|unittest)[/\\]"
     r"|[/\\][Ll]ib[/\\](?:pickle|threading|runpy|queue|contextlib|copy|functools|subprocess|socket|abc)\.py$"
 )
@@ -91,21 +101,8 @@ _PYTHONS_OWN = frozenset(
         "PermissionError", "UnicodeDecodeError", "OSError", "EOFError", "MemoryError", "StopIteration",
     )
 )  # fmt: skip
-# The source text below a frame: as Python prints it, and as IPython does, behind an arrow with the number of the line.
-_LEFT_TEXT = re.compile(r"\n {4,40}(?!File )(\S[^\n]*)")
-_AT_ARROW = re.compile(r"^-{1,20}> ?([0-9]{1,9}) {1,200}(\S[^\n]*)", re.MULTILINE)
-_BELOW = 4000  # characters below a frame that may have its text.
-# A line that names an error: by the end of its class, or by the names that torch.compile's errors have without it.
-_ERROR = re.compile(
-    r"(?:[\w.]{1,200}\.)?(?:\w{0,80}(?:Error|Exception|Warning)"
-    r"|Unsupported|BackendCompilerFailed|GuardOnDataDependentSymNode|TritonMissing|InvalidCxxCompiler): "
-)
-# A launcher says only that a process failed, whose own error is before it.
-_LAUNCHERS = re.compile(r"(?:[\w.]{1,200}\.)?(?:ChildFailedError|CalledProcessError): ")
-_RAISED_CLASS = re.compile(r"[A-Za-z_][\w.]{0,200}(?:: |:?$)")  # the line behind the frames of a traceback.
-_WHAT = re.compile(r"^ *what\(\): +", re.MULTILINE)  # libstdc++, for an error that nobody caught.
+_FAILED_AT = " INTERNAL ASSERT FAILED at "  # TORCH_INTERNAL_ASSERT (c10/util/Exception.h)
 _SHORT = 30  # characters: a first paragraph that is shorter does not say everything.
-INNERMOST_FIRST = "(most recent call first):\n"  # faulthandler writes this before its frames (Python/traceback.c)
 TRACED, INTERPRETER, SCRIPTED = "torch.compile's tracing", "TorchScript's interpreter", "TorchScript's compiler"
 
 
@@ -114,6 +111,7 @@ class CppLine:
     """A C++ line that a text names."""
 
     source: SourceRef  # the place of the line
+    name: str = ""  # the place as the text writes it
     text: str = ""  # the line in the tree of `source`; empty if no tree has it
 
 
@@ -127,51 +125,117 @@ class PastedFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class RankErrors:
+    """The error that ends the output of some ranks: its class, and the first line of its message."""
+
+    ranks: tuple[str, ...]  # their numbers
+    error: str  # empty if the output names none
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorMessage:
     """The text of an error, and what it says. `is_known`: this torch has the operator in the text."""
 
     text: str
+    exception: str = ""  # the class of the error that ended the program; empty if the text names none.
+    says: str = ""  # the message of that error; the whole text if it names none.
+    before: EarlierError | None = None  # the error that led to it, if `cause` is about that error.
     missing: MissingKernel | None = None
     is_known: bool = True
     modified: ModifiedTensor | None = None
     function: str = ""
     source: SourceRef | None = None
-    cause: Cause | None = None  # if the dispatcher's own reason does not say more
-    yours: PastedFrame | None = None  # the innermost function of a traceback that does not belong to a package
-    is_cut: bool = False  # it ends inside the words with operator and dispatch key
-    operators: tuple[str, ...] = ()  # operators of this torch in the text, without that of a missing kernel
-    lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations
-    innermost: PastedFrame | None = None  # the innermost function of a traceback, if it is not yours.
-    ranks: tuple[RankText, ...] = ()  # if ranks wrote the text: the ranks that end alike; `text` is from the first ones
+    cause: Cause | None = None  # for a missing kernel, only if it says more than the dispatch table.
+    yours: PastedFrame | None = None  # the innermost function of its traceback that does not belong to a package.
+    is_cut: bool = False  # it ends inside the words with operator and dispatch key.
+    operators: tuple[str, ...] = ()  # operators of this torch in the message, without the one of a missing kernel.
+    lines: tuple[CppLine, ...] = ()  # C++ lines, without the throwing line and registrations.
+    innermost: PastedFrame | None = None  # the innermost function of its traceback, if it is not yours.
+    ranks: tuple[RankErrors, ...] = ()  # if ranks wrote the text: the errors of all; `text` is from the first ones
     words: MessageWords | None = None  # where its constant words are, if that was looked for.
 
 
 def read_message(lookup: Lookup, version: str, text: str) -> ErrorMessage:
     """Returns what a text with an error message says: a whole traceback, or only the message."""
-    ranks = tuple(of_ranks(text))
-    text = ranks[0].text if ranks else plain(text)
-    named, raised, frames = NO_KERNEL.search(text), _RAISED.search(text), _frames_in(text)
+    ranks = of_ranks(text)
+    lines = ranks[0].lines if ranks else lines_of(text)
+    text, errors = joined(lines), errors_in(lines)
+    main = _main(errors, text)
+    led, nested = joined_to(errors, main), nested_in(errors, main)
+    cause, of = _cause(main, nested, led, text)
+    words = "\n".join(error.message for error in (main, *led))
+    named, raised = NO_KERNEL.search(words), _RAISED.search(text)
+    frames = next((error.frames for error in (main, *led) if error.frames), ())
     return ErrorMessage(
         text,
+        exception=main.exception,
+        says=main.message,
+        before=_before(main, of) if of in led else None,
         missing=missing_kernel(lookup, named[1], named[2]) if named is not None else None,
         is_known=named is None or lookup.store.operator(named[1]) is not None,
-        modified=modified_tensor(lookup, text),
+        modified=modified_tensor(lookup, words),
         function=raised[1] if raised is not None else "",
         source=thrown_at(lookup, version, raised[2], int(raised[3])) if raised is not None else None,
-        cause=_cause(text) if named is None else None,
-        yours=_innermost_of_yours(lookup, text, frames),
+        cause=cause,
+        yours=_innermost_of_yours(lookup, (main, *led)),
         is_cut=named is None and is_cut_off(text),
-        operators=_operators_in(lookup, text) if named is None else (),
-        lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None),
-        innermost=_innermost_of_packages(lookup, text, frames),
-        ranks=ranks,
+        operators=_operators_in(lookup, words) if named is None else (),
+        lines=_lines_in(lookup, version, text, raised.span() if raised is not None else None, main.logged),
+        innermost=_innermost_of_packages(lookup, frames),
+        ranks=tuple(RankErrors(some.ranks, _line_of(errors_in(some.lines))) for some in ranks),
     )
 
 
-def _cause(text: str) -> Cause | None:
-    """Returns the cause of the error that a text ends with; of a text that names no error, the cause of any part."""
-    exception, message = error_behind(text)
-    return cause_of(message, exception, around=text) if exception else cause_of(text)
+def _main(errors: Sequence[PastedError], text: str) -> PastedError:
+    """Returns the error that ended the program; of a text that names none, the whole text as its message.
+
+    A traceback without an error, at the end of the text or of the thread with a fault, belongs to that message.
+    """
+    main = main_error(errors, lambda error: cause_of(error.message) is not None)
+    if main is not None and main.frames:
+        return main
+    cut = [error for error in errors if error.frames and not error.exception and not error.is_ignored]
+    frames = next((error.frames for error in cut if error.is_current), cut[0].frames if cut else ())
+    if main is None:
+        return PastedError("", text.partition(STACK_OF_CPP)[0].strip(), frames)
+    return replace(main, frames=frames) if errors[-1] in cut and not main.link else main
+
+
+def _cause(
+    main: PastedError, nested: Sequence[PastedError], led: Sequence[PastedError], text: str
+) -> tuple[Cause | None, PastedError]:
+    """Returns the cause of an error, or else of an error that led to it; and the error that has this cause.
+
+    An error that was raised `from` another one often says less than the other one, and less than one in its message.
+    """
+    order = [*led[:1], *nested, main, *led[1:]] if main.link == "cause" else [*nested, main, *led]
+    known = ((cause_of(error.message, error.exception, around=text), error) for error in order)
+    return next(((cause, error) for cause, error in known if cause is not None), (None, main))
+
+
+def _before(main: PastedError, error: PastedError) -> EarlierError | None:
+    """Returns an error that led to the main one, as a record; None for the error of a worker's wrapper."""
+    if main.link == "inner":
+        return None
+    message = error.first_line.removeprefix(error.exception).removeprefix(": ")
+    return EarlierError(error.exception, message, is_cause=main.link != "handling")
+
+
+def _line_of(errors: Sequence[PastedError]) -> str:
+    main = main_error(errors)
+    return main.first_line if main is not None else ""
+
+
+def first_paragraph(message: str) -> str:
+    """Returns the first paragraph of a message, with the second one if the first one is short."""
+    first, _, rest = message.partition("\n\n")
+    second = rest.strip().partition("\n\n")[0]
+    return first if len(first) >= _SHORT or not second else f"{first}\n{second}"
+
+
+def names_its_line(message: ErrorMessage) -> bool:
+    """Whether the message names the line of the check that failed. Its other words are in each such message."""
+    return bool(message.lines) and _FAILED_AT in message.says
 
 
 def has_words(text: str) -> bool:
@@ -189,54 +253,6 @@ def is_raised_elsewhere(message: ErrorMessage, exception: str) -> bool:
     return exception in _PYTHONS_OWN or message.innermost is not None or message.yours is not None
 
 
-def error_line(text: str) -> str:
-    """Returns the last line of a text that names an error; "" if there is none."""
-    lines = text.split("\n")
-    number = _error_number(lines)
-    return lines[number] if number is not None else ""
-
-
-def error_behind(text: str) -> tuple[str, str]:
-    """Returns the class of the error that a text ends with, and everything behind it, without a C++ stack.
-
-    The class is empty if the text does not name an error.
-    """
-    lines = text.split("\n")
-    number = _error_number(lines)
-    if number is None:
-        what = _WHAT.search(text)
-        exception, message = "", text[what.end() :] if what is not None else text
-    else:
-        exception, _, begin = lines[number].partition(": ")
-        message = "\n".join([begin, *lines[number + 1 :]])
-    return exception.rstrip(":"), message.partition("Exception raised from ")[0].strip()
-
-
-def error_in(text: str) -> tuple[str, str]:
-    """Returns the class of the error that a text ends with, and the first paragraph of its words.
-
-    A first paragraph that is short does not say everything: the second one follows it.
-    """
-    exception, message = error_behind(text)
-    first, _, rest = message.partition("\n\n")
-    second = rest.strip().partition("\n\n")[0]
-    return exception, first if len(first) >= _SHORT or not second else f"{first}\n{second}"
-
-
-def _error_number(lines: Sequence[str]) -> int | None:
-    """Returns the number of the last line that names an error: by its class, or behind the frames of a traceback."""
-    all_named = [number for number, line in enumerate(lines) if _ERROR.match(line)]
-    named = next((number for number in reversed(all_named) if not _LAUNCHERS.match(lines[number])), -1)
-    named = named if named >= 0 or not all_named else all_named[-1]
-    frame = next((number for number in range(len(lines) - 1, named, -1) if _LEFT.match(lines[number])), None)
-    if frame is not None:
-        behind = (number for number in range(frame + 1, len(lines)) if lines[number][:1].strip())
-        number = next(behind, None)
-        if number is not None and _RAISED_CLASS.match(lines[number]):
-            return number
-    return named if named >= 0 else None
-
-
 def is_cut_off(text: str) -> bool:
     """Whether a text ends inside the words for a missing kernel. Only the end of the text is searched."""
     return _CUT.search(text.rstrip()[-300:]) is not None
@@ -249,18 +265,22 @@ def _operators_in(lookup: Lookup, text: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(known) if lookup.store.operator(name) is not None)[:NAMED]
 
 
-def _lines_in(lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None) -> tuple[CppLine, ...]:
+def _lines_in(
+    lookup: Lookup, version: str, text: str, thrown: tuple[int, int] | None, logged: Logged | None
+) -> tuple[CppLine, ...]:
     """Returns the C++ lines that a text names ("FILE:LINE"), each once, without the line of the throw.
 
-    The dispatcher also lists the registrations of kernels for other keys. Those lines are left out.
+    The dispatcher also lists the registrations of kernels for other keys. Those lines are left out. `logged` is the
+    call that logged the message.
     """
-    named = (
-        (place[1], int(place[2]))
+    places = [*_CPP_LINE.finditer(logged.place if logged is not None else "")]
+    places += [
+        place
         for place in _CPP_LINE.finditer(text)
         if (thrown is None or not thrown[0] <= place.start() < thrown[1])
         and not text.endswith(_REGISTERED, 0, place.start())
-    )
-    some = list(dict.fromkeys(named))[:NAMED]
+    ]
+    some = list(dict.fromkeys((place[1], int(place[2])) for place in places))[:NAMED]
     return tuple(_named_line(lookup, version, file, line) for file, line in some)
 
 
@@ -269,7 +289,7 @@ def _named_line(lookup: Lookup, version: str, file: str, line: int) -> CppLine:
     source = thrown_at(lookup, version, file, line)
     tree = _holding(lookup, source.path) if source.path is not None else None
     text = tree.line(source.path, line) if tree is not None and source.path is not None else None
-    return CppLine(source, " ".join((text or "").split())[:_SHOWN])
+    return CppLine(source, f"{file}:{line}", " ".join((text or "").split())[:_SHOWN])
 
 
 def _holding(lookup: Lookup, path: str) -> SourceTree | None:
@@ -278,8 +298,8 @@ def _holding(lookup: Lookup, path: str) -> SourceTree | None:
     return next((tree for tree in trees if tree.exists(path)), None)
 
 
-def _innermost_of_packages(lookup: Lookup, text: str, frames: Sequence[LeftFrame]) -> PastedFrame | None:
-    """Returns the innermost function of a text's last traceback, if it is not yours."""
+def _innermost_of_packages(lookup: Lookup, frames: Sequence[TracebackFrame]) -> PastedFrame | None:
+    """Returns the innermost function of a traceback, if it is not yours."""
     if not frames:
         return None
     left = frames[-1]
@@ -287,34 +307,17 @@ def _innermost_of_packages(lookup: Lookup, text: str, frames: Sequence[LeftFrame
     if path is None and not PACKAGES.search(left.file):
         return None
     source = unknown(AsTracebackHas(), path, left.line) if path is not None else outside(left.file, left.line)
-    return PastedFrame(left.function, source, _text_of(text, left))
+    return PastedFrame(left.function, source, left.text)
 
 
-def _innermost_of_yours(lookup: Lookup, text: str, frames: Sequence[LeftFrame]) -> PastedFrame | None:
-    """Returns the innermost function whose file belongs to no package; with several tracebacks, the last one.
+def _innermost_of_yours(lookup: Lookup, errors: Sequence[PastedError]) -> PastedFrame | None:
+    """Returns the innermost function whose file belongs to no package: of the first error that has one.
 
     A torch that was built in its checkout is in no package folder: its files are recognised by the trees.
     """
-    own = (left for left in reversed(frames) if not PACKAGES.search(left.file))
+    own = (left for error in errors for left in reversed(error.frames) if not PACKAGES.search(left.file))
     yours = next((left for left in own if _torchs_path(lookup, left.file) is None), None)
-    if yours is None:
-        return None
-    return PastedFrame(yours.function, outside(yours.file, yours.line), _text_of(text, yours))
-
-
-def _text_of(text: str, frame: LeftFrame) -> str:
-    """Returns the source text of a frame's line, if the traceback has it."""
-    name = f'File "{frame.file}", line {frame.line}'
-    at = text.rfind(name)
-    end = text.find("\n", at)
-    if at < 0 or end < 0:
-        return ""
-    following = text[end : end + _BELOW]
-    further = _LEFT.search(following)
-    lines = following[: further.start()] if further is not None else following
-    printed = _LEFT_TEXT.match(lines)
-    arrow = next((arrow[2] for arrow in _AT_ARROW.finditer(lines) if int(arrow[1]) == frame.line), None)
-    return (arrow or (printed[1] if printed is not None else "")).strip()[:_SHOWN]
+    return PastedFrame(yours.function, outside(yours.file, yours.line), yours.text) if yours is not None else None
 
 
 def _torchs_path(lookup: Lookup, file: str) -> str | None:
@@ -424,10 +427,7 @@ def handed_on(text: str) -> tuple[HandedError, tuple[LeftFrame, ...]] | None:
 
 def _frames_in(text: str) -> tuple[LeftFrame, ...]:
     """Returns the functions of the tracebacks in a text. TorchScript's compiler does not name functions."""
-    stacks = text.split(INNERMOST_FIRST)
-    traceback, faults = _LEFT.finditer(stacks[0]), (reversed([*_LEFT.finditer(stack)]) for stack in stacks[:0:-1])
-    frames = (*traceback, *(frame for stack in faults for frame in stack))
-    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in frames)
+    return tuple(LeftFrame(left[1], 0, left[3] or "", int(left[2])) for left in _LEFT.finditer(text))
 
 
 # --- who threw ---

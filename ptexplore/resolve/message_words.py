@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from ptexplore.cpp.text import Text
@@ -22,14 +21,18 @@ from ptexplore.model.places import Runtime, SourceRef
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime
 from ptexplore.resolve.places.sources import Source
-from ptexplore.source.constant_text import constants, libraries, texts
+from ptexplore.source.constant_text import ConstantTexts, constant_texts
 from ptexplore.store.index.search import IndexSearch
 
 LONGEST = 2000  # characters of a message that are searched for.
 _PROBE = 12  # characters that are looked up first, at each word of a message.
 _PROBES = 12  # about so many of them are looked up in each file.
-ENOUGH = 30  # characters: constant texts of this length identify a message, whatever is between them.
-_ALIKE = 0.6  # of the longest texts in one statement: another statement with so much may be the one as well.
+# Constant texts identify a message if they have so many characters and are such a part of it.
+ENOUGH = 30
+_SHARE = 0.25
+_BEGINNING = 20  # characters that are enough if the message begins with them.
+_OWN = 0.6  # of the longest texts in one statement: enough for a statement in the file that raised the error.
+_ALIKE = 0.9  # the same for a statement elsewhere.
 _MOSTLY = 0.6  # of a message: a statement for other devices counts only if it has so much of the message.
 _FEWEST = 8  # characters of a constant text; a shorter one is in many messages.
 _PART = 0.4  # of a message: shorter constant texts identify it if they are so much of it.
@@ -37,6 +40,7 @@ _LITERAL_LENGTH = 4000  # characters; longer texts are no messages.
 _HITS = 200  # places of one probe in a library.
 _RELEVANT = 0.1  # of the greatest weight of a file; a file below that has only common words.
 _FILES = 8  # files that are read whole: those with most of the rare probes.
+_PIECES = 3  # texts that are looked up in the index of a checkout.
 _SOURCE_FILES = 300  # files of a checkout that are looked at.
 PLACES = 4  # places that are shown.
 # Folders and files with a second version of a function: for other devices or tensors, for meta tensors, in C++.
@@ -76,10 +80,12 @@ class MessageWords:
 
 
 class _Held(NamedTuple):
-    """A constant text that is in a message: its longest part, and the characters of all its parts."""
+    """A constant text that is in a message: its longest part, the characters of all its parts, and where they are."""
 
     words: str
     size: int
+    begin: int
+    end: int
 
 
 class _Statement(NamedTuple):
@@ -89,6 +95,7 @@ class _Statement(NamedTuple):
     line: int  # of the longest text.
     words: str
     function: str
+    begin: int  # of the first of these texts in the message.
 
 
 class _Candidate(NamedTuple):
@@ -110,31 +117,35 @@ def find_words(
     message = " ".join(message[:LONGEST].split())
     if len(message) < _PROBE:
         return None
-    in_libraries = _in_libraries(runtime, message)
-    held = max(in_libraries.values(), default=_Held("", 0), key=lambda held: held.size)
-    candidates = _in_installed(lookup, runtime, message)
+    texts = constant_texts(runtime)
+    in_libraries = {name: _in_library(data, message) for name, data in texts.libraries.items()}
+    all_held = sorted({held for some in in_libraries.values() for held in some}, key=lambda held: -held.size)
+    held = all_held[0] if all_held else _Held("", 0, 0, 0)
+    candidates = _in_installed(lookup, texts, message)
     installed = {candidate.place.source.path for candidate in candidates}
-    others = _in_checkouts(lookup, message, held.words)
+    others = _in_checkouts(lookup, message, [held.words for held in all_held[:_PIECES]])
     candidates += [candidate for candidate in others if candidate.place.source.path not in installed]
     best = max((candidate.size for candidate in candidates), default=0)
-    candidates = [candidate for candidate in candidates if candidate.size >= best * _ALIKE]
-    own = [candidate for candidate in candidates if candidate.place.source.path == raised_in]
-    names = tuple(name for name, other in in_libraries.items() if other == held) if held.size >= best else ()
+    own = [
+        candidate
+        for candidate in candidates
+        if candidate.place.source.path == raised_in and candidate.size >= best * _OWN
+    ]
     if is_pythons and not own:
         in_cpp = [candidate for candidate in candidates if not (candidate.place.source.path or "").endswith(".py")]
-        if candidates and not in_cpp and not names:
+        if candidates and not in_cpp and not all_held:
             return None
         candidates = in_cpp
-    if (
-        all(_is_special(candidate.place.source.path or "") for candidate in candidates)
-        and best < len(message) * _MOSTLY
-    ):
-        candidates = []  # a few words that this build does not have
+        best = max((candidate.size for candidate in candidates), default=0)
+    names = tuple(name for name, some in in_libraries.items() if held in some) if held.size >= best else ()
+    alike = [candidate for candidate in candidates if candidate.size >= best * _ALIKE]
+    if all(_is_special(candidate.place.source.path or "") for candidate in alike) and best < len(message) * _MOSTLY:
+        alike = []  # a few words that this build does not have
     chosen = sorted(
-        own or candidates, key=lambda candidate: (_is_special(candidate.place.source.path or ""), -candidate.size)
+        own or alike, key=lambda candidate: (_is_special(candidate.place.source.path or ""), -candidate.size)
     )
     words = chosen[0].words if chosen else held.words
-    places = tuple(candidate.place for candidate in chosen)
+    places = tuple(candidate.place for candidate in chosen if candidate.words == words)
     return MessageWords(words, names, places[:PLACES], max(0, len(places) - PLACES))
 
 
@@ -143,22 +154,49 @@ def _is_special(path: str) -> bool:
     return not _SPECIAL.isdisjoint(path.split("/"))
 
 
-def _identifies(size: int, words: str, message: str) -> bool:
-    """Whether constant texts with so many characters, of which `words` are the longest part, identify a message."""
-    return len(words) >= _PROBE and size >= min(ENOUGH, max(_PROBE, len(message) * _PART))
+def _identifies(size: int, words: str, begin: int, message: str) -> bool:
+    """Whether constant texts with so many characters, of which `words` are the longest part, identify a message.
+
+    `begin` is where the first of them is in the message.
+    """
+    if len(words) < _PROBE:
+        return False
+    part = len(message) * (_PART if size < ENOUGH else _SHARE)
+    return size >= part or size >= (_BEGINNING if begin == 0 else len(message))
 
 
-def _held(literal: str, message: str) -> _Held | None:
-    """Returns the parts of a constant text, if all of them are in the message, in their order."""
+def _held(literal: str, message: str, behind: int = 0) -> _Held | None:
+    """Returns the parts of a constant text, if all of them are in the message, in their order.
+
+    They begin at the position `behind` or later.
+    """
     parts = [" ".join(part.split()) for part in _VALUE.split(literal)]
-    at = 0
-    for part in parts:
-        begin = message.find(part, at)
-        if begin < 0:
+    at, begin = behind, -1
+    for part in filter(None, parts):
+        found = message.find(part, at)
+        if found < 0:
             return None
-        at = begin + len(part)
+        begin, at = begin if begin >= 0 else found, found + len(part)
     longest = max(parts, key=len)
-    return _Held(longest, sum(map(len, parts))) if len(longest) >= _FEWEST else None
+    return _Held(longest, sum(map(len, parts)), begin, at) if len(longest) >= _FEWEST else None
+
+
+def _together(literals: Iterable[tuple[str, int]], message: str) -> tuple[_Held, int] | None:
+    """Returns the parts of a message that a statement's constant texts make, in order, and the place of the longest.
+
+    A text that is not there, as the other arm of a condition, is left out. None if no text is there.
+    """
+    helds: list[tuple[_Held, int]] = []
+    for literal, at in literals:
+        behind = helds[-1][0].end if helds else 0
+        held = _held(literal, message, behind) if len(literal) >= _FEWEST else None
+        if held is not None:
+            helds.append((held, at))
+    if not helds:
+        return None
+    longest, at = max(helds, key=lambda pair: pair[0].size)
+    size = sum(held.size for held, _ in helds)
+    return _Held(longest.words, size, helds[0][0].begin, helds[-1][0].end), at
 
 
 def _probes(message: str) -> list[tuple[int, bytes]]:
@@ -170,22 +208,14 @@ def _probes(message: str) -> list[tuple[int, bytes]]:
 # --- libraries ---
 
 
-def _in_libraries(runtime: Runtime, message: str) -> dict[str, _Held]:
-    """Returns the longest constant text of the message in each library, by the library's name."""
-    longest = {}
-    for library in libraries(runtime):
-        held = _in_library(library, message)
-        if held is not None and _identifies(held.size, held.words, message):
-            longest[library.name] = held
-    return longest
-
-
-def _in_library(library: Path, message: str) -> _Held | None:
-    data = constants(library)
-    best, seen_to = None, 0
+def _in_library(data: bytes, message: str) -> list[_Held]:
+    """Returns the constant texts of a library that identify the message."""
+    found: list[_Held] = []
+    seen_to = 0
     for at, probe in _probes(message):
         if at < seen_to:
             continue  # inside a text that was found
+        best = None
         position = data.find(probe)
         for _ in range(_HITS):
             if position < 0:
@@ -195,26 +225,21 @@ def _in_library(library: Path, message: str) -> _Held | None:
                 held = _held(data[begin + 1 : end].decode("utf-8", "replace"), message)
                 if held is not None and (best is None or held.size > best.size):
                     best = held
-                    seen_to = max(seen_to, message.find(held.words) + len(held.words))
             position = data.find(probe, position + 1)
-    return best
+        if best is not None:
+            seen_to = max(seen_to, message.find(best.words) + len(best.words))
+            found.append(best)
+    return [held for held in found if _identifies(held.size, held.words, held.begin, message)]
 
 
 # --- installed text ---
 
 
-def _in_installed(lookup: Lookup, runtime: Runtime, message: str) -> list[_Candidate]:
+def _in_installed(lookup: Lookup, texts: ConstantTexts, message: str) -> list[_Candidate]:
     """Returns the statements in Python files and headers of the wheel with most of the message."""
     probes = [probe for _, probe in _probes(message)]
     probes = probes[:: max(1, len(probes) // _PROBES)]
-    with_probe: defaultdict[bytes, list[str]] = defaultdict(list)
-    data = {}
-    for path, content in texts(runtime):
-        hits = [probe for probe in probes if probe in content]
-        if hits:
-            data[path] = content
-            for probe in hits:
-                with_probe[probe].append(path)
+    with_probe = {probe: texts.paths_with(probe) for probe in probes}
     weights: defaultdict[str, float] = defaultdict(float)
     for paths in with_probe.values():
         for path in paths:
@@ -224,11 +249,10 @@ def _in_installed(lookup: Lookup, runtime: Runtime, message: str) -> list[_Candi
     for path in heapq.nlargest(_FILES, weights, key=weights.__getitem__):
         if weights[path] < most * _RELEVANT:
             break
-        text = data[path].decode("utf-8", "replace").replace("\r\n", "\n")
+        file = lookup.tree.glance(path)
         read = _in_python if path.endswith(".py") else _in_cpp
-        for statement in read(text, message):
-            line = lookup.tree.own_line(path, statement.line)
-            place = WordsPlace(in_runtime(lookup.tree, path, line), statement.function)
+        for statement in read(file.text, message) if file is not None else ():
+            place = WordsPlace(in_runtime(lookup.tree, path, statement.line), statement.function)
             candidates.append(_Candidate(statement.size, place, statement.words))
     return candidates
 
@@ -242,7 +266,7 @@ def _in_python(text: str, message: str) -> list[_Statement]:
     return [
         statement
         for statement in _of_body(module.body, message, ())
-        if _identifies(statement.size, statement.words, message)
+        if _identifies(statement.size, statement.words, statement.begin, message)
     ]
 
 
@@ -265,15 +289,14 @@ def _of_body(body: Iterable[ast.stmt], message: str, around: tuple[str, ...]) ->
 
 def _of_literals(nodes: Sequence[ast.AST], message: str, around: tuple[str, ...]) -> Iterator[_Statement]:
     """Yields a statement, or the defaults of a function's arguments, if it has texts of the message."""
-    helds = [(held, line) for literal, line in _literals(nodes) if (held := _held(literal, message))]
-    if helds:
-        longest, line = max(helds, key=lambda pair: pair[0].size)
-        yield _Statement(sum(held.size for held, _ in helds), line, longest.words, ".".join(around))
+    held = _together(_literals(nodes), message)
+    if held is not None:
+        yield _Statement(held[0].size, held[1], held[0].words, ".".join(around), held[0].begin)
 
 
 def _literals(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
-    """Yields the texts in some nodes, f-strings with `{}` for each value, and their lines."""
-    pending = list(nodes)
+    """Yields the texts in some nodes, in their order, with their lines. An f-string has `{}` for each value."""
+    pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.JoinedStr):
@@ -282,7 +305,7 @@ def _literals(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value, node.lineno
         else:
-            pending += ast.iter_child_nodes(node)
+            pending += [*ast.iter_child_nodes(node)][::-1]
 
 
 # --- C++ source ---
@@ -292,19 +315,19 @@ def _in_cpp(text: str, message: str) -> list[_Statement]:
     """Returns the statements of a C++ file with constant texts that are in the message."""
     file = Text("", text)
     ends = [match.start() for match in re.finditer("[;{}]", file.bare)]
-    helds = []
-    for match in _STRING.finditer(file.code):
-        literal = "".join(_unescaped(part[1]) for part in _ONE_STRING.finditer(match[0]))
-        held = _held(literal, message) if len(literal) >= _FEWEST else None
-        if held is not None:
-            helds.append((bisect_right(ends, match.start()), held, match.start()))
+    literals = (
+        (
+            bisect_right(ends, match.start()),
+            "".join(_unescaped(part[1]) for part in _ONE_STRING.finditer(match[0])),
+            match,
+        )
+        for match in _STRING.finditer(file.code)
+    )
     statements = []
-    for _, group in groupby(helds, key=lambda each: each[0]):
-        inside = list(group)
-        _, longest, at = max(inside, key=lambda each: each[1].size)
-        size = sum(held.size for _, held, _ in inside)
-        if _identifies(size, longest.words, message):
-            statements.append(_Statement(size, file.line(at), longest.words, ""))
+    for _, group in groupby(literals, key=lambda each: each[0]):
+        held = _together(((literal, match.start()) for _, literal, match in group), message)
+        if held is not None and _identifies(held[0].size, held[0].words, held[0].begin, message):
+            statements.append(_Statement(held[0].size, file.line(held[1]), held[0].words, "", held[0].begin))
     return statements
 
 
@@ -312,13 +335,13 @@ def _unescaped(literal: str) -> str:
     return _ESCAPE.sub(lambda escape: _LETTERS.get(escape[1], escape[1]), literal)
 
 
-def _in_checkouts(lookup: Lookup, message: str, words: str) -> list[_Candidate]:
+def _in_checkouts(lookup: Lookup, message: str, words: Sequence[str]) -> list[_Candidate]:
     """Returns the C++ statements of the first checkout that has words of the message.
 
-    `words` is a constant text of the message, if one is known. Else the texts between numbers and names are tried.
+    `words` are constant texts of the message, if some are known. Else the texts between numbers and names are tried.
     """
     probes = [probe.decode() for _, probe in _probes(message)]
-    pieces = [words] if words else sorted(re.split(r"[\d'\"`\[\]()<>{}:]+", message), key=len)[:-4:-1]
+    pieces = words or sorted(re.split(r"[\d'\"`\[\]()<>{}:]+", message), key=len)[: -_PIECES - 1 : -1]
     for source in lookup.sources:
         if source.checkout is None or not isinstance(source.names, IndexSearch):
             continue
@@ -343,9 +366,10 @@ def _with_words(names: IndexSearch, piece: str) -> list[str]:
         return []
     words = [word for word in _WORD.findall(piece) if word[0].isalpha()][:_WORDS]
     inner = words[piece[0].isalnum() : len(words) - piece[-1].isalnum()]
-    return (names.files_with_words(words, _SOURCE_FILES) if words else []) or (
-        names.files_with_words(inner, _SOURCE_FILES) if inner else []
-    )
+    for some in (words, inner):
+        if some and (files := names.files_with_words(some, _SOURCE_FILES, whole=True)):
+            return files
+    return []
 
 
 def _function_at(source: Source, path: str, line: int) -> str:

@@ -1,6 +1,7 @@
 """Reads text as users paste it: removes what other programs put around an error, and separates the output of ranks.
 
 The tables name the program of each form. A traceback as Python writes it stays the same.
+`resolve/pasted_errors.py` finds the errors in these lines.
 """
 
 from __future__ import annotations
@@ -16,24 +17,57 @@ _NAMED = re.compile(r"\w(?:Error|Exception)\b")  # in a line that names an error
 # The error of a process without a rank. torchrun raises ChildFailedError after its ranks
 # (torch/distributed/elastic/multiprocessing/errors/__init__.py): it says only that one of them failed.
 _ALONE = re.compile(r"^(?:[\w.]{1,200}\.)?(?!ChildFailedError)\w{1,80}(?:Error|Exception): ")
-# Before a line, by the program that writes it. The order matters; each may come several times.
+_LEVELS = r"ERROR|CRITICAL|FATAL|WARNING|WARN|INFO|DEBUG"
+# Before a line, by the program that writes it. The order matters; each may come several times. `level` and `place` are
+# what a logger says of the line.
 _BEFORE = (
     _RANK,  # torch.distributed's excepthook: "[rank0]: "; torchrun: "[default0]:"
-    re.compile(r"^\([\w:. -]{0,80}\bpid=\d{1,9}[^)\n]{0,60}\) "),  # Ray: "(RayTrainWorker pid=7, ip=10.0.0.1) "
+    re.compile(r"^\([\w:.= -]{0,80}\bpid=\d{1,9}[^)\n]{0,60}\) "),  # Ray: "(RayTrainWorker pid=7, ip=10.0.0.1) "
+    re.compile(r"^\[\d{1,6},\d{1,6}\]<std(?:err|out)>:"),  # mpirun --tag-output
+    re.compile(  # c10/util/Logging.cpp: "[E624 09:29:06.96 ProcessGroupNCCL.cpp:616] [PG ID 0 Rank 0] "
+        r"^\[(?P<level>[IWEF])(?:\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})? (?P<place>[\w./-]{1,200}\.\w{1,4}:\d{1,6})\] "
+        r"(?:\[(?:c10d|[^\]\n]{0,120}\bRank \d{1,6})\] )*"
+    ),
+    re.compile(  # torch/_logging/_internal.py: "E1118 11:34:26.548000 1260768 torch/_guards.py:300] [0/0] "
+        r"^(?P<level>[VIWECF])\d{4} \d\d:\d\d:\d\d\.\d{1,9} (?:\d{1,9} )?(?P<place>[^\s\]]{1,300}:\d{1,6})\](?: |$)"
+        r"(?:\[(?:-|!?\d{1,6}/\d{1,6}[\d_/-]{0,20})\](?: |$)){0,3}"
+    ),
+    re.compile(  # its form before 2.2: "[2023-10-01 12:00:00,000] [0/0] torch._dynamo.convert_frame: [ERROR] "
+        r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (?:\[\d{1,6}/\d{1,6}[\d_]{0,9}\] )?[\w.]{1,120}:"
+        rf" \[(?P<level>{_LEVELS})\] ?"
+    ),
+    re.compile(  # DeepSpeed: "[2024-01-01 12:00:00,123] [ERROR] [launch.py:321:sigkill_handler] "
+        rf"^\[\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d,\d{{3}}\] \[(?P<level>{_LEVELS})\] \[(?P<place>[\w.-]{{1,80}}:\d{{1,6}})"
+        r":[^\]\n]{0,80}\] ?"
+    ),
+    re.compile(  # loguru: "2026-01-02 03:04:05.678 | ERROR    | __main__:main:12 - "
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? \| "
+        rf"(?P<level>{_LEVELS}) {{0,5}}\| [\w.<>]{{1,80}}:[\w<>]{{1,80}}:\d{{1,6}} - "
+    ),
     re.compile(  # logging, kubectl: "2026-01-02 03:04:05,678 ERROR train: "; the class of an error is no logger's name
-        r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?:: | - |:| )"
-        r"(?:\[?(?:ERROR|CRITICAL|FATAL|WARNING|INFO|DEBUG)\]?(?:: | - |:| )"
+        r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?:: | - |:| {1,3}(?=\[)| )"
+        rf"(?:\[?(?P<level>{_LEVELS})\]?(?:: | - |:| )"
         r"(?:(?![\w.]{0,60}(?:Error|Exception|Warning): )[\w.-]{1,60}(?:: | - ))?)?(?=\s*\S)"
     ),
     re.compile(  # vLLM: "ERROR 01-02 03:04:05 worker.py:229] "
-        r"^(?:ERROR|CRITICAL|WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? \[?[\w./-]{1,120}:\d{1,6}\] "
+        rf"^(?P<level>{_LEVELS}) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{{1,9}})? "
+        r"\[?(?P<place>[\w./-]{1,120}:\d{1,6})\] ?"
     ),
+    re.compile(rf"^(?P<level>{_LEVELS}):[\w.]{{1,80}}:"),  # logging.basicConfig: "ERROR:root:"
+    re.compile(r"^(?P<level>ERROR|CRITICAL|FATAL): (?=\S)"),
     re.compile(r"^E {2,8}"),  # pytest: "E       RuntimeError: …"
     re.compile(r"^> ?(?=(?:> ?)*(?:Traceback \(|  +File \"|[\w.]{1,80}(?:Error|Exception)\b))"),  # a quoted mail
 )
-# docker compose: "trainer-1  | ". Only if a traceback begins so, because a table in a message looks the same.
-_COMPOSED = re.compile(r"^[\w./-]{1,60} {1,20}\| ")
-_IS_COMPOSED = re.compile(rf"{_COMPOSED.pattern}Traceback \(", re.MULTILINE)
+# Before each line of a text: only if a traceback begins so, because a table or a number in a message looks the same.
+_EACH_LINE = tuple(
+    (re.compile(before), re.compile(rf"{before}Traceback \(", re.MULTILINE))
+    for before in (
+        r"^[\w./-]{1,60} {1,20}\| ",  # docker compose: "trainer-1  | "
+        r"^ {0,4}\d{1,5}: ",  # srun --label: "3: "
+        r"^[\w.-]{1,60}: ",  # pdsh, which DeepSpeed uses: "worker-1: "
+    )
+)
+_QUOTED = re.compile(r"^((?:> ?)+)Traceback \(", re.MULTILINE)  # a quoted mail
 # Frames in other forms than Python's, rewritten as Python writes them.
 _FRAMES = (
     re.compile(r"^File (?P<file>[^\"\n]{1,500}):(?P<line>\d{1,9}), in (?P<function>[^\n(]{1,300})"),  # IPython
@@ -45,10 +79,13 @@ _FRAMES = (
         r"^[│|] *in <(?P<file>cell line: \d{1,6})>:(?P<line>\d{1,9})(?P<function>) *[│|]? *$"
     ),  # rich, in a notebook
     re.compile(
-        r"^(?P<file>\S{1,500}\.py):(?P<line>\d{1,9}): ?(?P<function>)(?:[\w.]{0,80}(?:Error|Exception))?$"
+        r"^(?P<file>\S{1,500}\.py):(?P<line>\d{1,9}): ?(?:in (?P<function>[\w.<>]{1,200}))?"
+        r"(?:[\w.]{0,80}(?:Error|Exception))?$"
     ),  # pytest
 )
-
+_ROUNDS = 4  # programs that write before each other's lines.
+_BOX = re.compile(r"^│ {0,8}(?P<arrow>❱ *)?(?P<rest>.*?) *│ *$")  # a line in rich's box
+_GUIDES = re.compile(r"^(?P<number>\d{1,6}) *│(?P<code>.*)$")  # its number and its text, with guides for indents
 
 # A frame of IPython before its release 8: the number of the line is only behind the arrow.
 _OLD_FRAME = re.compile(
@@ -56,14 +93,45 @@ _OLD_FRAME = re.compile(
     r"(?:\([^\n]{0,500}\))?\n(?P<before>(?: {0,8}\d{1,6}[ \n][^\n]{0,400}\n?){0,12}?)(?=-{1,8}> ?(?P<line>\d{1,9}) )",
     re.MULTILINE,
 )
+# VS Code names the class in a line of its own, in the language of the editor.
+_EDITORS = re.compile(
+    r"^[^\W\d_][^:：\n\"]{1,60}[:：] ?(?P<exception>[\w.]{1,200}(?:Error|Exception))(?: {1,20}\([^\n]{0,200}\))?\n"
+    r"(?=\S)(?!Traceback|  File)",
+    re.MULTILINE,
+)
+_ESCAPED = re.compile(r"\\n(?= *File \\?\"|\w|\s)")  # a traceback inside a JSON text
+_FENCE = re.compile(r"^(?:`{3,}\w{0,10}|╰─{10,}╯)$")
+_WIDEST = 4000  # characters of a line in a box.
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What a logger wrote before a line: "E", "W" or "I", the place of the call, and all of it."""
+
+    level: str
+    place: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class PastedLine:
+    """A line as Python or torch wrote it. `logged` is None if no logger named its level."""
+
+    text: str
+    logged: Logged | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RankText:
-    """The lines of some ranks that end with the same error. `text` is from the first of them."""
+    """The lines of some ranks that end with the same error. `lines` are from the first of them."""
 
     ranks: tuple[str, ...]
-    text: str
+    lines: tuple[PastedLine, ...]
+
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return joined(self.lines)
 
 
 def without_colours(text: str) -> str:
@@ -71,17 +139,48 @@ def without_colours(text: str) -> str:
     return _COLOURS.sub("", text)
 
 
+def joined(lines: Iterable[PastedLine]) -> str:
+    """Returns lines as one text."""
+    return "\n".join(line.text for line in lines)
+
+
 def plain(text: str) -> str:
     """Returns a pasted text with each line as Python wrote it."""
+    return joined(lines_of(text))
+
+
+def lines_of(text: str) -> tuple[PastedLine, ...]:
+    """Returns the lines of a pasted text, each as Python wrote it."""
     text = without_colours(text)
-    before = (_COMPOSED, *_BEFORE) if _IS_COMPOSED.search(text) else _BEFORE
-    return _OLD_FRAME.sub(_as_python, "\n".join(_line(line, before) for line in text.split("\n")))
+    if text.count("\n") < 2 and text.count("\\n") > 2:
+        text = _ESCAPED.sub("\n", text).replace('\\"', '"')
+    quoted = _QUOTED.search(text)
+    each = re.compile(f"^{re.escape(quoted[1])}|^{re.escape(quoted[1].rstrip())}$") if quoted is not None else None
+    each = each or next((prefix for prefix, begins in _EACH_LINE if begins.search(text)), None)
+    lines = [_line(each.sub("", line, count=1) if each is not None else line) for line in text.split("\n")]
+    whole = _EDITORS.sub(r"\n\g<exception>: ", _OLD_FRAME.sub(_as_python, joined(lines)))  # as many lines as before
+    texts = _without_quotes(whole.split("\n"))
+    return tuple(PastedLine(text, line.logged) for text, line in zip(texts, lines, strict=True))
 
 
 def _as_python(frame: re.Match[str]) -> str:
     """Returns a frame of IPython as Python writes it."""
     file = frame["file"] or f"In[{frame['cell']}]"
     return f'  File "{file}", line {frame["line"]}, in {frame["function"]}\n{frame["before"]}'
+
+
+def _without_quotes(lines: list[str]) -> list[str]:
+    """Returns lines without the backticks that mark a text as code on the web."""
+    lines = ["" if _FENCE.match(line) else line for line in lines]
+    written = [number for number, line in enumerate(lines) if line.strip()]
+    if not written:
+        return lines
+    first, last = written[0], written[-1]
+    if lines[first].startswith("`") and (lines[first].count("`") % 2 or lines[last].endswith("`")):
+        lines[first] = lines[first][1:]
+    if lines[last].endswith("`") and lines[last].count("`") % 2:
+        lines[last] = lines[last][:-1]
+    return lines
 
 
 def of_ranks(text: str) -> list[RankText]:
@@ -102,7 +201,7 @@ def of_ranks(text: str) -> list[RankText]:
     if not any(ends):
         return []
     ordered = sorted(ends.items(), key=lambda pair: not pair[0])
-    return [RankText(tuple(ranks), plain("\n".join(lines[ranks[0]]))) for _end_of, ranks in ordered]
+    return [RankText(tuple(ranks), lines_of("\n".join(lines[ranks[0]]))) for _end_of, ranks in ordered]
 
 
 def _end(lines: Iterable[str]) -> str:
@@ -111,13 +210,39 @@ def _end(lines: Iterable[str]) -> str:
     return re.sub(r"\d+", "0", plain(named[-1])) if named else ""
 
 
-def _line(line: str, prefixes: Iterable[re.Pattern[str]]) -> str:
-    for before in prefixes:
-        while (match := before.match(line)) is not None and match.end():
-            line = line[match.end() :]
+def _line(line: str) -> PastedLine:
+    begin, level, place = line, "", ""
+    for _round in range(_ROUNDS):
+        length = len(line)
+        for before in _BEFORE:
+            while (match := before.match(line)) is not None and match.end():
+                given = match.groupdict()
+                level, place = given.get("level") or level, given.get("place") or place
+                line = line[match.end() :]
+        if len(line) == length:
+            break
+    logged = Logged(_level(level), place, begin[: len(begin) - len(line)]) if level else None
     for frame in _FRAMES:
         match = frame.match(line)
         if match is not None:
-            function = match["function"].strip()
-            return f'  File "{match["file"]}", line {match["line"]}{f", in {function}" if function else ""}'
-    return line
+            function = (match["function"] or "").strip()
+            text = f'  File "{match["file"]}", line {match["line"]}{f", in {function}" if function else ""}'
+            return PastedLine(text, logged)
+    return PastedLine(_from_box(line), logged)
+
+
+def _level(level: str) -> str:
+    """Returns the level of a logged line: "E" for an error, "W" for a warning, "I" for less."""
+    return "E" if level[0] in "EFC" else "W" if level[0] == "W" else "I"
+
+
+def _from_box(line: str) -> str:
+    """Returns a line in rich's box without the box, and a line of source as IPython writes it."""
+    box = _BOX.match(line) if len(line) < _WIDEST else None
+    if box is None:
+        return line
+    guides = _GUIDES.match(box["rest"])
+    if guides is None:
+        return f"    {box['rest']}".rstrip()
+    code = guides["code"].replace("│", " ").strip()
+    return f"----> {guides['number']} {code}" if box["arrow"] else f"     {guides['number']} {code}"

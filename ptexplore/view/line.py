@@ -45,7 +45,7 @@ class Line:
     """One line: a text, or a place in source with `text` as its label.
 
     `also` is a second place in the same file, with its own label. `after` is put at the end. `operator` and `stop` are
-    the line's target if the target is not a place.
+    the line's target if the target is not a place. `says_precision` is false if a line before says it for this place.
     """
 
     style: LineStyle
@@ -56,6 +56,7 @@ class Line:
     after: str = ""
     operator: str | None = None
     stop: str | None = None
+    says_precision: bool = True
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -64,6 +65,8 @@ class Line:
             spans = [Span(self.text, "link" if self.operator or self.stop else self.style)]
         else:
             spans = [*place_spans(self.ref, self.text)]
+            if not self.says_precision:
+                spans = [span for span in spans if span.style in ("label", "place")]
         if self.also is not None and self.also.ref is not None:
             _path, *further = place_spans(self.also.ref)
             line = Span(f":{self.also.ref.line}", "place", self.also.ref)

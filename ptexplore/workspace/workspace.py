@@ -382,16 +382,24 @@ class Workspace:
 
         Raises PtexploreError if the text has no words.
         """
-        from ptexplore.resolve.error_message import error_in, has_words, is_raised_elsewhere, read_message
+        from ptexplore.resolve.error_message import (
+            first_paragraph,
+            has_words,
+            is_raised_elsewhere,
+            names_its_line,
+            read_message,
+        )
         from ptexplore.resolve.message_words import find_words
 
         if not has_words(text):
             hint = "paste the error's message, or the whole traceback"
             raise PtexploreError("there is no message to explain", "the text has no words", hint)
         message = read_message(self.lookup, self.runtime.version, text)
-        exception, own_words = error_in(message.text)
+        if names_its_line(message):
+            return message
         raised_in = message.innermost.source.path if message.innermost is not None else None
-        is_pythons = is_raised_elsewhere(message, exception)
+        is_pythons = is_raised_elsewhere(message, message.exception)
+        own_words = first_paragraph(message.says)
         return replace(
             message, words=find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
         )

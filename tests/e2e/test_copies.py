@@ -69,6 +69,18 @@ def test_copies_have_the_strides_of_torchs_own_tensors(command: InProcess) -> No
     assert strides == {"input": values["image"].stride(), "weight": weight.stride()}
 
 
+def test_a_conjugate_is_copied_when_its_values_are_needed(command: InProcess) -> None:
+    x = torch.randn(3, dtype=torch.complex64)
+    assert x.conj().is_conj()
+    made = command(
+        "trace", "x.conj().resolve_conj()", *given(x="torch.randn(3, dtype=torch.complex64)"), "--no-native", "--json"
+    )
+    resolved = outermost(made.hops, "resolve_conj")
+    assert [(why["code"], why["bit"]) for why in resolved["why"] if why["code"] == "bit-set"] == [
+        ("bit-set", "conjugate")
+    ]
+
+
 def test_the_first_screen_says_why_a_reshape_copied(command: InProcess, tmp_path: Path) -> None:
     saved = str(tmp_path / "copied.trace")
     ran = command("trace", "x.t().reshape(-1)", *given(x="torch.randn(3, 4)"), "--no-native", "--save", saved)

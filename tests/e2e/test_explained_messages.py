@@ -115,6 +115,45 @@ NotImplementedError: aten.avg_pool2d.default""",
     " use the 'spawn' start method",
     "a worker": "RuntimeError: DataLoader worker (pid 1) is killed by signal: Bus error.",
     "ready twice": "RuntimeError: Expected to mark a variable ready only once.",
+    "from VS Code": """发生异常: RuntimeError
+mat1 and mat2 shapes cannot be multiplied (2708x7 and 256x256)
+  File "/home/me/model.py", line 246, in mask_prediction
+    rep = self.encoder_to_decoder(enc_rep)
+  File "/home/me/model.py", line 229, in forward
+    loss = self.mask_prediction(g, x)
+  File "/home/me/main.py", line 146, in <module>
+    main(args)
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (2708x7 and 256x256)""",
+    "a log of NCCL": """\
+[rank0]:[E624 09:29:06.968 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout
+2025-06-24 17:29:06  [rank0]:[E624 09:29:06.969 ProcessGroupNCCL.cpp:1785] [PG ID 0 Rank 0] Exception detected by it
+[rank0]:[E624 09:29:21.005 ProcessGroupNCCL.cpp:636] [Rank 0] To avoid data inconsistency, we are taking it down.""",
+    "a worker and what Python ignored": """Traceback (most recent call last):
+  File "/x/site-packages/torch/utils/data/_utils/signal_handling.py", line 66, in handler
+    _error_if_any_worker_fails()
+RuntimeError: DataLoader worker (pid 5) is killed by signal: Bus error. It is possible that it is out of memory.
+Exception ignored in atexit callback: <function _MultiProcessingDataLoaderIter._clean_up_worker at 0x7f>
+Traceback (most recent call last):
+  File "/x/site-packages/torch/utils/data/dataloader.py", line 1475, in _clean_up_worker
+    w.join(timeout=5)
+  File "/usr/lib/python3.10/multiprocessing/process.py", line 149, in join
+    res = self._popen.wait(timeout)""",
+    "an error behind another": """Traceback (most recent call last):
+  File "/x/site-packages/torch/serialization.py", line 853, in _save
+    zip_file.write_record(name, storage, num_bytes)
+RuntimeError: [enforce fail at inline_container.cc:764] . PytorchStreamWriter failed writing file data/94: it failed
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/root/train.py", line 77, in <module>
+    torch.save(model.state_dict(), "last.pt")
+KeyError: 'a name of ours'""",
+    "an archive": "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
+    "another argument's device": "RuntimeError: Expected all tensors to be on the same device, but found at least two"
+    " devices, cpu and cuda:0! (when checking argument for argument index in method wrapper_CUDA__index_select)",
+    "quantized": "NotImplementedError: Could not run 'quantized::conv2d.new' with arguments from the 'CPU' backend."
+    " This could be because the operator doesn't exist for this backend",
     "no kernel of attention": "RuntimeError: No available kernel. Aborting execution.",
 }
 TOLD_OF = re.compile(r"FAILED at|\.(?:cpp|cu|h)\b")
@@ -138,14 +177,16 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
     assert result.code == 0, result
     told = json.loads(result.out)
     for line in told["lines"]:
-        path, number = line["source"]["path"], line["source"]["line"]
+        path = line["source"]["path"] or line["name"].rpartition(":")[0]
+        number = line["source"]["line"]
         assert re.search(rf'{re.escape(path.rpartition("/")[2])}"?:{number}\b', text), line
         assert f"registered at {path}" not in text, "that is where a kernel of another key comes from"
     for operator in told["operators"]:
         space, _, rest = operator.partition("::")
         assert f"{space}::{rest}" in text or f"{space}.{rest}" in text, operator
     if told["innermost"] is not None:
-        left = re.findall(r'File "(.+)", line (\d+), in (.+)', text)[-1]
+        raised = text.partition("Exception ignored")[0]
+        left = re.findall(r'File "(.+)", line (\d+), in (.+)', raised)[-1]
         place = told["innermost"]["source"]
         assert left[0].endswith(place["path"] or place["outside"])
         assert (int(left[1]), left[2]) == (told["innermost"]["source"]["line"], told["innermost"]["name"])
@@ -161,6 +202,12 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
         ("jagged", "your line <module>: y = pool(x) train.py:3"),
+        ("from VS Code", "your line mask_prediction(): rep = self.encoder_to_decoder(enc_rep) /home/me/model.py:246"),
+        ("a log of NCCL", "names ProcessGroupNCCL.cpp:616"),
+        ("a worker and what Python ignored", "torch/utils/data/_utils/signal_handling.py:66"),
+        ("an error behind another", "handling RuntimeError: [enforce fail at inline_container.cc:764]"),
+        ("an error behind another", 'your line <module>: torch.save(model.state_dict(), "last.pt") /root/train.py:77'),
+        pytest.param("quantized", "a tensor of floats", marks=pytest.mark.words),
     ],
 )
 def test_what_a_message_has_is_told(command: InProcess, tmp_path: Path, name: str, said: str) -> None:
@@ -189,6 +236,48 @@ def test_the_place_of_a_messages_words(command: InProcess, tmp_path: Path) -> No
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     assert b"\0" + told["words"].encode() + b"\0" in library.read_bytes()
     assert not any(place["source"]["path"].endswith(".py") for place in told["places"]), "no frame of torch raised it"
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("from VS Code", "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2708x7 and 256x256)"),
+        ("a log of NCCL", "Watchdog caught collective operation timeout"),
+        ("an error behind another", "KeyError: 'a name of ours'"),
+    ],
+)
+def test_the_heading_is_the_error_alone(command: InProcess, tmp_path: Path, name: str, heading: str) -> None:
+    file = tmp_path / "pasted.txt"
+    file.write_text(PASTED[name], encoding="utf-8")
+    assert command("explain-error", str(file)).out.splitlines()[0] == heading
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("an archive", "caffe2/serialize/inline_container.cc"),
+        ("another argument's device", "aten/src/ATen/core/adaption.cpp"),
+        ("a view of other strides", "aten/src/ATen/native/TensorShape.cpp"),
+        ("ready twice", "torch/csrc/distributed/c10d/reducer.cpp"),
+    ],
+)
+def test_the_statement_of_cpp_has_the_words(
+    sourced_command: InProcess, source_tree: Path, tmp_path: Path, name: str, path: str
+) -> None:
+    """The answer comes before the places, each precision is said once, and each place has the words that are shown."""
+    file = tmp_path / "pasted.txt"
+    file.write_text(text_of(name), encoding="utf-8")
+    told = json.loads(sourced_command("explain-error", str(file), "--json").out)["words"]
+    assert told["places"][0]["source"]["path"] == path
+    for place in told["places"]:
+        lines = (source_tree / place["source"]["path"]).read_text(encoding="utf-8").split("\n")
+        near = " ".join(lines[max(0, place["source"]["line"] - 12) : place["source"]["line"] + 12])
+        literals = " ".join("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', near)).split())
+        assert told["words"] in literals
+    lines = sourced_command("explain-error", str(file)).out.splitlines()
+    labels = [line[2:15].strip() for line in lines[1:]]
+    assert labels.index("why") < labels.index("written in")
+    assert sum("version-skew" in line for line in lines) <= 1
 
 
 def test_your_line_and_torchs_have_their_text(command: InProcess, tmp_path: Path) -> None:

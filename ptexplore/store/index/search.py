@@ -350,20 +350,21 @@ class IndexSearch(IndexConnection):
         rows = self.rows(f"{query} ORDER BY name LIMIT ?", *values, limit)
         return [container + row[0] for row in rows]
 
-    def files_with_words(self, words: Sequence[str], limit: int) -> list[str]:
+    def files_with_words(self, words: Sequence[str], limit: int, *, whole: bool = False) -> list[str]:
         """Returns paths of files that contain every word, ignoring case; the last word may be incomplete.
 
         Without a word, the list is empty. After these come files in which the first word is the end of a word. A single
-        word may be anywhere in a word. Both are searched only if the first word has at least PART letters.
+        word may be anywhere in a word. Both are searched only if the first word has at least PART letters, and not with
+        `whole`.
         """
         parts = [part for word in words for part in _WORD.findall(word)]
         if not parts:
             return []
         # Each word is quoted, so that it cannot be an operator of FTS5's query language.
         quoted = [f'"{part}"' for part in parts]
-        whole = self._files("id IN (SELECT rowid FROM words WHERE words MATCH ?)", " AND ".join(quoted) + "*", limit)
-        if len(whole) >= limit or len(parts[0]) < PART:
-            return whole
+        files = self._files("id IN (SELECT rowid FROM words WHERE words MATCH ?)", " AND ".join(quoted) + "*", limit)
+        if whole or len(files) >= limit or len(parts[0]) < PART:
+            return files
         self._open_vocabulary()
         inside = "instr(term, ?)" if len(parts) == 1 else "term LIKE '%' || ? ESCAPE '\\'"
         where = (
@@ -374,7 +375,7 @@ class IndexSearch(IndexConnection):
         else:
             where += " AND id IN (SELECT rowid FROM words WHERE words MATCH ?)"
             wider = self._files(where, parts[0].replace("_", "\\_"), " AND ".join(quoted[1:]) + "*", limit)
-        return list(dict.fromkeys([*whole, *wider]))[:limit]
+        return list(dict.fromkeys([*files, *wider]))[:limit]
 
     def _files(self, where: str, *values: object) -> list[str]:
         return [path for (path,) in self.rows(f"SELECT path FROM file WHERE {where} ORDER BY path LIMIT ?", *values)]

@@ -5,19 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ptexplore.model.places import SourceRef
-from ptexplore.model.trace import CauseCase, MissingKernel, ModifiedTensor
-from ptexplore.resolve.error_message import CppLine, ErrorMessage, PastedFrame, error_line
+from ptexplore.model.trace import CauseCase, EarlierError, MissingKernel, ModifiedTensor
+from ptexplore.resolve.error_message import CppLine, ErrorMessage, PastedFrame, RankErrors
 from ptexplore.resolve.message_words import MessageWords
 from ptexplore.view.documents.parts import FORMAT
 from ptexplore.view.error import heading
 from ptexplore.view.words.causes import worded_cause
-
-
-class RankErrors(Struct, frozen=True):
-    """The ranks whose output ends with the same error."""
-
-    ranks: tuple[str, ...]  # their numbers
-    error: str  # the last line that names an error; empty if none does
 
 
 class ErrorDocument(Struct, frozen=True):
@@ -34,6 +27,7 @@ class ErrorDocument(Struct, frozen=True):
     operators: tuple[str, ...]  # operators of this torch in the message, at most 4; empty if `missing` is not null
     lines: tuple[CppLine, ...]  # other lines of C++ in the message, at most 4
     innermost: PastedFrame | None  # the innermost function of all, if it is a package's, at the line in the message
+    before: EarlierError | None  # the error that led to it, if `cause` is the cause of that one
     cause: str | None  # why the error is raised, in words; null if unknown
     remedy: str | None  # how to mend the error
     cases: tuple[CauseCase, ...]  # if the message has several causes: each cause
@@ -56,9 +50,10 @@ def error_document(message: ErrorMessage) -> ErrorDocument:
         operators=message.operators,
         lines=message.lines,
         innermost=message.innermost,
+        before=message.before,
         cause=cause.why if cause is not None else None,
         remedy=(cause.remedy or None) if cause is not None else None,
         cases=cause.cases if cause is not None else (),
         words=message.words,
-        ranks=tuple(RankErrors(some.ranks, error_line(some.text)) for some in message.ranks),
+        ranks=message.ranks,
     )

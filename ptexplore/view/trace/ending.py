@@ -160,8 +160,7 @@ def _details(trace: Trace, ending: Ending, shown: tuple[int, str] | None) -> Ite
     if not trace.traced.in_files or len(ending.python) > 1 or not any(map(_is_yours, ending.python)):
         innermost = remarks.PythonLeft if ending.by == "error" else remarks.WasInPython
         yield from _left(innermost, ending.python, ending.further)
-    for earlier in ending.before:
-        yield from _earlier(earlier)
+    yield from map(earlier_line, ending.before)
     if ending.missing is not None:
         yield from missing_lines(ending.missing)
     if ending.modified is not None:
@@ -188,7 +187,8 @@ def _where(trace: Trace, ending: Ending) -> Iterator[Line]:
 
 def place_of_yours(left: LeftFunction, text: str = "") -> Line:
     """Returns a line about a function of yours that the error propagated out of, with the text of its line."""
-    return _at(remarks.YourLine(function=named(left)), left.source, text)
+    function = named(left)
+    return _at(remarks.YourLine(function=function or text), left.source, text if function else "")
 
 
 def _step(trace: Trace, ending: Ending, shown: tuple[int, str] | None) -> Iterator[Line]:
@@ -216,13 +216,13 @@ def _step(trace: Trace, ending: Ending, shown: tuple[int, str] | None) -> Iterat
         )
 
 
-def _earlier(error: EarlierError) -> Iterator[Line]:
+def earlier_line(error: EarlierError) -> Line:
     """Returns the line of an earlier error that led to a later one."""
     made = remarks.RaisedFrom if error.is_cause else remarks.InHandling
     says_itself = remarks.ErrorSays(exception=error.exception, message=error.message)
     left = error.left
     remark = made(error=says_itself, function=named(left) if left is not None else "")
-    yield _at(remark, left.source if left is not None else None)
+    return _at(remark, left.source if left is not None else None)
 
 
 def _advice(ending: Ending) -> Iterator[Line]:

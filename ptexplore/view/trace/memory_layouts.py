@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from ptexplore.facts import layouts
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
-from ptexplore.model.reasons import CannotJoin, FormatWanted, KeptStrides, NotDense, NotJoined
+from ptexplore.model.reasons import BitSet, CannotJoin, FormatWanted, KeptStrides, NotDense, NotJoined
 from ptexplore.model.trace import CopyRef, Hop, TensorRef
 from ptexplore.resolve.dispatch import schema
 from ptexplore.view.trace.amounts import size
 
-WHY_COPIED = (NotJoined, CannotJoin, FormatWanted, NotDense, KeptStrides)
+WHY_COPIED = (NotJoined, CannotJoin, FormatWanted, NotDense, KeptStrides, BitSet)
 
 
 def of_copy(hop: Hop, *, with_bytes: bool = True) -> tuple[Detail, ...]:

@@ -128,6 +128,34 @@ ENGLISH: dict[str, Explained] = {
         "write to a copy, or before the operator that saves it; torch.autograd.set_detect_anomaly(True) names the"
         " call of that operator",
     ),
+    "saved-leaf-written": Explained(
+        "a node saved this tensor for its formula, and the tensor was written to afterwards. No operator made it: it"
+        " is a parameter, a buffer or data",
+        "",
+        (
+            (
+                (
+                    "it is a parameter, and optimizer.step() ran between the forward and this backward (two losses, a"
+                    " GAN, retain_graph=True)"
+                ),
+                "call every backward before the step, or run the forward again after it",
+            ),
+            (
+                "your code writes to it (+=, x[i] = …, a method with _ at its end) after an operator used it",
+                (
+                    "write to a copy, or before that operator; torch.autograd.set_detect_anomaly(True) names the call"
+                    " of that operator"
+                ),
+            ),
+            (
+                (
+                    "it is a buffer that each forward changes, as in a batch norm, and two forwards come before the"
+                    " backward"
+                ),
+                "call backward after each forward; in DistributedDataParallel, broadcast_buffers=False",
+            ),
+        ),
+    ),
     "inference-tensor": Explained(
         "a tensor made in inference mode has no version counter and no autograd keys",
         "make a normal tensor from it: x.clone() outside of inference mode",
@@ -219,6 +247,12 @@ ENGLISH: dict[str, Explained] = {
         "mat1 must have as many columns as mat2 has rows. In an nn.Linear, mat1 is the input, and the rows of mat2"
         " are its in_features",
         "make in_features as large as the last dimension of the input, or flatten the input in another way",
+    ),
+    "matrix-sizes": Explained(
+        "mat1 has {given} columns and mat2 has {size} rows, which must be equal. In an nn.Linear, mat1 is the input"
+        " (its last dimension is {given}), and the rows of mat2 are in_features ({size})",
+        "an nn.Linear: in_features={given}, or flatten the input in another way; else transpose one of the two, or"
+        " print both shapes",
     ),
     "transposed-channels": Explained(
         "the first size of the weight is the number of channels that a transposed convolution takes: its in_channels",
@@ -342,7 +376,15 @@ ENGLISH: dict[str, Explained] = {
     "recomputed-otherwise": Explained(
         "a checkpointed function runs again in backward. There the function saved tensors of another shape, dtype or"
         " device: it depends on something that has changed",
-        'make the function do the same each time; checkpoint(…, determinism_check="none") only silences this check',
+        "make the function do the same each time: the same autocast, train() or eval(), random numbers and caches."
+        " checkpoint(…, debug=True) lists the operators of both runs; determinism_check='none' only silences this"
+        " check",
+    ),
+    "recomputed-empty": Explained(
+        "a checkpointed function runs again in backward. There it saved tensors without elements: often a parameter"
+        " whose memory was released in between, as DeepSpeed's ZeRO-3 and FSDP do with the parameters of other ranks",
+        "checkpoint the modules that are wrapped, and with the checkpoint of that library (deepspeed.checkpointing,"
+        " apply_activation_checkpointing); or checkpoint(…, use_reentrant=True)",
     ),
     "saved-another-number": Explained(
         "a checkpointed function runs again in backward. There the checkpoint got another number of saved tensors."
@@ -457,6 +499,12 @@ ENGLISH: dict[str, Explained] = {
         " late), or a cuDNN that does not fit the driver",
         "try a smaller batch, then CUDA_LAUNCH_BLOCKING=1; torch.backends.cudnn.enabled = False shows whether"
         " cuDNN is the reason",
+    ),
+    "cudnn-not-supported": Explained(
+        "cuDNN has nothing for these inputs: they are not contiguous, are empty or too large, or have a dtype or sizes"
+        " that it does not take",
+        "x.contiguous() before the call; then a smaller batch. torch.backends.cudnn.enabled = False uses torch's own"
+        " kernels",
     ),
     "cublas-memory": Explained(
         "cuBLAS did not get the memory for its handle or its workspace: the GPU is full, also by memory that"
@@ -639,6 +687,10 @@ ENGLISH: dict[str, Explained] = {
     "outside-of-storage": Explained(
         "the sizes and strides lead beyond the end of the tensor's memory",
         "as_strided and set_ count in elements from storage_offset; use view, unfold or a slice instead",
+    ),
+    "storage-released": Explained(
+        "the memory of the tensor was released (its storage has size 0), as FSDP does with parameters between uses",
+        "use the parameters inside the forward of the wrapped module, or in FSDP.summon_full_params(model)",
     ),
     "padding-too-large": Explained(
         "reflection needs an input that is larger than the padding on each side",
@@ -871,6 +923,11 @@ ENGLISH: dict[str, Explained] = {
         "the algorithm did not end: the matrix has nan or inf, or is ill-conditioned",
         "check torch.isfinite(x).all(); compute in float64, or add a small number to the diagonal",
     ),
+    "nested-sizes": Explained(
+        "a nested tensor of the layout strided has no single shape, and the operator asks for one",
+        "torch.nested.nested_tensor(…, layout=torch.jagged), or x.to_padded_tensor(0.0); a TransformerEncoder with"
+        " enable_nested_tensor=False makes none",
+    ),
     "generator-device": Explained(
         "random numbers for {device} come from a generator on {device}, and this one is on {given}",
         "torch.Generator(device='{device}'); torch.set_default_device also changes what a"
@@ -967,6 +1024,13 @@ ENGLISH: dict[str, Explained] = {
         "a call of cuBLAS failed. Often an earlier kernel did (an index that is out of range;"
         " errors come late), or memory was missing, or two versions of cuBLAS are mixed",
         "set CUDA_LAUNCH_BLOCKING=1, or run the same code on the CPU; unset LD_LIBRARY_PATH",
+    ),
+    "cublas-handle": Explained(
+        "cuBLAS could not be set up on this GPU. Most often its memory is full (also by other processes), or an"
+        " earlier kernel failed (an index that is out of range; errors come late). Two versions of CUDA that are"
+        " mixed do it too",
+        "nvidia-smi shows the free memory: use a smaller batch; CUDA_LAUNCH_BLOCKING=1, or the same code on the CPU,"
+        " shows an earlier failure",
     ),
     "flash-needs-ampere": Explained(
         "flash attention needs a GPU of compute capability 8.0",
@@ -1065,6 +1129,23 @@ ENGLISH: dict[str, Explained] = {
         " wrong GPU); 'unhandled system error': the network or shared memory; 'remote process"
         " exited': another rank ended first",
         "look for the first rank that failed; NCCL_DEBUG=INFO says more; NCCL_SOCKET_IFNAME chooses the network",
+    ),
+    "nccl-aborted": Explained(
+        "the communicator of this rank was stopped: another rank failed before, or a collective timed out",
+        "look at the other ranks for the first error; the watchdog's line above says which collective waited",
+    ),
+    "child-signal": Explained(
+        "a process that was started for you was ended by signal {name}{given}. 9 is SIGKILL (mostly memory ran out), 11"
+        " SIGSEGV (C or C++ crashed), 6 SIGABRT (an uncaught C++ error, as of NCCL's watchdog). 7 is SIGBUS (/dev/shm"
+        " is full), 15 SIGTERM (another process failed first)",
+        "look for the output of the rank under 'Root Cause' above; faulthandler.enable() in the script shows where it"
+        " was",
+    ),
+    "child-failed": Explained(
+        "a process that torchrun started ended with an error. This summary does not have it: the error is above, or in"
+        " the output of the rank under 'Root Cause'",
+        "look for the first 'Traceback' above; @torch.distributed.elastic.multiprocessing.errors.record at your main"
+        " function puts it into this summary",
     ),
     "address-in-use": Explained(
         "the port of MASTER_PORT is in use: by another job, or by an earlier run that did not end",
@@ -1191,6 +1272,461 @@ ENGLISH: dict[str, Explained] = {
         "look for the first line with 'error:'; TORCH_CUDA_ARCH_LIST, a compiler that nvcc does"
         " not know and missing headers are usual",
     ),
+    "clients-missing": Explained(
+        "rank 0 waited until {size} processes had joined, and {given} did. The others did not start, ended before,"
+        " have another MASTER_ADDR or MASTER_PORT, or a firewall is between",
+        "look at the output of the other processes and machines; the number of processes that you start must be"
+        " WORLD_SIZE",
+    ),
+    "no-master": Explained(
+        "nothing took the connection at that address and port: rank 0 is not running (yet) or has ended, the address"
+        " is wrong, or a firewall is between",
+        "look at rank 0 first; MASTER_ADDR must be a name or an address of its machine that the others can reach (nc"
+        " -vz HOST PORT)",
+    ),
+    "store-barrier": Explained(
+        "not all ranks came to init_process_group or new_group in time: some did not start, ended before, or call it"
+        " under another condition",
+        "look at the output of the other ranks; every rank must call new_group, also those that are not in the group",
+    ),
+    "nccl-id": Explained(
+        "this rank asked rank {given} for the id of their NCCL communicator, and got no answer: rank {given} had"
+        " ended, or did not call this collective",
+        "look at the output of rank {given} for its own error; each rank must use its own GPU (torch.cuda.set_device)"
+        " and call the same collectives",
+    ),
+    "disk-full": Explained(
+        "torch.save could not write all of the file: the disk or your quota is full, or the file system failed",
+        "df -h and quota for that folder; torch.save to another disk. The file that was written is not complete",
+    ),
+    "vision-not-loaded": Explained(
+        "the C++ library of torchvision was not loaded, because torchvision was built for another torch",
+        "install the torchvision that belongs to this torch (pip install torch torchvision together, from the same"
+        " index)",
+    ),
+    "operator-missing": Explained(
+        "no operator of this name was registered: {name}{given}. The library that registers it is not loaded, was"
+        " built for another torch, or has it under another name",
+        "import the package with the library (torch.ops.load_library) before the call; install the release of it that"
+        " belongs to this torch",
+    ),
+    "cuda-versions-mixed": Explained(
+        "a library of CUDA of another release was loaded before the one that torch needs: {name}{given} is missing in"
+        " it. Most often LD_LIBRARY_PATH leads to another CUDA, or a package of nvidia-… was changed",
+        "unset LD_LIBRARY_PATH, or install torch again together with its nvidia-… packages in a new environment",
+    ),
+    "mkl-version": Explained(
+        "the installed MKL is newer than this torch expects, and lacks a function of it",
+        "install mkl below 2024.1 (conda install 'mkl<2024.1'), or a newer torch",
+    ),
+    "cuda-forward": Explained(
+        "the user part of the driver (libcuda) is of another release than the part in the kernel. A container brought"
+        " compatibility libraries (/usr/local/cuda/compat), or the driver was updated without a reboot",
+        "remove the compat folder from LD_LIBRARY_PATH, or take an image for the CUDA of your driver (nvidia-smi);"
+        " reboot after an update of the driver",
+    ),
+    "cuda-fabric": Explained(
+        "the GPUs of this machine are joined by NVSwitch, and its service is not running or not of the driver's"
+        " release",
+        "sudo systemctl start nvidia-fabricmanager, in the version of the driver",
+    ),
+    "triton-resources": Explained(
+        "a kernel of Triton needs {size} of {name}, and this GPU has {given}: its blocks are too large for it",
+        "smaller blocks or a smaller num_stages in a kernel of your own; for torch.compile without"
+        " mode='max-autotune', or a newer torch",
+    ),
+    "tensors-and-dtensors": Explained(
+        "an operator got a DTensor, which is spread over ranks, and a plain tensor: it takes only one of the two kinds",
+        "distribute_tensor(x, mesh, [Replicate()]) makes a DTensor of the plain tensor; x.full_tensor() or"
+        " x.to_local() do the reverse. Make tensors of a module a buffer of it",
+    ),
+    "flattened-dtypes": Explained(
+        "FSDP joins the parameters of a wrapped module in one tensor, so they need one dtype: here are {given} and"
+        " {size}",
+        "model.to(torch.bfloat16) before it is wrapped; or wrap the modules of the other dtype by themselves;"
+        " fully_shard (FSDP2) has no such limit within a dtype group",
+    ),
+    "flattened-flags": Explained(
+        "FSDP joins the parameters of a wrapped module in one tensor, and some of them are frozen",
+        "use_orig_params=True, or wrap frozen and trained modules by themselves",
+    ),
+    "cuda-ecc": Explained(
+        "the GPU found an error in its own memory or links that it could not correct: it is the hardware, not your"
+        " code",
+        "nvidia-smi -q -d ECC counts them; reset the GPU (nvidia-smi -r) or reboot; a GPU that does it again must be"
+        " replaced",
+    ),
+    "cuda-launch-timeout": Explained(
+        "a kernel ran longer than the system allows on a GPU with a display",
+        "smaller batches; or a GPU without a display, or a longer limit (TdrDelay on Windows)",
+    ),
+    "cuda-resources": Explained(
+        "a kernel was compiled to use more registers or shared memory for each block than this GPU has",
+        "fewer threads in a block, in a kernel of your own (__launch_bounds__); else report it with the operator that"
+        " CUDA_LAUNCH_BLOCKING=1 names",
+    ),
+    "windows-library": Explained(
+        "Windows could not load a library of torch: the Visual C++ runtime (or libomp140) is missing, or another"
+        " program's library of the same name came first",
+        "install the Visual C++ Redistributable (vc_redist.x64.exe), then torch again in a new environment",
+    ),
+    "paging-file": Explained(
+        "Windows has no more memory to promise: each process that imports torch with CUDA asks for several GB",
+        "a larger paging file, or fewer workers (num_workers)",
+    ),
+    "cufft-failed": Explained(
+        "a call of cuFFT failed: most often the GPU's memory is full, or the GPU is newer than this CUDA (11.7 on RTX"
+        " 40)",
+        "a smaller batch, torch.backends.cuda.cufft_plan_cache.clear(); a torch with a newer CUDA",
+    ),
+    "cusolver-failed": Explained(
+        "a call of cuSOLVER failed: nan or inf in the matrix, a lack of memory, or an earlier kernel that failed",
+        "check torch.isfinite(x).all(); torch.backends.cuda.preferred_linalg_library('magma') uses the other library",
+    ),
+    "pinned-memory": Explained(
+        "memory can be pinned only on the CPU, and this tensor is elsewhere: the Dataset gives tensors on the GPU",
+        "give tensors on the CPU and move the batch in the loop, or pin_memory=False",
+    ),
+    "sampler-and-shuffle": Explained(
+        "a {name} chooses the order (or the batches) itself, so the DataLoader takes no shuffle or batch_size beside"
+        " it",
+        "leave out shuffle (for a batch_sampler batch_size and drop_last too); a RandomSampler or"
+        " DistributedSampler(shuffle=True) shuffles",
+    ),
+    "prefetch-without-workers": Explained(
+        "prefetch_factor, timeout and persistent_workers are about worker processes, and num_workers is 0",
+        "num_workers=1 or more, or leave the option out",
+    ),
+    "state-dict-class": Explained(
+        "load_state_dict takes the dict of tensors, and got {given}",
+        "load_state_dict(torch.load(path)); a checkpoint may have the dict under a key (checkpoint['state_dict'],"
+        " ['model'])",
+    ),
+    "script-arguments": Explained(
+        "TorchScript needs to know the number of arguments: it has no *args, no **kwargs, and no keyword-only"
+        " arguments with defaults",
+        "write the arguments out (List[Tensor] for several), or @torch.jit.ignore / @torch.jit.unused",
+    ),
+    "traced-with-grad": Explained(
+        "the traced code uses a tensor that requires grad and is neither an input nor a parameter of the traced module",
+        "pass it as an input, make it a parameter of the module, or detach it",
+    ),
+    "exported-shape": Explained(
+        "the program was exported for other inputs, and checks what the export assumed: {name}{given}",
+        "torch.export.export(…, dynamic_shapes=…) with Dim.DYNAMIC leaves a size free; or call the program with"
+        " inputs like the exported ones",
+    ),
+    "parallel-devices": Explained(
+        "DistributedDataParallel copies all parameters in one way, and they are on several kinds of devices: {given}",
+        "model.to(device) before it is wrapped; parameters on meta need to_empty() and values first",
+    ),
+    "not-square": Explained(
+        "this function of linear algebra takes square matrices in the last two dimensions: they are {given} by {size}",
+        "torch.linalg.lstsq or pinv for other matrices; print the shape: a batch comes before the two dimensions",
+    ),
+    "output-padding": Explained(
+        "output_padding of a transposed convolution only chooses between the sizes that stride (or dilation) leaves"
+        " open, so it must be smaller than one of them",
+        "output_padding at most stride - 1; more size by padding the result (F.pad)",
+    ),
+    "no-offsets": Explained(
+        "the input of the embedding bag is one long list of indices, so that it needs offsets: where each bag begins",
+        "offsets=torch.tensor([0]) for one bag; or a 2D input (bags, indices), which needs none",
+    ),
+    "mapped-result": Explained(
+        "a function under vmap returns tensors (also in tuples, lists and dicts), and it returned {given}",
+        "torch.as_tensor(value) makes a tensor of a number; leave other values out of the result",
+    ),
+    "unpacked-twice": Explained(
+        "a checkpoint without reentry recomputes its saved tensors once for each backward: they were read a second"
+        " time in one backward",
+        "run backward again for the second reading (it recomputes), or save what you need in the function yourself",
+    ),
+    "sparse-size": Explained(
+        "the size of dimension {name} is {size}, so its indices are 0 to {size} - 1, and one is {given}",
+        "give a larger size, or none: then it is the largest index + 1",
+    ),
+    "quantized-dtype": Explained("only float32 is quantized, and the tensor is {given}", "x.float()"),
+    "backward-from-complex": Explained(
+        "backward begins from a real number, and the result is {given}: a complex number has no largest or smallest",
+        "a real loss: loss.abs(), loss.real, (z * z.conj()).real; or backward(gradient)",
+    ),
+    "not-deterministic": Explained(
+        "torch.use_deterministic_algorithms(True) is set, and {name} adds in an order that changes from run to run",
+        "use_deterministic_algorithms(True, warn_only=True) allows it with a warning; else compute it on the CPU or"
+        " with other operators",
+    ),
+    "cublas-workspace": Explained(
+        "torch.use_deterministic_algorithms(True) is set, and cuBLAS is deterministic only with a fixed workspace",
+        "CUBLAS_WORKSPACE_CONFIG=:4096:8, set before the program starts",
+    ),
+    "no-onnxscript": Explained(
+        "torch.onnx.export needs the package {name}, which torch does not install",
+        "pip install onnx onnxscript; dynamo=False uses the older exporter, which needs only onnx",
+    ),
+    "recompiled-often": Explained(
+        "torch.compile compiled this function again and again, because what it assumes of the inputs changed in each"
+        " call: sizes, a number, an attribute. At the limit it gives up",
+        "TORCH_LOGS=recompiles says what changed; dynamic=True or mark_dynamic for sizes, a tensor instead of a number",
+    ),
+    "torch-lacks": Explained(
+        "the torch that was imported has no {owner}{size}.{name}{given}. It is older or newer than this code, or"
+        " another file is imported in its place: a torch.py, or a folder torch of yours",
+        "print(torch.__version__, torch.__file__); use the release that the code was written for, or rename your file",
+    ),
+    "torch-not-installed": Explained(
+        "the Python that runs has no torch. torch was installed for another Python or environment, or the program"
+        " runs inside of the source folder of PyTorch",
+        "python -m pip install torch with exactly this python (python -c 'import sys; print(sys.executable)'); leave"
+        " the source folder",
+    ),
+    "models-differ": Explained(
+        "the ranks gave DistributedDataParallel modules with other parameters: another number, shape or order, as by"
+        " a branch on the rank or on the data of a rank",
+        "make the module from the same arguments on each rank (vocabulary, number of classes, frozen layers), and"
+        " print its shapes on each",
+    ),
+    "child-exit-code": Explained(
+        "a process of torch.multiprocessing.spawn ended with exit code {given} and gave no traceback: sys.exit, or a"
+        " library ended it",
+        "look at its own output above; 1 is an error of Python before the function began (an import, the main module)",
+    ),
+    "start-method-twice": Explained(
+        "multiprocessing's start method was chosen before: by an earlier call, or by a library",
+        "call set_start_method once, inside if __name__ == '__main__':, or with force=True",
+    ),
+    "cuda-function-missing": Explained(
+        "the code of a kernel does not fit this GPU or this driver. torch or an extension was built for another"
+        " compute capability, or with a newer CUDA than the driver knows",
+        "compare torch.cuda.get_device_capability() with torch.cuda.get_arch_list(), and torch.version.cuda with"
+        " nvidia-smi; build the extension again (TORCH_CUDA_ARCH_LIST)",
+    ),
+    "cuda-argument": Explained(
+        "CUDA refused an argument of a call: a wrong pointer or size, most often from an extension, from memory that"
+        " another process shares, or after an earlier kernel failed",
+        "CUDA_LAUNCH_BLOCKING=1 names the call; an extension must be built for exactly this torch and CUDA",
+    ),
+    "nvml-missing": Explained(
+        "the GPU is out of memory: torch wanted to write that, asked NVML for the numbers, and NVML does not work"
+        " here (a container, WSL, a driver that was updated)",
+        "use a smaller batch, as for any lack of memory; nvidia-smi shows whether NVML works, and a reboot mends a"
+        " driver that was updated",
+    ),
+    "hip-no-code": Explained(
+        "this build of torch has no code for this AMD GPU",
+        "a build for it; HSA_OVERRIDE_GFX_VERSION (10.3.0, 11.0.0) lets a near relative of a supported GPU use the"
+        " code of that one",
+    ),
+    "mps-pooling": Explained(
+        "on MPS, adaptive pooling needs input sizes that are multiples of the output sizes",
+        "x.cpu() around this layer, or other sizes of the input",
+    ),
+    "mps-buffer": Explained(
+        "one tensor of {size} is more than Metal allows for a single buffer",
+        "a smaller batch or sequence; an attention that does not keep the whole matrix (scaled_dot_product_attention)",
+    ),
+    "file-too-new": Explained(
+        "the file was written by a newer torch than the one that reads it",
+        "a newer torch; or save it there with torch.save(…, _use_new_zipfile_serialization=False)",
+    ),
+    "storage-size": Explained(
+        "the file has {given} bytes for a storage that should have {size}: it is damaged, or was written by another"
+        " program",
+        "compare its size and checksum with the original, and download it again",
+    ),
+    "class-not-found": Explained(
+        "the pickle has an object of {owner}.{name}, and the program that reads the pickle has no such class."
+        " torch.save wrote a whole module, or a worker got a function of the main script",
+        "",
+        (
+            (
+                "torch.load read a module that another script saved whole",
+                (
+                    "import or define {name} in the same module before the load; better save model.state_dict(), and"
+                    " load that into a new model"
+                ),
+            ),
+            (
+                "another process read it (a DataLoader's worker with spawn, a notebook)",
+                "move {name} into a file that both import",
+            ),
+        ),
+    ),
+    "script-class": Explained(
+        "TorchScript takes {size} for the argument {name}, and got {given}; an argument without an annotation is a"
+        " Tensor",
+        "annotate it in the scripted function ({name}: int, List[Tensor], Optional[Tensor]), or pass a {size}",
+    ),
+    "script-call": Explained(
+        "TorchScript found no overload for this call; below each overload, the message says which argument does not"
+        " fit",
+        "annotate the values (x: int), and look at the classes: Tensor is the default for every argument without an"
+        " annotation",
+    ),
+    "script-attribute": Explained(
+        "TorchScript cannot use this attribute of the module: its class is none that TorchScript knows, or differs"
+        " between elements",
+        "annotate it in the class (name: Optional[Tensor]), or make it a buffer, a parameter or a constant"
+        " (__constants__)",
+    ),
+    "trace-differs": Explained(
+        "torch.jit.trace ran the function twice and recorded two different graphs: it depends on something that"
+        " changes (random numbers, a counter, a branch)",
+        "model.eval(); script the part with the branch; check_trace=False only silences this check",
+    ),
+    "trace-fixes-value": Explained(
+        "torch.jit.trace records one run: a Python number, length or branch that came from a tensor becomes a"
+        " constant, and other inputs may go wrong",
+        "keep it a tensor (torch.where, x.size(0)), or torch.jit.script this part. If the value is the same for all"
+        " inputs, nothing is wrong",
+    ),
+    "inductor-cpp": Explained(
+        "the C++ compiler refused the code that inductor wrote; its own error is below",
+        "a newer compiler (CXX=g++-12) is often enough, or the headers of Python (python3-dev);"
+        " TORCH_LOGS=output_code shows the code",
+    ),
+    "compile-fake-call": Explained(
+        "torch.compile ran this call on tensors without values to learn its shapes, and the call itself raised. The"
+        " same error comes without compiling; or a custom operator has no rule for fake tensors",
+        "read the inner error (got …), and try the call without torch.compile; torch.library.register_fake for an"
+        " operator of your own",
+    ),
+    "traced-by-fx": Explained(
+        "torch.fx (also under torch.onnx.export and quantization) traces a function that is compiled already",
+        "trace the module that was not compiled (model._orig_mod), and compile later",
+    ),
+    "none-attribute": Explained(
+        "the value before .{name} is None",
+        "",
+        (
+            (
+                "it is .grad",
+                (
+                    "no backward came to the tensor, or it is no leaf: check requires_grad, and x.retain_grad() before"
+                    " backward"
+                ),
+            ),
+            (
+                "it is the result of a function of yours",
+                "that function has a path without return",
+            ),
+            (
+                "it is bias, or a layer that was left out",
+                "the module was made without it (bias=False): test it with is not None",
+            ),
+        ),
+    ),
+    "one-spatial-value": Explained(
+        "instance norm computes mean and variance over the places of one image, and here is only one place",
+        "use a larger input or fewer strides before it, or another norm (GroupNorm, LayerNorm)",
+    ),
+    "target-shape": Explained(
+        "a target of class numbers has the shape of the input without its class dimension, which is dimension 1:"
+        " ({size}), and it is ({given})",
+        "move the classes into dimension 1 (x.transpose(1, 2)), or join the rest: input.flatten(0, 1),"
+        " target.flatten()",
+    ),
+    "class-weights": Explained(
+        "weight of the loss has one number for each class: as many as dimension 1 of the input",
+        "print the length of weight and the shape of the input",
+    ),
+    "mask-of-attention": Explained(
+        "a mask of attention is (targets, sources), or with heads (batch × heads, targets, sources); key_padding_mask"
+        " is (batch, sources)",
+        "print the shapes of query, key and mask; with batch_first=False the length comes before the batch",
+    ),
+    "transformer-sizes": Explained(
+        "src and tgt of nn.Transformer are (length, batch, d_model), or (batch, length, d_model) with"
+        " batch_first=True; only the lengths may differ",
+        "print both shapes; embed and project both to d_model, and check batch_first",
+    ),
+    "rnn-dimensions": Explained(
+        "an RNN takes (length, features) without a batch and (length, batch, features) with one (batch first if"
+        " asked), and its hidden state has a batch exactly if the input has",
+        "x.flatten(2) joins further dimensions; hx.unsqueeze(1) adds the batch, or pass no hidden state",
+    ),
+    "empty-sequence": Explained(
+        "a packed batch takes no sequence of length 0",
+        "leave out empty samples, or lengths.clamp(min=1) if the padding may count as one step",
+    ),
+    "padding-index": Explained(
+        "padding_idx is a row of the embedding, so it is smaller than num_embeddings",
+        "num_embeddings of at least padding_idx + 1",
+    ),
+    "empty-reduction": Explained(
+        "the tensor is empty, and a maximum or minimum of nothing does not exist",
+        "test x.numel() first; find out why it is empty: a mask, a filter, the last batch",
+    ),
+    "quantile-too-large": Explained(
+        "quantile takes at most 16 million elements along the dimension",
+        "torch.kthvalue, numpy.quantile, or the quantile of a random part: x[torch.randint(len(x), (1_000_000,))]",
+    ),
+    "data-not-allocated": Explained(
+        "the code asked a tensor for the address of its data, and the tensor has none. It is a fake tensor of"
+        " torch.compile or export, a parameter that FSDP released, or a tensor of an extension",
+        "keep a kernel of your own out of the traced code: make it a torch.library.custom_op; use parameters inside"
+        " the wrapped module's forward",
+    ),
+    "no-storage-of": Explained(
+        "a tensor of this class ({name}) has no memory of its own that numpy, pickle or as_strided could use: it is"
+        " sparse, nested, batched by vmap or of MKL-DNN",
+        "x.to_dense(), or leave the transform (vmap, grad) before",
+    ),
+    "data-of-another-class": Explained(
+        "x.data = y cannot turn x into another kind of tensor: of another device, layout or subclass (a DTensor, a"
+        " quantized tensor)",
+        "module.to(device) before the optimizer is made;"
+        " torch.__future__.set_overwrite_module_params_on_conversion(True) makes new parameters",
+    ),
+    "view-of-function": Explained(
+        "a torch.autograd.Function returned a view or its input as it was, and the result is written to in place."
+        " Backward hooks of a module are such a Function: a ReLU(inplace=True) behind a hooked module does this",
+        "inplace=False, or write to a copy (x.clone()); in a Function of your own return a new tensor",
+    ),
+    "no-forward-mode": Explained(
+        "{name} has no formula for forward mode (jvp, jacfwd, hessian)",
+        "jacrev and vjp use backward instead; or other operators",
+    ),
+    "ctc-lengths": Explained(
+        "ctc_loss takes log_probs of (time, batch, classes), and no length may exceed the time",
+        "transpose(0, 1) if the batch comes first; the lengths count steps after the strides of the model",
+    ),
+    "internal-assert": Explained(
+        "a check of the code of PyTorch failed at {name}. Its authors expected this state never: a defect of torch,"
+        " libraries of different releases, or a kernel that failed before",
+        "search PyTorch's issues for this file and message; a newer torch, then fewer parts (no compile, no"
+        " extension, on the CPU), shows which part it is",
+    ),
+    "view-of-dtype": Explained(
+        "a view with another element size joins or splits neighbouring elements, so the last dimension must lie in"
+        " one piece (stride 1) and begin at a whole element",
+        "x.contiguous().view(dtype), or torch.view_as_complex(x.contiguous())",
+    ),
+    "no-dtype-for": Explained(
+        "a tensor holds numbers, and the data has an object of the class {given}",
+        "look for that object in the data: None from a function without return, an image or a list of objects;"
+        " convert it to a number, an array or a tensor first",
+    ),
+    "weight-dimensions": Explained(
+        "a convolution got a weight with too few dimensions: no weight of a convolution, or a parameter that FSDP or"
+        " DeepSpeed keeps flat between uses",
+        "print the shape of the weight; call the wrapped module, not its inner module or the function with its weight",
+    ),
+    "bad-alloc": Explained(
+        "C++ asked the system for memory and got none: the memory of the CPU is full, or a damaged file or a wrong"
+        " number asked for far too much",
+        "free -h while it runs; fewer workers and smaller batches; if a file was read, check that it is complete",
+    ),
+    "dynamo-internal": Explained(
+        "torch.compile itself failed while it read your code: a defect of Dynamo, not of the code. The error behind"
+        " the name is Dynamo's own",
+        "torch.compiler.disable at the function that the message names, or a newer torch;"
+        " torch._dynamo.config.suppress_errors = True runs that part without compiling",
+    ),
+    "peer-closed": Explained(
+        "another rank closed the connection: it ended first, most often by an error of its own or by a kill",
+        "look at the output of the other ranks for the first error; dmesg shows whether memory ran out",
+    ),
     "torch-not-imported": Explained(
         "a compiled extension uses functions of libtorch_python, which was not loaded before it",
         "import torch before the extension",
@@ -1208,6 +1744,21 @@ ENGLISH: dict[str, Explained] = {
     "quantized-engine": Explained(
         "no engine for quantized operators is chosen, or this build has none",
         "torch.backends.quantized.engine = 'fbgemm' (x86) or 'qnnpack' (ARM)",
+    ),
+    "quantized-operator": Explained(
+        "the operator takes quantized tensors, and got a tensor of floats on {device}: the model is converted, and its"
+        " input is not quantized",
+        "put a QuantStub before the layer (and call it in forward) when the model is prepared, or"
+        " torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)",
+    ),
+    "quantized-tensor": Explained(
+        "{name} got a quantized tensor, and has no kernel for one",
+        "x.dequantize() before it: a DeQuantStub in the model; or the quantized form of the operator"
+        " (torch.ao.nn.quantized, FloatFunctional for +)",
+    ),
+    "vision-without-cuda": Explained(
+        "the installed torchvision has no kernels for CUDA: it is a build for the CPU, or for another torch",
+        "install torch and torchvision together, both for the same CUDA (the same --index-url)",
     ),
     "stft-complex": Explained(
         "stft returns complex numbers, and asks that you say so for real inputs",
@@ -1356,7 +1907,11 @@ def explained(cause: Cause) -> Explained:
         return Explained(cause.why, cause.remedy, tuple((case.sign, case.remedy) for case in cause.cases))
     given = _spoken(cause.arguments)
     is_nameless = given.get("function") == ""  # a getter: it hides its own error
-    return known._replace(why=known.why.format_map(given), remedy="" if is_nameless else known.remedy.format_map(given))
+    return Explained(
+        known.why.format_map(given),
+        "" if is_nameless else known.remedy.format_map(given),
+        tuple((sign.format_map(given), remedy.format_map(given)) for sign, remedy in known.cases),
+    )
 
 
 class _Given(dict[str, object]):

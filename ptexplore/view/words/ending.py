@@ -111,11 +111,11 @@ ENGLISH: Catalogue = {
     says.LedToBy: "{names}",
     # --- what is known from the text of an error ---
     says.NoSuchOperatorAtEnd: "{op}: this torch has no operator with that name, so there is no table to show",
-    says.ItNames: "",
+    says.ItNames: "{name}",
     says.ItsText: "{text}",
     says.OperatorsNamed: "{names}",
     says.OfRanks: "{ranks}[: {error}]",
-    says.PythonLeftAt: "{function} {path}:{line} (as the text says)",
+    says.PythonLeftAt: "[{function} ]{path}:{line} (as the text says)",
     says.WordsAt: "{function}",
     says.OneOfThese: "“{words}” is in each of these places; the text does not say which of them raised the error",
     says.WordsInLibrary: "{libraries: and }: “{words}”; its line is only in the C++ source (ptexplore fetch)",

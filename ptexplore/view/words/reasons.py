@@ -150,6 +150,7 @@ ENGLISH: Catalogue = {
     why.CannotJoin: "no view joins dimensions {pairs:, or }",
     why.OneInMemory: "dimension {dimension} of {argument} has stride 0: its {size} elements are one in memory",
     why.FormatWanted: "{format} was asked for[ by {by}]",
+    why.BitSet: "its {bit} bit is set: the values were not computed yet[, and {by} needs them]",
     why.NotDense: "a clone keeps the strides of a dense tensor only",
     why.KeptStrides: "a clone keeps the strides of a dense tensor",
     # --- the stepped run ---

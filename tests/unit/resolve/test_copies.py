@@ -12,7 +12,7 @@ import pytest
 
 from ptexplore.model.codes import Reason
 from ptexplore.model.details import HasStrides
-from ptexplore.model.reasons import CannotJoin, DimensionPair, FormatWanted, KeptStrides, NotDense, NotJoined
+from ptexplore.model.reasons import BitSet, CannotJoin, DimensionPair, FormatWanted, KeptStrides, NotDense, NotJoined
 from ptexplore.model.tensors import RecordedTensor
 from ptexplore.model.trace import Hop
 from ptexplore.resolve.claims import Claim
@@ -26,6 +26,7 @@ SCHEMAS = {
     "contiguous": "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     "reshape": "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     "conv": "aten::conv(Tensor input, Tensor weight, Tensor? bias) -> Tensor",
+    "resolve_conj": "aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
     "t": "aten::t(Tensor(a) self) -> Tensor(a)",
 }
 CONTIGUOUS, PRESERVE, CHANNELS_LAST = 0, 1, 2
@@ -99,6 +100,15 @@ def test_a_view_of_one_argument_is_told_apart_from_the_argument() -> None:
     several = concluded(op("conv", whole, given((3,), (1,), 3, memory=64), None, inside=(inner,)))["copy_"].copy
     assert several is not None
     assert (several.argument, several.is_view) == ("", False)
+
+
+def test_a_bit_for_lazy_arithmetic_is_why_it_is_copied() -> None:
+    """resolve_conj returns its argument unless the bit is set (aten/src/ATen/native/UnaryOps.cpp)."""
+    read = given((3,), (1,), 7)
+    resolved = op("resolve_conj", read, inside=(copying(read, (1,)),))
+    assert whys(concluded(op("resolve_conj", read, inside=(copying(read, (1,)),)))["clone"]) == [BitSet("conjugate")]
+    hops = concluded(op("conv", read, given((3,), (1,), 2), None, inside=(resolved,)))
+    assert whys(hops["copy_"]) == [BitSet("conjugate", "aten::conv")]
 
 
 def test_two_copies_are_not_one() -> None:

@@ -194,6 +194,93 @@ def tracing_branch() -> None:
     module("torch.fx").symbolic_trace(Parted())
 
 
+def leaf_written() -> None:
+    weight = leaf()
+    loss = (weight * weight).sum()
+    with torch.no_grad():
+        weight.add_(1)
+    loss.backward()
+
+
+def without_a_deterministic_kernel() -> None:
+    torch.use_deterministic_algorithms(True)
+    try:
+        ones(3).put_(tensor([0]), ones(1))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+def loader(**options: Any) -> Any:
+    return torch.utils.data.DataLoader([1, 2], **options)
+
+
+def of_any_number(x: Any, *others: Any) -> Any:
+    return x
+
+
+def traced_with_grad() -> None:
+    weight = leaf()
+    torch.jit.trace(lambda x: x * weight, ones(3))
+
+
+def traced_with_a_length() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", torch.jit.TracerWarning)
+        torch.jit.trace(lambda x: x * len(x), ones(2))
+
+
+def parallel_of_two_devices() -> None:
+    from torch.distributed import HashStore, destroy_process_group, init_process_group
+
+    init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+    try:
+        nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, device="meta")))
+    finally:
+        destroy_process_group()
+
+
+class Same(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient
+
+
+class WithPlainObject(nn.Module):  # type: ignore[misc, name-defined]
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain = object()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+        return x if self.plain is None else x + 1
+
+
+def view_of_function() -> None:
+    Same.apply(leaf() * 2).add_(1)
+
+
+def plus_one(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return x + 1
+
+
+def with_wrong_arguments(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-defined]
+    return torch.cat(x, "a", "b")
+
+
+def child_failed(code: int) -> Exception:
+    errors = module("torch.distributed.elastic.multiprocessing.errors")
+    failed: Exception = errors.ChildFailedError("train.py", {0: errors.ProcessFailure(0, 71, code, "<N/A>")})
+    return failed
+
+
+def raised(error: Exception) -> None:
+    raise error
+
+
 BCE = F.binary_cross_entropy
 RAISED: dict[str, Callable[[], Any]] = {
     "index-dtype": lambda: ones(3)[ones(2)],
@@ -294,6 +381,50 @@ RAISED: dict[str, Callable[[], Any]] = {
     "requires-grad-in-transform": lambda: torch.func.grad(lambda x: x.requires_grad_().sum())(ones(2)),
     "traced-branch": tracing_branch,
     "stft-complex": lambda: torch.stft(ones(8), 4),
+    "saved-leaf-written": leaf_written,
+    "nested-sizes": lambda: torch.nested.nested_tensor([ones(2), ones(3)]).stride(),
+    "not-square": lambda: torch.linalg.inv(ones(2, 3)),
+    "output-padding": lambda: F.conv_transpose2d(ones(1, 1, 3, 3), ones(1, 1, 2, 2), stride=2, output_padding=2),
+    "no-offsets": lambda: F.embedding_bag(tensor([0, 1]), ones(3, 2)),
+    "mapped-result": lambda: torch.vmap(lambda x: 1.0)(ones(3)),
+    "sparse-size": lambda: torch.sparse_coo_tensor(tensor([[0, 5]]), ones(2), (2,), check_invariants=True),
+    "quantized-dtype": lambda: torch.quantize_per_tensor(ones(2).long(), 1.0, 0, torch.quint8),
+    "quantized-operator": lambda: torch.ops.quantized.add(ones(2), ones(2), 1.0, 0),
+    "quantized-tensor": lambda: torch.quantize_per_tensor(ones(2), 1.0, 0, torch.quint8).exp(),
+    "backward-from-complex": lambda: ones(2, dtype=torch.complex64, requires_grad=True).sum().backward(),
+    "not-deterministic": without_a_deterministic_kernel,
+    "sampler-and-shuffle": lambda: loader(sampler=[0], shuffle=True),
+    "prefetch-without-workers": lambda: loader(prefetch_factor=2),
+    "state-dict-class": lambda: nn.Linear(2, 2).load_state_dict("model.pt"),
+    "script-arguments": lambda: torch.jit.script(of_any_number),
+    "traced-with-grad": traced_with_grad,
+    "operator-missing": lambda: torch._C._dispatch_has_kernel_for_dispatch_key("ours::none", "CPU"),
+    "parallel-devices": parallel_of_two_devices,
+    "torch-lacks": lambda: torch.nothing,
+    "none-attribute": lambda: leaf().grad.shape,
+    "one-spatial-value": lambda: nn.InstanceNorm1d(3)(ones(1, 3, 1)),
+    "target-shape": lambda: F.cross_entropy(ones(2, 3, 4), zeros(2, 5).long()),
+    "class-weights": lambda: F.cross_entropy(ones(2, 3), zeros(2).long(), weight=ones(2)),
+    "mask-of-attention": lambda: nn.MultiheadAttention(4, 2)(*[ones(3, 1, 4)] * 3, attn_mask=ones(2, 2)),
+    "transformer-sizes": lambda: nn.Transformer(4, 2, 1, 1)(ones(2, 1, 4), ones(2, 2, 4)),
+    "rnn-dimensions": lambda: nn.RNN(3, 2)(ones(1, 1, 1, 3)),
+    "empty-sequence": lambda: packed(tensor([1, 0])),
+    "padding-index": lambda: nn.Embedding(3, 2, padding_idx=5),
+    "empty-reduction": lambda: ones(0).max(),
+    "quantile-too-large": lambda: ones(1).expand(17_000_000).quantile(0.5),
+    "no-storage-of": lambda: ones(2, 2).to_sparse().untyped_storage(),
+    "data-of-another-class": lambda: assigned(ones(2, 2), "data", ones(2, 2).to_sparse()),
+    "view-of-function": view_of_function,
+    "ctc-lengths": lambda: F.ctc_loss(ones(2, 1, 3), zeros(1, 1).long(), tensor([5]), tensor([1])),
+    "script-class": lambda: torch.jit.script(plus_one)(3),
+    "script-call": lambda: torch.jit.script(with_wrong_arguments),
+    "script-attribute": lambda: torch.jit.script(WithPlainObject()),
+    "trace-fixes-value": traced_with_a_length,
+    "view-of-dtype": lambda: ones(4, 2).t().view(torch.float64),
+    "no-dtype-for": lambda: tensor([None]),
+    "weight-dimensions": lambda: F.conv2d(ones(1, 1, 3, 3), ones(3)),
+    "child-signal": lambda: raised(child_failed(-9)),
+    "child-failed": lambda: raised(child_failed(1)),
 }
 
 
@@ -382,6 +513,83 @@ PRINTED = {
     "undefined-symbol": "ImportError: /x.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
     "library-missing": "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
     "quantized-engine": "RuntimeError: Didn't find engine for operation quantized::linear_prepack NoQEngine",
+    "vision-without-cuda": "RuntimeError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend",
+    "cublas-handle": "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
+    "cudnn-not-supported": "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear if you passed"
+    " in a non-contiguous input.",
+    "storage-released": "RuntimeError: setStorage: sizes [4, 64], strides [64, 1], storage offset 0, and itemsize 4"
+    " requiring a storage size of 1024 are out of bounds for storage of size 0",
+    "recomputed-empty": "CheckpointError: torch.utils.checkpoint: Recomputed values for the following tensors have"
+    " different metadata than during the forward pass.\ntensor at position 2:\nsaved metadata: {'shape':"
+    " torch.Size([1, 8]), 'dtype': torch.bfloat16}\nrecomputed metadata: {'shape': torch.Size([0]), 'dtype':"
+    " torch.bfloat16}",
+    "unpacked-twice": "CheckpointError: torch.utils.checkpoint: Unpack is being triggered for a tensor that was already"
+    " unpacked once.",
+    "matrix-shapes": "RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    "nccl-aborted": "DistBackendError: NCCL communicator was aborted on rank 1.",
+    "clients-missing": "DistStoreError: Timed out after 1801 seconds waiting for clients. 1/2 clients joined.",
+    "no-master": "DistNetworkError: The client socket has failed to connect to any network address of (node0, 29500).",
+    "store-barrier": "RuntimeError: Timed out initializing process group in store based barrier on rank: 0, for key: x",
+    "nccl-id": "DistBackendError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d"
+    " key-value store by key '0', but store->get('0') got error: Connection reset by peer",
+    "disk-full": "RuntimeError: [enforce fail at inline_container.cc:595] . unexpected pos 448 vs 376",
+    "vision-not-loaded": "RuntimeError: operator torchvision::nms does not exist",
+    "cuda-versions-mixed": "ImportError: /x/libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version"
+    " libnvJitLink.so.12",
+    "mkl-version": "ImportError: /x/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+    "cuda-forward": "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was"
+    " attempted on non supported HW",
+    "cuda-fabric": "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
+    "triton-resources": "BackendCompilerFailed: backend='inductor' raised:\nOutOfResources: out of resource: shared"
+    " memory, Required: 147456, Hardware limit: 101376.",
+    "tensors-and-dtensors": "RuntimeError: aten.mm.default: got mixed torch.Tensor and DTensor, need to convert all",
+    "flattened-dtypes": "ValueError: Must flatten tensors with uniform dtype but got torch.bfloat16 and torch.float32",
+    "flattened-flags": "ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`",
+    "cuda-ecc": "AcceleratorError: CUDA error: uncorrectable ECC error encountered",
+    "cuda-launch-timeout": "RuntimeError: CUDA error: the launch timed out and was terminated",
+    "cuda-resources": "RuntimeError: CUDA error: too many resources requested for launch",
+    "windows-library": 'OSError: [WinError 126] The specified module could not be found. Error loading "C:\\x\\c10.dll"'
+    " or one of its dependencies.",
+    "paging-file": "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
+    "cufft-failed": "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR",
+    "cusolver-failed": "RuntimeError: cusolver error: CUSOLVER_STATUS_EXECUTION_FAILED, when calling `x`",
+    "pinned-memory": "RuntimeError: cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned",
+    "exported-shape": "AssertionError: Guard failed: x.size()[0] == 2",
+    "cublas-workspace": "RuntimeError: Deterministic behavior was enabled with either"
+    " `torch.use_deterministic_algorithms(True)`, but this operation is not deterministic because it uses CuBLAS. Set"
+    " CUBLAS_WORKSPACE_CONFIG=:4096:8",
+    "no-onnxscript": "ModuleNotFoundError: No module named 'onnxscript'",
+    "recompiled-often": "torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True.",
+    "torch-not-installed": "ModuleNotFoundError: No module named 'torch'",
+    "models-differ": "RuntimeError: DDP expects same model across all ranks, but Rank 0 has 10 params, while rank 1 has"
+    " inconsistent 0 params.",
+    "child-exit-code": "ProcessExitedException: process 1 terminated with exit code 1",
+    "start-method-twice": "RuntimeError: context has already been set",
+    "cuda-function-missing": "RuntimeError: CUDA error: invalid device function",
+    "cuda-argument": "RuntimeError: CUDA error: invalid argument",
+    "nvml-missing": "RuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at"
+    ' "../c10/cuda/CUDACachingAllocator.cpp":963, please report a bug to PyTorch.',
+    "hip-no-code": '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"',
+    "mps-pooling": "RuntimeError: Adaptive pool MPS: input sizes must be divisible by output sizes.",
+    "mps-buffer": "RuntimeError: Invalid buffer size: 32.00 GB",
+    "file-too-new": "RuntimeError: Attempted to read a PyTorch file with version 10, but the maximum supported version"
+    " for reading is 6.",
+    "storage-size": "RuntimeError: storage has wrong byte size: expected 1024 got 4096",
+    "class-not-found": "AttributeError: Can't get attribute 'Net' on <module '__main__' from 'eval.py'>",
+    "trace-differs": "torch.jit._trace.TracingCheckError: Tracing failed sanity checks!\nERROR: Graphs differed across"
+    " invocations!",
+    "inductor-cpp": "torch._inductor.exc.InductorError: CppCompileError: C++ compile error",
+    "compile-fake-call": "torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors:"
+    " call_function x",
+    "traced-by-fx": "RuntimeError: Detected that you are using FX to symbolically trace a dynamo-optimized function.",
+    "data-not-allocated": "RuntimeError: The tensor has a non-zero number of elements, but its data is not allocated"
+    " yet.",
+    "no-forward-mode": "NotImplementedError: Trying to use forward AD with x that does not support it because",
+    "internal-assert": 'RuntimeError: x INTERNAL ASSERT FAILED at "/pytorch/x.cpp":12, please report a bug to PyTorch.',
+    "bad-alloc": "MemoryError: std::bad_alloc",
+    "dynamo-internal": "torch._dynamo.exc.InternalTorchDynamoError: AttributeError: 'NoneType' object has no"
+    " attribute 'x'",
+    "peer-closed": "RuntimeError: [/x/gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.0.0.1]:3423",
     "saved-on-gpu": "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available()",
 }
 # Causes that are of one kind: the first one in the tables is the narrower one.
@@ -400,6 +608,12 @@ WITHIN = {
     "not-one-number": {"several-as-number"},
     "weights-only-class": {"weights-only"},
     "compile-branch": {"compile-unsupported"},
+    "triton-resources": {"compile-backend"},
+    "nvml-missing": {"internal-assert"},
+    "dynamo-internal": {"module-attribute"},
+    "nccl-id": {"peer-closed"},
+    "script-call": {"script-class"},
+    "cuda-function-missing": {"hip-no-code"},
 }
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ptexplore.resolve.pasted import of_ranks, plain
+from ptexplore.resolve.pasted import lines_of, of_ranks, plain
+from ptexplore.resolve.pasted_errors import errors_in
 
 RAISING = """\
 def outer():
@@ -109,6 +110,11 @@ def test_of_what_a_rank_of_torch_prints(raising: Path) -> None:
     [
         "[default3]:", "[rank12]: ", "(RayTrainWorker pid=71, ip=10.0.0.1) ", "(pid=71) ", "trainer-1  | ",
         "2026-01-02T03:04:05.678Z ", "2026-01-02 03:04:05,678 ERROR ", "[2026-01-02 03:04:05] ", "\x1b[31m",
+        "2: ", "worker-1: ", "[1,3]<stderr>:", "ERROR:root:", "ERROR 01-02 03:04:05 core.py:586] ",
+        "(EngineCore_0 pid=71) ERROR 01-02 03:04:05 [core.py:586] ", "[default0]:[rank3]: ",
+        "[rank1]:E1118 11:34:26.548000 1260768 site-packages/torch/_guards.py:300] [0/0] ",
+        "[2026-01-02 03:04:05,678] [ERROR] [launch.py:321:sigkill_handler] ",
+        "2026-01-02 03:04:05.678 | ERROR    | __main__:main:12 - ",
     ],
 )  # fmt: skip
 def test_what_stands_before_each_line_is_removed(before: str) -> None:
@@ -116,13 +122,32 @@ def test_what_stands_before_each_line_is_removed(before: str) -> None:
 
 
 def test_of_a_quoted_mail_and_of_ipython() -> None:
-    quoted = textwrap.indent(BARE, "> ", lambda _line: True)
-    assert [line for line in plain(quoted).splitlines() if not line.startswith(">")] == [
-        line for line in BARE.splitlines() if line != "    main()"
-    ]
+    for before in ("> ", ">", "> > "):
+        assert plain(textwrap.indent(BARE, before, lambda _line: True)) == BARE
     cells = "Cell In[3], line 1\n----> 1 f(x)\n\nFile ~/net.py:12, in Net.forward(self, x)\n     11     y = x\n"
     assert plain(cells).splitlines()[0] == '  File "In[3]", line 1'
     assert plain(cells).splitlines()[3] == '  File "~/net.py", line 12, in Net.forward'
+
+
+def test_a_text_is_read_without_the_marks_of_a_web_page() -> None:
+    assert plain(f"```\n{BARE}\n```").strip() == BARE
+    assert plain(f"`{BARE}`") == BARE
+    assert plain(BARE.replace("\n", "\\n").replace('"', '\\"')) == BARE
+    assert (
+        plain("RuntimeError: when calling `cublasCreate(handle)``")
+        == "RuntimeError: when calling `cublasCreate(handle)`"
+    )
+
+
+def test_a_logged_line_keeps_what_the_logger_said() -> None:
+    text = (
+        "[rank0]:[E624 09:29:06.968 ProcessGroupNCCL.cpp:616] [PG ID 0 PG GUID 0(default_pg) Rank 0] Watchdog caught it"
+    )
+    (line,) = lines_of(text)
+    assert line.text == "Watchdog caught it"
+    assert line.logged is not None
+    assert (line.logged.level, line.logged.place) == ("E", "ProcessGroupNCCL.cpp:616")
+    assert [each.logged is None for each in lines_of(BARE)] == [True] * 4
 
 
 def test_a_table_in_a_message_is_no_prefix() -> None:
@@ -152,5 +177,7 @@ def test_what_ranks_log_beside_a_traceback_does_not_hide_it() -> None:
 
 
 def test_a_long_line_costs_nothing() -> None:
-    for text in ("[rank0]:" * 50_000, "> " * 200_000, "a" * 1_000_000, "E  " * 100_000, "| " * 200_000):
+    lines = ("[rank0]:", "> ", "a", "E  ", "| ", "│ ", "│  ❱ 1 │ ", "`", " ", "1: ", "a: ")
+    for text in (line * 100_000 for line in lines):
         assert isinstance(plain(text), str)
+        assert isinstance(errors_in(lines_of(text)), tuple)

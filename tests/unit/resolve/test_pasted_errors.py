@@ -1,0 +1,150 @@
+"""The errors of a pasted text: as Python and torch really print them, and which of them is the one to explain."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from ptexplore.resolve.pasted import lines_of
+from ptexplore.resolve.pasted_errors import PastedError, errors_in, joined_to, main_error
+
+ERROR = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+
+
+def printed(folder: Path, code: str, *options: str) -> str:
+    """What Python prints if it runs a script with this code."""
+    script = folder / "train.py"
+    script.write_text(code, encoding="utf-8")
+    command = [sys.executable, *options, str(script)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder).stderr
+
+
+def main_of(text: str) -> tuple[PastedError, tuple[PastedError, ...]]:
+    errors = errors_in(lines_of(text))
+    main = main_error(errors)
+    assert main is not None
+    return main, joined_to(errors, main)
+
+
+RAISING = f"""
+def raising():
+    raise RuntimeError({ERROR.partition(": ")[2]!r})
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "first_lines", "links"),
+    [
+        ("raising()", [ERROR], [""]),
+        (
+            "try:\n    raising()\nexcept RuntimeError:\n    raise KeyError('layer')",
+            ["KeyError: 'layer'", ERROR],
+            ["handling", ""],
+        ),
+        (
+            "try:\n    raising()\nexcept RuntimeError as error:\n    raise ValueError('a wrapper') from error",
+            ["ValueError: a wrapper", ERROR],
+            ["cause", ""],
+        ),
+        ("import warnings\nwarnings.warn('before')\nraising()", [ERROR], [""]),
+        (
+            "class Loader:\n    def __del__(self):\n        raise AttributeError('workers')\nit = Loader()\nraising()",
+            [ERROR],
+            [""],
+        ),
+        ("import atexit\natexit.register(lambda: 1 / 0)\nraising()", [ERROR], [""]),
+    ],
+)
+def test_of_what_python_prints(tmp_path: Path, code: str, first_lines: list[str], links: list[str]) -> None:
+    text = printed(tmp_path, RAISING + code)
+    main, led = main_of(text)
+    assert [error.first_line for error in (main, *led)] == first_lines, text
+    assert [error.link for error in (main, *led)] == links
+    innermost = (main, *led)[-1].frames[-1]
+    assert (innermost.function, innermost.line) == ("raising", 3)
+    assert innermost.text.startswith("raise RuntimeError(")
+
+
+def test_of_a_thread_with_a_fault(tmp_path: Path) -> None:
+    code = (
+        "import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(5,), daemon=True).start()\n"
+        "def crash():\n    ctypes.string_at(0)\n\ncrash()\n"
+    )
+    errors = errors_in(lines_of(printed(tmp_path, code, "-X", "faulthandler")))
+    assert main_error(errors) is None
+    (current,) = [error for error in errors if error.is_current]
+    assert [frame.line for frame in current.frames if frame.file.endswith("train.py")] == [6, 4]
+
+
+FRAMES = (
+    '  File "/home/me/net.py", line 246, in mask_prediction\n    rep = self.decoder(enc)',
+    '  File "/home/me/net.py", line 229, in forward\n    loss = self.mask_prediction(g, x)',
+    '  File "/home/me/main.py", line 146, in <module>\n    main(args)',
+)
+
+
+def order(*lines: str) -> list[int]:
+    return [frame.line for frame in main_of("\n".join(lines))[0].frames]
+
+
+def test_frames_may_begin_with_the_innermost() -> None:
+    """VS Code, Sentry: neither the order nor its name is Python's."""
+    words = ERROR.partition(": ")[2]
+    outermost_first = [146, 229, 246]
+    assert order(f"Exception has occurred: RuntimeError\n{words}", *FRAMES) == outermost_first
+    assert order(f"发生异常: RuntimeError\n{words}", *FRAMES, ERROR) == outermost_first
+    assert order("Traceback (most recent call first):", *FRAMES, ERROR) == outermost_first
+    assert order("Traceback (most recent call last):", *FRAMES[::-1], ERROR) == outermost_first
+    assert order(*FRAMES[::-1], ERROR) == outermost_first
+    assert order(*(frame.partition("\n")[0] for frame in FRAMES), ERROR) == outermost_first
+    assert order(*FRAMES[1::-1], ERROR) == [229, 246]
+    an_import = '  File "/home/me/ops.py", line 1, in <module>\n    from torch import nothing'
+    assert order(FRAMES[0], an_import, "ImportError: x") == [246, 1]
+
+
+def test_of_torchs_logs() -> None:
+    """Of several lines of a log, those of level E are errors; each line of one call belongs together."""
+    torch_logs = import_module("torch._logging._internal")
+    record = logging.LogRecord("torch._dynamo", logging.ERROR, __file__, 9, f"failed\n{ERROR}\n  - and more", (), None)
+    text = torch_logs.TorchLogsFormatter().format(record)
+    assert text.count(ERROR) == 1
+    main, _ = main_of(text)
+    assert (main.exception, main.message.splitlines()) == ("RuntimeError", [ERROR.partition(": ")[2], "  - and more"])
+
+    cpp = (
+        "[W1130 03:04:05.6 socket.cpp:464] [c10d] The server socket has failed to bind to [::]:29500.",
+        "[E1130 03:04:05.7 socket.cpp:500] [c10d] The server socket has failed to listen.",
+        "[E1130 03:04:05.8 ProcessGroupNCCL.cpp:636] [Rank 0] The process goes down.",
+    )
+    main, _ = main_of("\n".join(cpp))
+    assert main.first_line == "The server socket has failed to listen."
+    assert main_of("\n".join((*cpp, ERROR)))[0].first_line == ERROR
+    assert main_of("\n".join((ERROR, *cpp)))[0].message == ERROR.partition(": ")[2], (
+        "a log behind a message is not part of it"
+    )
+
+
+def test_a_launchers_word_is_the_last_resort() -> None:
+    errors = pytest.importorskip("torch.distributed.elastic.multiprocessing.errors")
+    failure = errors.ProcessFailure(0, 71, -9, "<N/A>")
+    error = errors.ChildFailedError("train.py", {0: failure})
+    box = f"{type(error).__module__}.{type(error).__name__}: {error}"
+    assert main_of(f"{ERROR}\n{box}")[0].first_line == ERROR
+    main, _ = main_of(box)
+    assert main.first_line.endswith("ChildFailedError: train.py FAILED")
+    assert "exitcode  : -9" in main.message
+
+
+def test_what_other_programs_print_behind_a_message_is_left_out() -> None:
+    for other in (
+        "  0%|          | 0/112620 [00:02<?, ?it/s]",
+        "wandb: 1 error",
+        "╭──── Traceback (most recent call last) ────╮",
+    ):
+        assert main_of(f"{ERROR}\n{other}")[0].message == ERROR.partition(": ")[2]
