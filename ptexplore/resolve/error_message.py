@@ -234,7 +234,7 @@ def first_paragraph(message: str) -> str:
 
 
 def names_its_line(message: ErrorMessage) -> bool:
-    """Whether the message names the line of the check that failed. Its other words are in each such message."""
+    """Whether the message names the line of the check that failed. Every such message has the other words."""
     return bool(message.lines) and _FAILED_AT in message.says
 
 

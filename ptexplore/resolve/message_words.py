@@ -173,10 +173,10 @@ def _held(literal: str, message: str, behind: int = 0) -> _Held | None:
     parts = [" ".join(part.split()) for part in _VALUE.split(literal)]
     at, begin = behind, -1
     for part in filter(None, parts):
-        found = message.find(part, at)
-        if found < 0:
+        position = message.find(part, at)
+        if position < 0:
             return None
-        begin, at = begin if begin >= 0 else found, found + len(part)
+        begin, at = begin if begin >= 0 else position, position + len(part)
     longest = max(parts, key=len)
     return _Held(longest, sum(map(len, parts)), begin, at) if len(longest) >= _FEWEST else None
 
@@ -210,7 +210,7 @@ def _probes(message: str) -> list[tuple[int, bytes]]:
 
 def _in_library(data: bytes, message: str) -> list[_Held]:
     """Returns the constant texts of a library that identify the message."""
-    found: list[_Held] = []
+    helds: list[_Held] = []
     seen_to = 0
     for at, probe in _probes(message):
         if at < seen_to:
@@ -228,8 +228,8 @@ def _in_library(data: bytes, message: str) -> list[_Held]:
             position = data.find(probe, position + 1)
         if best is not None:
             seen_to = max(seen_to, message.find(best.words) + len(best.words))
-            found.append(best)
-    return [held for held in found if _identifies(held.size, held.words, held.begin, message)]
+            helds.append(best)
+    return [held for held in helds if _identifies(held.size, held.words, held.begin, message)]
 
 
 # --- installed text ---

@@ -50,14 +50,14 @@ class ConstantTexts(Struct, frozen=True):
 
     def paths_with(self, text: bytes) -> list[str]:
         """Returns the files with a line that has a text."""
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         at = self.lines.find(text)
         while at >= 0:
             number = bisect_right(self.starts, at) - 1
-            found[self.paths[number]] = None
+            paths[self.paths[number]] = None
             end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.lines)
             at = self.lines.find(text, end)
-        return list(found)
+        return list(paths)
 
 
 def constant_texts(runtime: Runtime) -> ConstantTexts:

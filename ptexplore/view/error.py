@@ -115,19 +115,19 @@ def _of_words(words: MessageWords, innermost: PastedFrame | None, *, is_needed: 
 
 def _places_of(places: Sequence[WordsPlace]) -> Iterator[Line]:
     """Yields the places, each precision once."""
-    said: list[SourceRef] = []
+    earlier: list[SourceRef] = []
     for number, place in enumerate(places):
         made = remarks.FurtherOut if number else remarks.WordsAt
         line = line_of(made(function=f"{place.function}()" if place.function else ""), place.source)
-        known = any((ref.precision, ref.reason) == (place.source.precision, place.source.reason) for ref in said)
+        known = any((ref.precision, ref.reason) == (place.source.precision, place.source.reason) for ref in earlier)
         yield replace(line, says_precision=not known and place.source.precision not in _EXACT)
-        said.append(place.source)
+        earlier.append(place.source)
 
 
 def _is_near(place: WordsPlace, frame: PastedFrame) -> bool:
     """Whether the place of a message's words is the line of a frame."""
-    here, there = place.source, frame.source
-    return here.path == there.path and abs((here.line or 0) - (there.line or 0)) <= NEAR
+    distance = (place.source.line or 0) - (frame.source.line or 0)
+    return place.source.path == frame.source.path and abs(distance) <= NEAR
 
 
 def _innermost(frame: PastedFrame) -> Line:

@@ -117,11 +117,11 @@ NotImplementedError: aten.avg_pool2d.default""",
     "ready twice": "RuntimeError: Expected to mark a variable ready only once.",
     "from VS Code": """发生异常: RuntimeError
 mat1 and mat2 shapes cannot be multiplied (2708x7 and 256x256)
-  File "/home/me/model.py", line 246, in mask_prediction
+  File "/srv/me/model.py", line 246, in mask_prediction
     rep = self.encoder_to_decoder(enc_rep)
-  File "/home/me/model.py", line 229, in forward
+  File "/srv/me/model.py", line 229, in forward
     loss = self.mask_prediction(g, x)
-  File "/home/me/main.py", line 146, in <module>
+  File "/srv/me/main.py", line 146, in <module>
     main(args)
 RuntimeError: mat1 and mat2 shapes cannot be multiplied (2708x7 and 256x256)""",
     "a log of NCCL": """\
@@ -146,7 +146,7 @@ RuntimeError: [enforce fail at inline_container.cc:764] . PytorchStreamWriter fa
 During handling of the above exception, another exception occurred:
 
 Traceback (most recent call last):
-  File "/root/train.py", line 77, in <module>
+  File "/srv/train.py", line 77, in <module>
     torch.save(model.state_dict(), "last.pt")
 KeyError: 'a name of ours'""",
     "an archive": "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
@@ -202,11 +202,11 @@ def test_what_is_said_is_in_the_message(command: InProcess, tmp_path: Path, name
         ("jagged", "operators aten::avg_pool2d"),
         ("jagged", "__torch_dispatch__() torch/nested/_internal/nested_tensor.py:368"),
         ("jagged", "your line <module>: y = pool(x) train.py:3"),
-        ("from VS Code", "your line mask_prediction(): rep = self.encoder_to_decoder(enc_rep) /home/me/model.py:246"),
+        ("from VS Code", "your line mask_prediction(): rep = self.encoder_to_decoder(enc_rep) /srv/me/model.py:246"),
         ("a log of NCCL", "names ProcessGroupNCCL.cpp:616"),
         ("a worker and what Python ignored", "torch/utils/data/_utils/signal_handling.py:66"),
         ("an error behind another", "handling RuntimeError: [enforce fail at inline_container.cc:764]"),
-        ("an error behind another", 'your line <module>: torch.save(model.state_dict(), "last.pt") /root/train.py:77'),
+        ("an error behind another", 'your line <module>: torch.save(model.state_dict(), "last.pt") /srv/train.py:77'),
         pytest.param("quantized", "a tensor of floats", marks=pytest.mark.words),
     ],
 )

@@ -83,9 +83,9 @@ def test_of_a_thread_with_a_fault(tmp_path: Path) -> None:
 
 
 FRAMES = (
-    '  File "/home/me/net.py", line 246, in mask_prediction\n    rep = self.decoder(enc)',
-    '  File "/home/me/net.py", line 229, in forward\n    loss = self.mask_prediction(g, x)',
-    '  File "/home/me/main.py", line 146, in <module>\n    main(args)',
+    '  File "/srv/me/net.py", line 246, in mask_prediction\n    rep = self.decoder(enc)',
+    '  File "/srv/me/net.py", line 229, in forward\n    loss = self.mask_prediction(g, x)',
+    '  File "/srv/me/main.py", line 146, in <module>\n    main(args)',
 )
 
 
@@ -104,7 +104,7 @@ def test_frames_may_begin_with_the_innermost() -> None:
     assert order(*FRAMES[::-1], ERROR) == outermost_first
     assert order(*(frame.partition("\n")[0] for frame in FRAMES), ERROR) == outermost_first
     assert order(*FRAMES[1::-1], ERROR) == [229, 246]
-    an_import = '  File "/home/me/ops.py", line 1, in <module>\n    from torch import nothing'
+    an_import = '  File "/srv/me/ops.py", line 1, in <module>\n    from torch import nothing'
     assert order(FRAMES[0], an_import, "ImportError: x") == [246, 1]
 
 
