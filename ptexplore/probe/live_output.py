@@ -19,9 +19,9 @@ FRAME = re.compile(
     rb"(?:\1\[Previous line repeated .*(?:\n|\Z))?" % re.escape(os.fsencode(OURS)),
     re.MULTILINE,
 )
-LEVELS = (b"USDT:", b"VERBOSE:", b"INFO:", b"WARNING:", b"ERROR:", b"STAGE:")  # how such a line of the profiler begins
-OF_STACKS = (b'File "', b"[Previous line ")  # how such a line of a stack begins, behind its indentation
-SILENT = 2.0  # seconds without output after which the time that has passed is shown
+LEVELS = (b"USDT:", b"VERBOSE:", b"INFO:", b"WARNING:", b"ERROR:", b"STAGE:")  # the beginnings of the profiler's lines.
+OF_STACKS = (b'File "', b"[Previous line ")  # the beginnings of a stack's lines.
+SILENT = 2.0  # seconds without output, until the time is shown.
 CLEAR = b"\r\x1b[2K"  # begins the line of a terminal anew
 
 

@@ -86,10 +86,10 @@ class Label:
     type: str | None = None  # the class of a module
     table: str | None = None  # the table of a builtin
     method: str | None = None
-    timed: bool = False  # a function of torch that has a row of its own
+    timed: bool = False  # a function of torch that has a row of its own.
     guards: bool = False  # whether it may change the thread-local sets unseen
-    code: CodeType | None = None  # of a function of the user
-    package: bool = False  # a function of the user that is in a file of Python or of an installed package
+    code: CodeType | None = None  # of a function of the user.
+    package: bool = False  # a function of the user, in a file of Python or of a package.
 
     @property
     def called(self) -> tuple[str, str] | None:

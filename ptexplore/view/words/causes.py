@@ -1704,8 +1704,8 @@ ENGLISH: dict[str, Explained] = {
     ),
     "no-dtype-for": Explained(
         "a tensor holds numbers, and the data has an object of the class {given}",
-        "look for that object in the data: None from a function without return, an image, a list. Convert it to a"
-        " number, an array or a tensor first",
+        "look for that object in the data (None from a function without return, an image, a list), and convert it"
+        " to a number, an array or a tensor",
     ),
     "weight-dimensions": Explained(
         "a convolution got a weight with too few dimensions: no weight of a convolution, or a parameter that FSDP or"
