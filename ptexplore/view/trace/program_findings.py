@@ -25,7 +25,7 @@ from ptexplore.view.words.trace_remarks import worded
 
 LEAST = 0.01  # of the run: from this share on, a finding is shown
 MOST = 8  # findings
-ENOUGH = 100  # operator calls: with fewer of them, the time of a first use is most of the mean
+ENOUGH = 1_000  # operator calls: with fewer of them, the time of a first use is most of the mean
 
 
 @dataclass(frozen=True, slots=True)

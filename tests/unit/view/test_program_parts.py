@@ -235,11 +235,11 @@ def test_findings_are_what_costs_a_hundredth_of_the_run_each_with_your_line() ->
         CallPath("builtin", "Tensor.item", 9, 0, parent=1, line=13, table="Tensor", method="item"),
         CallPath("torch", "_BaseDataLoaderIter.__next__", 4, 20_000, parent=1, file="torch/utils/data/dataloader.py"),
     )
-    calls = (OperatorCalls(2, 3, 0, 9, 2_000), OperatorCalls(3, 3, 0, 9, 900), OperatorCalls(1, LINEAR, 0, 182, 47_100))
+    calls = (OperatorCalls(2, 3, 0, 9, 2_000), OperatorCalls(3, 3, 0, 9, 900), OperatorCalls(1, LINEAR, 0, 982, 47_100))
     rows = shown(paths, calls).table
     (at,) = [number for number, row in enumerate(rows) if row.heading]
     assert [(row.name, row.cells[0], row.what) for row in rows[at + 1 :]] == [
-        ("outside operators: 0.1 us a call", "30 us", ""),
+        ("outside operators: 0.0 us a call", "30 us", ""),
         ("loading data", "20 us", ""),
         ("item reads values", "2.0 us", "net.py:12"),
     ]
