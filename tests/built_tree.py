@@ -47,8 +47,9 @@ def lay_out(root: Path, source: Path, packages: Path, generated: Path) -> None:
         for file in sorted((root / "aten/src/ATen/native").glob("*.cpp"))
     ]
     (root / "build/compile_commands.json").write_text(json.dumps(commands), encoding="utf-8")
-    if (packages / "nvidia").is_dir():  # the wheel's libraries look for CUDA's there
-        (root / "nvidia").symlink_to(packages / "nvidia")
+    for name in ("nvidia", "cusparselt"):  # the wheel's libraries look for CUDA's there
+        if (packages / name).is_dir():
+            (root / name).symlink_to(packages / name)
 
 
 def install(environment: Path, root: Path, python: str, packages: Path) -> str:
