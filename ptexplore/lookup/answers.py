@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest, nsmallest
+from heapq import nsmallest
 from itertools import pairwise
+from typing import NamedTuple
 
 from ptexplore.annotations.plain_words import STOP_WORDS, stem
 from ptexplore.annotations.topics import Topic
 from ptexplore.lookup.entries import Entry
-from ptexplore.lookup.fits import slip_fit, words_of, words_of_path
+from ptexplore.lookup.fits import slip_fit, words_of, words_of_path, words_of_topic
 from ptexplore.lookup.query import SPACES, ReadQuery
 from ptexplore.lookup.query_words import ASKING, DEVICES, EXPLAINING, IMPLIED, SPECIAL, SYNONYMS
-from ptexplore.store.index.search import lowered, slips
+from ptexplore.store.index.search import FragmentGroup, lowered, slips
 
 # The score of a word of the query: for an equal word, and for a word that only begins so.
 _OWN, _NEAR, _FAR = (6, 4), (4, 3), (2, 1)
@@ -32,7 +33,7 @@ _LOST, _LOST_BACKEND = 3, 1
 _PART = 3  # an answer has at least one part in so many of the query, by weight
 _SHORTEST_RESPELLED = 5  # letters
 _SHORTEST_BEGINNING = 3  # letters
-_LIKELY = 300  # names that are compared word by word
+LIKELY = 300  # names that are compared word by word
 _WORD = re.compile(r"[A-Za-z0-9_\u0080-\uffff]+")
 _OF_DEVICE = 3  # the weight of a backend's name
 _HEAVIEST = 5  # a word in no note may be the name of something, or say nothing
@@ -59,10 +60,11 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A spelling in a query, and its stem."""
+    """A spelling in a query, its stem, and (if the stem is long enough) the stem as the beginning of a line."""
 
     word: str
     stem: str
+    begins: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,14 @@ class Term:
     others: tuple[str, ...]
     weight: int
     forms: tuple[tuple[Form, int], ...]  # each spelling, with what another word costs
-
-    @property
-    def is_backend(self) -> bool:
-        """Whether it names a backend."""
-        return not DEVICES.isdisjoint((self.word, *self.others))
-
-    @property
-    def is_kernel(self) -> bool:
-        """Whether it asks for a kernel."""
-        return stem(self.word) == "kernel"
+    is_backend: bool  # whether it names a backend
+    is_kernel: bool  # whether it asks for a kernel
 
     @property
     def fragments(self) -> tuple[str, ...]:
-        """Texts of which a name with this word has at least one, without "_"."""
-        return tuple(dict.fromkeys(stem(word).replace("_", "") for word in (*self.spellings, *self.others)))
+        """Texts of which a name with this word has at least one, without "_". Too many names have a single letter."""
+        words = (stem(word).replace("_", "") for word in (*self.spellings, *self.others))
+        return tuple(dict.fromkeys(word for word in words if len(word) > 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,18 @@ class FieldWords:
         """Returns 2 if a word is equal to `wanted`, 1 if a word begins with it, 0 if none does."""
         if wanted.word in self.equal or wanted.stem in self.equal:
             return 2
-        return 1 if len(wanted.stem) >= _SHORTEST_BEGINNING and f"\n{wanted.stem}" in self.lines else 0
+        return 1 if wanted.begins and wanted.begins in self.lines else 0
+
+
+class _Field(NamedTuple):
+    """A text as one query sees it: the score of each word of the query, and the text's backends.
+
+    `more` is the number of words that the query does not ask for; for a path, 1 if it is of a special part of PyTorch.
+    """
+
+    scores: tuple[int, ...]
+    devices: frozenset[str] = frozenset()
+    more: int = 0
 
 
 @lru_cache(maxsize=1 << 15)
@@ -123,7 +129,7 @@ def _together(words: Sequence[str]) -> FieldWords:
     return FieldWords(frozenset([*words, *pairs, *map(stem, words)]), "\n" + "\n".join([*words, *pairs]))
 
 
-@lru_cache(maxsize=1 << 11)
+@lru_cache(maxsize=1 << 14)  # more than the texts of all notes: a search reads each of them
 def _of_stems(text: str) -> FieldWords:
     words = text.split()
     return FieldWords(frozenset(words), "\n" + "\n".join(words))
@@ -135,7 +141,7 @@ class Answering:
     def __init__(self, asked: ReadQuery, topics: Sequence[Topic]) -> None:
         telling = _telling_words(asked)
         meant = _meant(telling)
-        known = [_of_stems(f"{topic.titled} {topic.about} {topic.words}").equal for topic in topics]
+        known = [words_of_topic(topic) for topic in topics] if telling else []
         self.terms = tuple(
             _term(word, _spellings(telling, at), meant[at], _weight(word, meant[at], known))
             for at, word in enumerate(telling)
@@ -150,39 +156,51 @@ class Answering:
         self._explains = asked.question and bool(EXPLAINING.intersection(asked.dropped))
         every = (word for term in self.terms for other in (*term.spellings, *term.others) for word in other.split("_"))
         self._words = frozenset(form for word in every for form in (word, stem(word)))
+        self._saying = STOP_WORDS if self.devices else STOP_WORDS | DEVICES  # if no backend is asked for, any is right
+        self._unscored = (0,) * len(self.terms)
+        forms = [form for term in self.terms for form, _less in term.forms]
+        self._forms = frozenset(word for form in forms for word in (form.word, form.stem))
+        begins = sorted({re.escape(form.begins) for form in forms if form.begins})
+        self._begins = re.compile("|".join(begins) or "(?!)")
+        # Many names have the same scope, file or words: each text is compared once.
+        self._names: dict[tuple[str, str], _Field] = {}
+        self._near: dict[str, tuple[int, ...]] = {}
+        self._paths: dict[tuple[str, bool], _Field] = {}
+
+    @property
+    def groups(self) -> list[FragmentGroup]:
+        """The words of the query, as the store looks for names and paths that have most of them."""
+        return [FragmentGroup(term.fragments, term.weight) for term in self.terms]
 
     def name_score(self, name: str) -> int:
         """Returns how much of the query is in a name alone. 0 if nothing is."""
-        own = _of_name(name)
-        return sum(term.weight * _best(term, ((own, _OWN),)) for term in self.terms)
+        scores = self._scores(_of_name(name), _OWN)
+        return sum(term.weight * score for term, score in zip(self.terms, scores, strict=True))
 
-    def best_names(self, held: Mapping[str, int], most: int) -> list[str]:
-        """Returns at most `most` of the names with the most of the query. `held` has the words of each, as bits."""
-        likely = nlargest(_LIKELY, held, key=lambda name: self._weight_of(held[name]))
+    def best_names(self, likely: Sequence[str], most: int) -> list[str]:
+        """Returns at most `most` of the names, those with the most of the query. Names with nothing are left out."""
         scores = {name: (self._rank_of(name), len(name), name) for name in likely}
         return nsmallest(most, [name for name in likely if scores[name][0]], key=lambda name: scores[name])
-
-    def best_paths(self, held: Mapping[str, int], most: int) -> list[str]:
-        """Returns at most `most` of the paths with the most of the query. `held` has the words of each, as bits."""
-        return nlargest(most, held, key=lambda path: self._weight_of(held[path]))
 
     def _rank_of(self, name: str) -> int:
         typed = lowered(name).strip("_") in self.names
         return -self.name_score(name) - _EXACT * typed
-
-    def _weight_of(self, bits: int) -> int:
-        return sum(term.weight for number, term in enumerate(self.terms) if bits >> number & 1)
 
     def respelled(self, is_known: Callable[[str], bool], topics: Sequence[Topic]) -> dict[str, str]:
         """Returns a likely spelling for each word of the query that nothing has: the nearest word of the notes.
 
         `is_known` says whether some name has a text.
         """
+        unknown = [
+            term
+            for term in self.terms
+            if len(term.word) >= _SHORTEST_RESPELLED and not any(map(is_known, term.fragments))
+        ]
+        if not unknown:
+            return {}
         counts = Counter(word for topic in topics for word in {*topic.titled.split(), *topic.words.split()})
         spellings = {}
-        for term in self.terms:
-            if len(term.word) < _SHORTEST_RESPELLED or any(map(is_known, term.fragments)):
-                continue
+        for term in unknown:
             near = [word for word in counts if slip_fit(term.word, word) is not None]
             if near:
                 spellings[term.word] = min(near, key=lambda word: (slips(term.word, word, 3), -counts[word], word))
@@ -190,56 +208,86 @@ class Answering:
 
     def entry_score(self, entry: Entry) -> int | None:
         """Returns how well a name answers, or None if it is no answer."""
-        scopes = SPACES.split(entry.context.replace(".", "/"))
         is_path = entry.kind in ("file", "folder")
         stem_of_file, _, ending = entry.name.rpartition(".") if entry.kind == "file" else (entry.name, "", "")
         name = entry.name.partition(".")[0] if entry.kind == "operator" else stem_of_file or entry.name
-        own = _of_name(name)
-        file = entry.path.rpartition("/")[2]
-        if entry.kind == "operator":
-            own = _together([*words_of(entry.context), *words_of(name)])  # the namespace is a part of its name
-        near = [_of_name(scopes[-1]), *([_of_name(file.rpartition(".")[0])] if file and not is_path else [])]
+        # The namespace of an operator is a part of its name.
+        own = self._named(name, entry.context if entry.kind == "operator" else "")
         path = f"{entry.context}/{entry.name}" if is_path else f"{entry.context.replace('::', '/')}/{entry.path}"
-        far = _of_path(path)
-        backends = DEVICES.intersection(far.equal | own.equal)
-        if self.devices and backends and not backends & self.devices:
+        far = self._placed(path, is_path=is_path)
+        backends = own.devices | far.devices
+        if self.devices and backends and self.devices.isdisjoint(backends):
             return None
-        fields = ((own, _OWN), *((words, _NEAR) for words in near), (far, _NEAR if is_path else _FAR))
-        scores = []
-        for term in self.terms:
-            score = _best(term, fields)
+        file = entry.path.rpartition("/")[2]
+        fields = [own.scores, far.scores, self._beside(_last_scope(entry.context))]
+        if file and not is_path:
+            fields.append(self._beside(file.rpartition(".")[0]))
+        scores = list(map(max, *fields))
+        for at, term in enumerate(self.terms):
             if term.is_backend:
-                score = min(score, 1) * _BACKEND
+                scores[at] = min(scores[at], 1) * _BACKEND
             if entry.kind == "operator" and (term.is_backend or term.is_kernel):
-                score = max(score, _ON_CARD)
-            scores.append(score)
+                scores[at] = max(scores[at], _ON_CARD)
         typed = lowered(name).strip("_") in self.names
         total = self._sum(scores, typed=typed)
         if total is None:
             return None
-        saying = STOP_WORDS if self.devices else STOP_WORDS | DEVICES  # if no backend is asked for, any is right
-        unused = sum(not self._is_asked(word) for word in words_of(name) if word and word not in saying)
-        special = (SPECIAL if "native" in far.equal else SPECIAL - _HOME_OF_CUDA) & far.equal
         on_backend = any(score for term, score in zip(self.terms, scores, strict=True) if term.is_backend)
         price = (
-            _EXTRA * min(unused, _MOST_EXTRA)
+            _EXTRA * min(own.more, _MOST_EXTRA)
             + _MINOR * entry.minor
             + _AREAS[0 if entry.area == 1 and on_backend else entry.area]
-            + _UNASKED * (bool(special) and not any(self._is_asked(word) for word in special))
+            + _UNASKED * far.more
             + _KINDS.get(entry.kind, 0)
             + _NOT_KERNEL * (entry.kind == "operator" and self._of_kernel)
             + _HEADER * (ending in ("h", "hpp", "pyi"))
         )
         return total - price + _EXACT * typed + min(entry.uses, _MOST_USES.get(entry.kind, _MOST_USES[""]))
 
+    def _scores(self, words: FieldWords, worth: tuple[int, int]) -> tuple[int, ...]:
+        """Returns the score of each word of the query in a text. `worth` are the scores of _OWN, _NEAR or _FAR."""
+        if self._forms.isdisjoint(words.equal) and self._begins.search(words.lines) is None:
+            return self._unscored  # so it is with most texts
+        return tuple(_best(term, words, worth) for term in self.terms)
+
+    def _named(self, name: str, namespace: str) -> _Field:
+        """Returns a name as this query sees it."""
+        field = self._names.get((name, namespace))
+        if field is None:
+            words = _of_name(name) if not namespace else _together([*words_of(namespace), *words_of(name)])
+            more = sum(not self._is_asked(word) for word in words_of(name) if word and word not in self._saying)
+            field = _Field(self._scores(words, _OWN), DEVICES & words.equal, more)
+            self._names[name, namespace] = field
+        return field
+
+    def _beside(self, name: str) -> tuple[int, ...]:
+        """Returns the scores of the name of a scope or a file, for a name in it."""
+        if not name:
+            return self._unscored
+        scores = self._near.get(name)
+        if scores is None:
+            scores = self._near[name] = self._scores(_of_name(name), _NEAR)
+        return scores
+
+    def _placed(self, path: str, *, is_path: bool) -> _Field:
+        """Returns the path of a thing as this query sees it. `is_path` says that the thing is a file or a folder."""
+        field = self._paths.get((path, is_path))
+        if field is None:
+            words = _of_path(path)
+            special = (SPECIAL if "native" in words.equal else SPECIAL - _HOME_OF_CUDA) & words.equal
+            unasked = bool(special) and not any(map(self._is_asked, special))
+            field = _Field(self._scores(words, _NEAR if is_path else _FAR), DEVICES & words.equal, int(unasked))
+            self._paths[path, is_path] = field
+        return field
+
     def topic_score(self, topic: Topic) -> int | None:
         """Returns how well a tour, stop, concept or folder answers, or None if it is no answer."""
-        fields = ((_of_stems(topic.titled), _OWN), (_of_stems(topic.about), _NEAR), (_of_stems(topic.words), _FAR))
+        fields = ((topic.titled, _OWN), (topic.about, _NEAR), (topic.words, _FAR))
         if topic.kind == "folder" and self.devices:
             named = DEVICES.intersection(words_of_path(topic.name))
             if named and not named & self.devices:
                 return None
-        scores = [_best(term, fields) for term in self.terms]
+        scores = list(map(max, *(self._scores(_of_stems(text), worth) for text, worth in fields)))
         total = self._sum(scores)
         if total is None or not self._explains:
             return total
@@ -247,8 +295,8 @@ class Answering:
 
     def has_all(self, topic: Topic) -> bool:
         """Whether a note has every word of the query."""
-        fields = [(_of_stems(text), _OWN) for text in (topic.titled, topic.about, topic.words)]
-        return all(_best(term, fields) for term in self.terms)
+        texts = (topic.titled, topic.about, topic.words)
+        return all(map(max, *(self._scores(_of_stems(text), _OWN) for text in texts)))
 
     def _sum(self, scores: Sequence[int], *, typed: bool = False) -> int | None:
         """Returns the sum of weighed scores less the price of lost words.
@@ -276,23 +324,31 @@ class Answering:
         return len(word) >= _SHORTEST_BEGINNING and any(word in term.word for term in self.terms)
 
 
-def _best(term: Term, fields: Iterable[tuple[FieldWords, tuple[int, int]]]) -> int:
-    """Returns the best score of a word of the query in some fields. A synonym scores one less."""
+@lru_cache(maxsize=1 << 14)
+def _last_scope(context: str) -> str:
+    return SPACES.split(context.replace(".", "/"))[-1]
+
+
+def _best(term: Term, words: FieldWords, worth: tuple[int, int]) -> int:
+    """Returns the best score of a word of the query in a text. A synonym scores one less."""
     best = 0
-    for words, (equal, begins) in fields:
-        if best >= equal:
-            continue
-        for form, less in term.forms:
-            match = words.match(form)
-            if match:
-                best = max(best, (equal if match == 2 else begins) - less)
+    equal, begins = worth
+    for form, less in term.forms:
+        match = words.match(form)
+        if match:
+            best = max(best, (equal if match == 2 else begins) - less)
     return best
 
 
 def _term(word: str, spellings: tuple[str, ...], others: tuple[str, ...], weight: int) -> Term:
-    forms = [(Form(spelling, stem(spelling)), 0) for spelling in spellings]
-    forms += [(Form(other, stem(other)), 1) for other in (other.replace("_", "") for other in others)]
-    return Term(word, spellings, others, weight, tuple(forms))
+    forms = [(_form(spelling), 0) for spelling in spellings] + [(_form(other.replace("_", "")), 1) for other in others]
+    is_backend = not DEVICES.isdisjoint((word, *others))
+    return Term(word, spellings, others, weight, tuple(forms), is_backend, stem(word) == "kernel")
+
+
+def _form(word: str) -> Form:
+    short = stem(word)
+    return Form(word, short, f"\n{short}" if len(short) >= _SHORTEST_BEGINNING else "")
 
 
 def _telling_words(asked: ReadQuery) -> list[str]:

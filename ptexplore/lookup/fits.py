@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from ptexplore.annotations.topics import Topic
@@ -29,6 +30,7 @@ class Fit:
     extra: int = 0
 
 
+@lru_cache(maxsize=1 << 14)
 def name_fit(term: str, name: str) -> Fit | None:
     """Returns how a name is like a term, or None if it is not. Typing errors are for `slip_fit`."""
     if name == term:
@@ -98,20 +100,22 @@ def words_of_path(path: str) -> list[str]:
     return list(chain.from_iterable(map(words_of, path.split("/"))))
 
 
-def words_of(name: str) -> list[str]:
+@lru_cache(maxsize=1 << 16)  # a search asks about the same names, scopes and folders again and again
+def words_of(name: str) -> tuple[str, ...]:
     """Returns the words of a name in lower case: "UfuncCPUKernel_add" gives ufunc, cpu, kernel, add."""
     begins = word_starts(name)
     ends = [*begins[1:], len(name)][: len(begins)]
-    return [lowered(name[at:end].strip("_.")) for at, end in zip(begins, ends, strict=True)]
+    low = lowered(name)
+    return tuple(low[at:end].strip("_.") for at, end in zip(begins, ends, strict=True))
 
 
 # --- notes ---
 
 
-def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | None:
+def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, titles: bool = False) -> Fit | None:
     """Returns how a tour, stop, concept or folder is like the query, or None if no word fits.
 
-    `weights` has the weight of each word.
+    `weights` has the weight of each word. With `titles`, only names and titles are compared, not the text.
     """
     if asked.text in topic.names:
         return Fit(WHOLE)
@@ -122,16 +126,16 @@ def topic_fit(asked: ReadQuery, topic: Topic, weights: Sequence[int]) -> Fit | N
         return Fit(CASE)
     if (not asked.plain and len(asked.words) > 1) or min(map(len, asked.words), default=0) < _SHORTEST_WORD:
         return None
-    about, text = topic.about.split(), topic.words.split()
+    about, text = ([], []) if titles else (topic.about.split(), topic.words.split())
     scores = [_score(word, title, about, text) for word in asked.words]
     total = sum(score * weight for score, weight in zip(scores, weights, strict=True))
     if not total:
         return None
     if all(score >= _OF_TITLE for score in scores):
         return Fit(TITLE, -total)
-    if all(scores):
+    if all(scores) and not titles:
         return Fit(SAID, -total)
-    return Fit(HALF_SAID, -total) if len(scores) > 1 else None
+    return Fit(HALF_SAID, -total) if len(scores) > 1 and not titles else None
 
 
 def _of_another_backend(asked: ReadQuery, path: str) -> bool:
@@ -158,5 +162,15 @@ def _score(word: str, title: Sequence[str], about: Sequence[str], text: Sequence
 
 def word_weights(asked: ReadQuery, topics: Sequence[Topic]) -> list[int]:
     """Returns the weight of each word of the query. A word in few topics weighs more."""
-    held = [{*topic.titled.split(), *topic.about.split(), *topic.words.split()} for topic in topics]
+    held = [words_of_topic(topic) for topic in topics]
     return [max(1, (len(held) // max(1, sum(word in words for words in held))).bit_length()) for word in asked.words]
+
+
+def words_of_topic(topic: Topic) -> frozenset[str]:
+    """Returns the stems of all texts of a topic."""
+    return _words_of_texts(topic.titled, topic.about, topic.words)
+
+
+@lru_cache(maxsize=1 << 12)  # every search asks about all topics
+def _words_of_texts(*texts: str) -> frozenset[str]:
+    return frozenset(word for text in texts for word in text.split())

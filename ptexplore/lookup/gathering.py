@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.topics import Topic
-from ptexplore.lookup.answers import Answering
+from ptexplore.lookup.answers import LIKELY, Answering
 from ptexplore.lookup.entries import file_entry, folder_entry, operator_entry, symbol_entry, use_bits
 from ptexplore.lookup.fits import name_fit, slip_fit
 from ptexplore.lookup.operators import Catalogue, operator_spot
@@ -27,6 +27,7 @@ from ptexplore.lookup.trees import (
     atlas_symbols,
     atlas_symbols_with_words,
     file_candidate,
+    places_elsewhere,
     project,
     public_symbols,
     same_things,
@@ -156,6 +157,7 @@ class _Gatherer:
         most = max(at_least, 3 * wanted.limit) * (8 if kind else 1)
         public = {(number, symbol): None for number, symbol, _way in public_symbols(trees, asked.name)}
         pairs = dict(public)
+        names = self._names_with_words()
         for number, indexed in enumerate(trees):
             for spelling in asked.spellings:
                 results = indexed.store.search(spelling, most, slips=slips)
@@ -163,7 +165,7 @@ class _Gatherer:
                     self.cut.add("symbol")
                 pairs |= {(number, symbol): None for symbol, _score in results}
             if self._answering.terms:
-                pairs |= {(number, symbol): None for symbol in self._with_words(indexed)}
+                pairs |= {(number, symbol): None for symbol in self._with_words(indexed, names)}
         chosen = [(number, symbol) for number, symbol in pairs if kind is None or symbol.kind == kind]
         defined = {symbol.qualified for _number, symbol in chosen if symbol.role == "definition"}
         kept = [
@@ -182,16 +184,26 @@ class _Gatherer:
                 uses=uses[symbol.name],
             )  # fmt: skip
             is_public = any(place in public for place in places)
-            make = partial(symbol_candidate, self._trees, places)
+            make = partial(self._symbol, places, pairs)
             self.possible.append(Possible("symbol", entry, make, is_public))
 
-    def _with_words(self, indexed: IndexedTree) -> list[Symbol]:
-        """Returns the symbols whose names have most of the query's words."""
-        answering = self._answering
-        held = indexed.store.names_holding([term.fragments for term in answering.terms])
-        names = answering.best_names(held, _NAMES_WITH_WORDS)
-        typed = [symbol for name in sorted(answering.names) for symbol, _score in indexed.store.search(name, _FEWER)]
-        return [*typed, *indexed.store.called_one_of(names, _EACH_OF_NAME)]
+    def _symbol(self, places: Sequence[tuple[int, Symbol]], gathered: Container[tuple[int, Symbol]]) -> Candidate:
+        """Returns a symbol with its places in all trees. A tree may have it among names that were not looked at."""
+        return symbol_candidate(self._trees, [*places, *places_elsewhere(self._trees, places, gathered)])
+
+    def _names_with_words(self) -> list[str]:
+        """Returns the names that have most of the query's words. Every tree is asked for all of them."""
+        answering, names = self._answering, dict[str, None]()
+        for indexed in self._trees if answering.terms else ():
+            likely = indexed.store.names_with_most(answering.groups, LIKELY)
+            names |= dict.fromkeys(answering.best_names(likely, _NAMES_WITH_WORDS))
+        return list(names)
+
+    def _with_words(self, indexed: IndexedTree, names: Sequence[str]) -> list[Symbol]:
+        """Returns the symbols with these names, and those with a name that the query has in one piece."""
+        typed = sorted(self._answering.names)
+        symbols = [symbol for name in typed for symbol, _score in indexed.store.search(name, _FEWER, slips=False)]
+        return [*symbols, *indexed.store.called_one_of(names, _EACH_OF_NAME)]
 
     def _uses(self, names: set[str]) -> Counter[str]:
         """Returns how often each name is used in all trees, as a number of bits."""
@@ -228,8 +240,9 @@ class _Gatherer:
             if (every or base.lstrip("_")[:1] == wanted[:1] or (len(wanted) > 1 and wanted in base))
             and _may_be_called(self._asked, base, slips=slips)
         ]
-        if self._answering.terms:
-            scores = {base: self._answering.name_score(base) for base in by_base}
+        if self._answering.terms and self._catalogue is not None:
+            likely = self._catalogue.store.bases_text.with_most(self._answering.groups, LIKELY)
+            scores = {base: self._answering.name_score(base) for base in sorted(likely)}
             with_words = [base for base in sorted(scores, key=lambda base: -scores[base]) if scores[base]]
             bases = list(dict.fromkeys([*bases, *with_words[:_OPERATORS_WITH_WORDS]]))
         holding = set(bases) if self._answering.terms else {base for base in bases if wanted in base}
@@ -274,21 +287,27 @@ class _Gatherer:
         if len(fragment) < 2 or "::" in fragment:
             return
         holders: dict[tuple[str, str], list[int]] = {}
-        fragments = [term.fragments for term in self._answering.terms]
+        groups = self._answering.groups
         most = max(_LOOKED_AT // 2, self._wanted.limit + 1)
         for number, indexed in enumerate(self._trees):
             paths = indexed.store.files_like(fragment, most)
             if len(paths) >= most:
                 self.cut.add("file")
-            if fragments:
-                paths += self._answering.best_paths(indexed.store.paths_holding(fragments), _PATHS_WITH_WORDS)
+            if groups:
+                paths += indexed.store.paths_with_most(groups, _PATHS_WITH_WORDS)
             for path in dict.fromkeys(paths):
                 holders.setdefault((project(indexed), path), []).append(number)
         uses = self._uses({path.rpartition("/")[2] for _project, path in holders})
         for (_project, path), numbers in holders.items():
             entry = file_entry(path, uses[path.rpartition("/")[2]])
-            make = partial(file_candidate, self._trees, numbers, path, self._asked.line)
+            make = partial(self._file, path, numbers[0])
             self.possible.append(Possible("file", entry, make))
+
+    def _file(self, path: str, first: int) -> Candidate:
+        """Returns a file with its places in all trees of its project; `first` is the number of one that has it."""
+        of = project(self._trees[first])
+        holding = [n for n, each in enumerate(self._trees) if project(each) == of and each.store.file(path) is not None]
+        return file_candidate(self._trees, holding, path, self._asked.line)
 
     def folders(self, *, slips: bool) -> None:
         """Gather folders by name or the end of their path. The place is in the first tree that has the folder."""
@@ -351,11 +370,16 @@ class _Gatherer:
 
 def _may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
     """Whether the query may mean operators with this base name."""
-    if lowered(asked.call) == lowered(base) or name_fit(asked.last.partition(".")[0], base) is not None:
+    if asked.joined and (asked.joined in base.replace("_", "") or asked.operator == lowered(base)):
         return True
-    if slips and slip_fit(asked.last, base) is not None:
-        return True
-    return bool(asked.joined) and (asked.joined in base.replace("_", "") or asked.operator == lowered(base))
+    last = asked.last.partition(".")[0]
+    # A name that neither contains the word nor has its first letter is not like it; there are thousands of operators.
+    low, wanted = lowered(base), lowered(last)
+    if slips or asked.call or wanted in low or low.lstrip("_")[:1] == wanted.lstrip("_")[:1]:
+        if lowered(asked.call) == lowered(base) or name_fit(last, base) is not None:
+            return True
+        return slips and slip_fit(asked.last, base) is not None
+    return False
 
 
 def _itself(hit: Candidate) -> Candidate:

@@ -115,7 +115,8 @@ def ranked(asked: ReadQuery, gathered: Iterable[Possible], topics: Sequence[Topi
                 family = f"answer {about.answer_family}" if is_answer else about.family
                 names.append(Rated(key, family, possible))
         else:
-            keys = [topic_key(asked, fit, about, possible.number) for fit in _fits(asked, about, weights, slips=slips)]
+            fits = _fits(asked, about, weights, slips=slips, titles=bool(answering.terms))
+            keys = [topic_key(asked, fit, about, possible.number) for fit in fits]
             if answering.terms:
                 keys = [key for key in keys if key[0] <= TITLE] or _answer_keys(
                     asked, answering, about, possible.number
@@ -138,9 +139,12 @@ def is_slip_likely(asked: ReadQuery, ranking: Ranking) -> bool:
     return not (asked.joined or asked.question or any(row.key[0] <= BEGINS for row in ranking.rows))
 
 
-def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool) -> list[Fit]:
-    """Returns how a topic fits: by its words, and with `slips` also with a typing error in a name (not a folder's)."""
-    fits = [topic_fit(asked, topic, weights)]
+def _fits(asked: ReadQuery, topic: Topic, weights: Sequence[int], *, slips: bool, titles: bool) -> list[Fit]:
+    """Returns how a topic fits: by its words, and with `slips` also with a typing error in a name (not a folder's).
+
+    With `titles`, only the words of names and titles count.
+    """
+    fits = [topic_fit(asked, topic, weights, titles=titles)]
     if slips and topic.kind != "folder":
         fits += [slip_fit(asked.text, name) for name in topic.names]
     return [fit for fit in fits if fit is not None]

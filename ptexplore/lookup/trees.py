@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ptexplore.errors import BROKEN, PtexploreError
-from ptexplore.lookup.answers import Answering
+from ptexplore.lookup.answers import LIKELY, Answering
 from ptexplore.model.places import Checkout, SourceRef, TreeInfo
 from ptexplore.model.remarks import DefinedInTree
 from ptexplore.model.symbols import Symbol
@@ -194,6 +194,28 @@ def same_things(trees: Sequence[IndexedTree], symbols: Iterable[tuple[int, Symbo
     return groups
 
 
+def places_elsewhere(
+    trees: Sequence[IndexedTree], places: Sequence[tuple[int, Symbol]], gathered: Container[tuple[int, Symbol]]
+) -> Iterator[tuple[int, Symbol]]:
+    """Yields the places of a thing in the other trees of its project, each with the number of its tree.
+
+    The file, name, kind and role must be equal, like in `same_things`. Symbols that were `gathered` are other things.
+    """
+    first, symbol = places[0]
+    if symbol.kind == "namespace":
+        return  # every file that opens a namespace has it, and one place is enough
+    known = {number for number, _symbol in places}
+    for number, indexed in enumerate(trees):
+        if number in known or project(indexed) != project(trees[first]):
+            continue
+        store = indexed.store
+        named = (store.definitions if symbol.role == "definition" else store.declarations)(symbol.qualified)
+        alike = [s for s in named if (s.kind, s.path) == (symbol.kind, symbol.path) and (number, s) not in gathered]
+        same = next((s for s in alike if s.parameters == symbol.parameters), alike[0] if alike else None)
+        if same is not None:
+            yield number, same
+
+
 def one_tree_a_file(trees: Iterable[IndexedTree]) -> Iterator[tuple[IndexedTree, list[IndexedTree]]]:
     """Yields each tree with the earlier trees of its project. Only the first tree that has a file shows it."""
     earlier: list[IndexedTree] = []
@@ -261,8 +283,8 @@ def atlas_symbols_with_words(
     """
 
     def of(atlas: Atlas) -> list[Symbol]:
-        held = _names_of(atlas).holding_some([term.fragments for term in answering.terms])
-        return [symbol for name in answering.best_names(held, most) for symbol in atlas.symbols_named(name)]
+        likely = _names_of(atlas).with_most(answering.groups, LIKELY)
+        return [symbol for name in answering.best_names(likely, most) for symbol in atlas.symbols_named(name)]
 
     return _from_atlas(trees, of, None)
 

@@ -97,6 +97,23 @@ class SameArchive(PlaceReason, frozen=True):
     torch_commit: str
 
 
+class BuiltThere(PlaceReason, frozen=True):
+    """Torch was built in this tree, and no file of C++ changed after its newest library was linked."""
+
+    checkout: str
+    torch: str
+
+
+class ChangedSinceBuilt(PlaceReason, frozen=True):
+    """Torch was built in this tree, and files of C++ changed after its newest library was linked."""
+
+    checkout: str
+    torch: str
+    count: int
+    files: tuple[str, ...]  # the first few
+    more: bool = False
+
+
 class OfExtension(PlaceReason, frozen=True):
     """The checkout is the source of an extension."""
 

@@ -265,13 +265,18 @@ def generate_autograd(arguments: argparse.Namespace, report: Report) -> None:
     inputs += [str(generated), str(packaged / "autograd")]
     gen_autograd_python(*inputs)
     gen_autograd(*inputs, SelectiveBuilder.get_nop_selector())
+    generate_model(arguments, report)
+
+
+def generate_model(arguments: argparse.Namespace, report: Report) -> None:
+    """Write only the model, in ptexplore/, below `arguments.out`: a torch in its source tree has the generated C++."""
     aids = arguments.out / "ptexplore"
     aids.mkdir(exist_ok=True)
-    write_model(packaged, aids)
+    write_model(arguments.packaged, aids)
     report({"file": "model.json"})
 
 
-WORKS = {"aten": generate_aten, "autograd": generate_autograd}
+WORKS = {"aten": generate_aten, "autograd": generate_autograd, "model": generate_model}
 
 _CALL = re.compile(r"(?<![\w.>])((?:[A-Za-z_]\w*::)*[A-Za-z_]\w*)\s*(?:<[^<>()]*>)?\(")
 _NO_CALL = frozenset({"if", "for", "while", "return", "sizeof", "static_cast", "decltype", "switch", "auto"})

@@ -16,7 +16,7 @@ from ptexplore.errors import BROKEN
 from ptexplore.lazy import remembered
 from ptexplore.model.places import Checkout, FileText, Layer, Runtime, TreeInfo
 from ptexplore.source import canonical
-from ptexplore.source.runtime.generated import AIDS, Hashes
+from ptexplore.source.runtime.generated import Hashes, aids_of
 from ptexplore.source.runtime.generated import find as find_generated
 from ptexplore.writing import folder_below, open_below
 
@@ -239,7 +239,7 @@ def runtime_tree(runtime: Runtime, generated: Path | None = None) -> SourceTree:
     real_roots = tuple(sorted({os.path.realpath(folder) for folder in roots}))
     layers.append(LayerFiles("wheel", lambda path: canonical.installed_candidates(path, where), real_roots))
     info = TreeInfo("runtime", runtime.version, tuple(layer.layer for layer in layers), runtime.git_version)
-    return SourceTree(info, tuple(layers), root / AIDS if root is not None else None)
+    return SourceTree(info, tuple(layers), aids_of(runtime, root) if root is not None else None)
 
 
 def _generated_candidates(root: str, path: str) -> list[str]:

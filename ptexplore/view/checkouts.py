@@ -7,6 +7,7 @@ from ptexplore.model.places import Checkout
 REASONS = {
     "used": "chosen by fetch --use",
     "pinned": "pinned by the project file",
+    "built": "the installed torch was built in it",
     "fits": "fits the installed torch",
     "only": "the only one",
     "last": "fetched last; none fits the installed torch",

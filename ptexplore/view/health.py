@@ -11,6 +11,7 @@ from ptexplore.locations import cache_root, catalogue_file, generated_dir, index
 from ptexplore.model.operators import Count, Registration
 from ptexplore.model.places import Checkout, Runtime, TreeInfo
 from ptexplore.resolve.places.relation import Relation
+from ptexplore.source.runtime.generated import build_folder_of
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.words.places import place_sentence
@@ -38,7 +39,10 @@ class CheckoutHealth:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The report. It is `sound` if every registration in generated C++ is confirmed."""
+    """The report. It is `sound` if every registration in generated C++ is confirmed.
+
+    `built_in` is the source tree that torch was built in and runs from, or None.
+    """
 
     runtime: Runtime
     trees: tuple[TreeInfo, ...]
@@ -49,6 +53,7 @@ class Health:
     caches: tuple[Cache, ...]
     checkouts: tuple[CheckoutHealth, ...]
     advice: tuple[str, ...]
+    built_in: str | None = None
 
     @property
     def in_cpp(self) -> Count:
@@ -76,8 +81,8 @@ def health(
     if generated.confirmed != generated.total:
         missing = generated.total - generated.confirmed
         advice.append(f"{missing} registrations in generated C++ are not confirmed: ptexplore doctor --unconfirmed")
-    if runtime.build == "source":
-        advice.append("this torch is a source build: its generated C++ is read from its build folder, if that is found")
+    if runtime.build == "source" and runtime.packaged_dir is None:
+        advice.append("torchgen has no packaged inputs, so operators have no line of native_functions.yaml")
     return Health(
         runtime=runtime,
         trees=(tree.info, *(checkout.tree for checkout in checkouts)),
@@ -88,6 +93,7 @@ def health(
         caches=tuple(_caches(runtime, checkouts)),
         checkouts=tuple(checkouts),
         advice=tuple(advice),
+        built_in=str(folder) if (folder := build_folder_of(runtime.torch_dir)) is not None else None,
     )
 
 
@@ -117,7 +123,8 @@ def _unconfirmed(store: Store, compared: CheckoutHealth | None, limit: int = LIS
 
 def _caches(runtime: Runtime, checkouts: Sequence[CheckoutHealth]) -> Iterator[Cache]:
     yield Cache("cache", str(cache_root()), 0)
-    files = {"generated C++": generated_dir(runtime.inputs_key), "catalogue": catalogue_file(runtime.key)}
+    of_torchgen = "generated C++" if runtime.build == "wheel" else "torchgen's model"
+    files = {of_torchgen: generated_dir(runtime.inputs_key), "catalogue": catalogue_file(runtime.key)}
     files |= {f"index of {c.checkout.name}": index_file(f"checkout-{c.checkout.name}") for c in checkouts}
     yield from (Cache(name, str(file), _size(file)) for name, file in files.items())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.index_summary import IndexSummary, WrittenTags, summary
-from ptexplore.workspace.opening import index_of, refresh
+from ptexplore.workspace.opening import index_of, opened, refresh
 
 if TYPE_CHECKING:
     from ptexplore.index.semantic.refine import Refined
@@ -83,7 +84,9 @@ def _refine(
         why = "generated and third-party headers come from an installed torch"
         raise PtexploreError("there is no torch to take headers from", why, "ptexplore index --python PATH", MISSING)
     note = ""
-    if checkout.project == "pytorch" and known(checkout, runtime) != "matches":
+    with closing(opened(checkout)) as index:
+        word = known(checkout, runtime, index)
+    if checkout.project == "pytorch" and word != "matches":
         version = checkout.release or checkout.version or "an unknown version"
         note = (
             f"the headers are from torch {runtime.version}, the checkout is {version}: expect errors where they differ"

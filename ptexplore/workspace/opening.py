@@ -139,9 +139,9 @@ def why_built(runtime: Runtime, catalogue: Path) -> str:
     """Returns why the generated C++ or the catalogue is made, and the work that it takes."""
     if generated.find(runtime) is not None:
         return (_ANEW if catalogue.exists() else _FIRST).format(_READ)
-    if runtime.build != "source" and generated_dir(runtime.inputs_key).exists():
-        return DAMAGED
-    return _FIRST.format(_GENERATE)
+    if runtime.build == "source":
+        return _FIRST.format(_READ)
+    return DAMAGED if generated_dir(runtime.inputs_key).exists() else _FIRST.format(_GENERATE)
 
 
 def _build(runtime: Runtime, watch: Watch) -> tuple[Path, Store]:
@@ -245,7 +245,7 @@ def _relation(checkout: Checkout, index: IndexStore, runtime: Runtime | None) ->
 
     if runtime is None:
         return "version-skew"
-    word = known(checkout, runtime)
+    word = known(checkout, runtime, index)
     catalogue = open_catalogue(runtime) if word is None else None
     if catalogue is not None:
         with closing(catalogue):

@@ -148,15 +148,31 @@ class Workspace:
     def runtime(self) -> Runtime:
         """The installed torch, described once: this reads every file that its generated C++ depends on.
 
+        If torch runs from the source tree that it was built in, this tree becomes a checkout that is used in place.
         Raises PtexploreError if `python` is not a Python or has no torch.
         """
         if self._no_runtime is not None:
             raise self._no_runtime
         try:
-            return describe.find_runtime(self.python)
+            runtime = describe.find_runtime(self.python)
         except PtexploreError as error:
             self._no_runtime = error
             raise
+        if runtime.build == "source":
+            self._adopt(runtime)
+        return runtime
+
+    def _adopt(self, runtime: Runtime) -> None:
+        """Registers the tree that `runtime` was built in, once, and says so. Without it, only lines are less exact."""
+        from ptexplore.source.fetch.fetch import adopt
+
+        try:
+            checkout = adopt(runtime)
+        except PtexploreError as error:
+            self.notice(f"the source of this torch is not read: {error.message} ({error.why})")
+            return
+        if checkout is not None:
+            self.notice(f"torch was built in {checkout.root}: this source is read, as the checkout {checkout.name}")
 
     @property
     def runtime_if_any(self) -> Runtime | None:

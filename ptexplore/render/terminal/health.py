@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ORIGINS = {
     "generated": "in generated C++, compared with the regenerated text",
+    "built": "in generated C++, compared with the text in the build folder",
     "handwritten": "in hand-written C++, compared with a checkout of this version",
     "python": "in Python, compared with the files of the wheel",
     "nofile": "without a file",
@@ -28,6 +29,8 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
     console.print(styled(("torch ", "bold"), (f"{runtime.version} ({runtime.build}, git {runtime.git_version})", "")))
     console.print(styled((f"  Python {runtime.python_version}  {runtime.python}", "dim")))
     console.print(styled((f"  {runtime.torch_dir}", "dim")))
+    if report.built_in is not None:
+        console.print(styled((f"  built in {report.built_in}: generated C++ from its build folder", "dim")))
     for tree in report.trees:
         console.print(styled(("tree ", "bold"), (f"{tree.name}: {tree.version}, layers {', '.join(tree.layers)}", "")))
         for checkout in report.checkouts:
@@ -36,7 +39,8 @@ def print_health(console: Console, report: Health, *, unconfirmed: bool) -> None
     console.print(Text.assemble(("registrations ", "bold"), f"of {report.operators:,} operators, confirmed:"))
     for origin, count in report.registrations.items():
         style = "green" if count.confirmed == count.total else "yellow"
-        console.print(Text.assemble((_figure(count), style), f"  {ORIGINS.get(origin, origin)}"))
+        compared = "built" if origin == "generated" and report.built_in is not None else origin
+        console.print(Text.assemble((_figure(count), style), f"  {ORIGINS.get(compared, compared)}"))
     console.print(Text(f"{_figure(report.in_cpp)}  in C++ together"))
     if unconfirmed:
         for reason, number in report.reasons:

@@ -1,13 +1,16 @@
 """The relation of a checkout to the running torch: matches, consistent, or version-skew. Also for single files.
 
-A checkout matches if it is unmodified and its commit is `torch.version.git_version`, or if it came from an archive that
-the shipped table knows as that release. An unknown checkout is compared with the wheel: every header, YAML and Python
-file that both have, and every registration record that points to hand-written C++.
+A checkout matches if torch was built in it and no C++ file changed since; if it is unmodified and its commit is
+`torch.version.git_version`; or if it came from an archive that the shipped table knows as that release. If torch was
+built in it and C++ files changed since, its lines are those of another version. An unknown checkout is compared with
+the wheel: every header, YAML and Python file that both have, and every registration record that points to hand-written
+C++.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +24,7 @@ from ptexplore.locations import index_file
 from ptexplore.model.operators import Count, DumpRecord, Registration
 from ptexplore.model.places import Checkout, Runtime, place_reasons
 from ptexplore.source import canonical
+from ptexplore.source.fetch.checkouts import is_built_in
 from ptexplore.source.permalink import origin_commit
 from ptexplore.source.tree import SourceTree, folders
 from ptexplore.writing import kept_bytes, open_below, open_users_file, write_whole
@@ -32,7 +36,8 @@ if TYPE_CHECKING:
     from ptexplore.store.index.reader import IndexStore
 
 Word = Literal["matches", "consistent", "version-skew"]
-FORMAT = 2  # the format of the cached relation
+FORMAT = 3  # the format of the cached relation
+_COMPILED = (".cpp", ".cc", ".c", ".h", ".hpp", ".cuh", ".cu", ".inl", ".inc", ".mm", ".metal")
 _COMPARED = (".h", ".hpp", ".cuh", ".inl", ".inc", ".py", ".pyi", ".yaml", ".yml")
 _NAMED = 5  # limit on the differing files in a reason
 _DIGITS = 8  # length of a displayed commit
@@ -61,8 +66,36 @@ class Relation:
     missed: tuple[Missed, ...]
 
 
-def known(checkout: Checkout, runtime: Runtime) -> Word | None:
-    """Returns the relation that commits and archive hashes determine; None if the files must be compared."""
+def changed_since_built(checkout: Checkout, runtime: Runtime, index: IndexStore) -> tuple[str, ...] | None:
+    """Returns the files of C++ that changed after torch was built in this tree; None if it was not built in it.
+
+    The time of the build is that of the newest library: an incremental build links only what changed.
+    """
+    if not is_built_in(runtime, checkout):
+        return None
+    libraries = [*Path(runtime.torch_dir, "lib").glob("libtorch*"), *Path(runtime.torch_dir).glob("_C*.so")]
+    built = max((file.stat().st_mtime_ns for file in libraries), default=0)
+    times = ((path, _changed_at(checkout, path, state.stamp)) for path, state in index.known().items())
+    return tuple(path for path, time in times if path.endswith(_COMPILED) and time > built)
+
+
+def _changed_at(checkout: Checkout, path: str, stamp: int) -> int:
+    """Returns when a file changed, in nanoseconds. `stamp` is what the index knows: 0 if it cannot know."""
+    try:
+        return stamp or os.stat(os.path.join(checkout.root, path)).st_mtime_ns
+    except OSError as error:
+        if error.errno in BROKEN:
+            raise
+        return 0  # it is gone
+
+
+def known(checkout: Checkout, runtime: Runtime, index: IndexStore) -> Word | None:
+    """Returns the relation that the time of the build, commits and archive hashes determine.
+
+    None if the files must be compared.
+    """
+    if changed_since_built(checkout, runtime, index) == ():
+        return "matches"
     theirs, ours = origin_commit(checkout), runtime.git_version
     if checkout.project != "pytorch" or theirs is None or len(ours) < 40:
         return None
@@ -71,8 +104,10 @@ def known(checkout: Checkout, runtime: Runtime) -> Word | None:
     return None if checkout.modified else "matches"
 
 
-def _why_known(checkout: Checkout, runtime: Runtime, word: Word) -> PlaceReason:
-    """Returns the reason for a relation that commits and archive hashes determine."""
+def _why_known(checkout: Checkout, runtime: Runtime, word: Word, changed: tuple[str, ...] | None) -> PlaceReason:
+    """Returns the reason for a relation that `known` determines. `changed`: see `changed_since_built`."""
+    if changed == ():
+        return place_reasons.BuiltThere(checkout.name, runtime.version)
     running = (runtime.version, runtime.git_version[:_DIGITS])
     commit = (origin_commit(checkout) or "")[:_DIGITS]
     if word == "version-skew":
@@ -84,7 +119,7 @@ def _why_known(checkout: Checkout, runtime: Runtime, word: Word) -> PlaceReason:
 
 def decide(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Word:
     """Returns the relation of `checkout` to `runtime`. Compares files and records only if nothing else decides."""
-    return known(checkout, runtime) or relate(checkout, runtime, tree, store, index).word
+    return known(checkout, runtime, index) or relate(checkout, runtime, tree, store, index).word
 
 
 def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
@@ -92,7 +127,8 @@ def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
     file = index_file(f"checkout-{checkout.name}")
     kept = file.with_name(f"{file.name}.relation-{runtime.key}.json")
     status = index.path.stat()  # changes with every change of the index
-    state = [FORMAT, status.st_mtime_ns, status.st_size, checkout.commit, checkout.modified, checkout.release]
+    built = is_built_in(runtime, checkout)  # `runtime.key` changes when its libraries do
+    state = [FORMAT, status.st_mtime_ns, status.st_size, checkout.commit, checkout.modified, checkout.release, built]
     relation = _kept(kept, state)
     if relation is None:
         relation = _compare(checkout, runtime, tree, store, index)
@@ -104,16 +140,23 @@ def relate(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store,
 def _compare(checkout: Checkout, runtime: Runtime, tree: SourceTree, store: Store, index: IndexStore) -> Relation:
     same, different = compare_files((file.path for file in index.files()), checkout, runtime)
     records = store.unconfirmed(1 << 30, "handwritten")
-    word = known(checkout, runtime)
+    word = known(checkout, runtime, index)
+    changed = changed_since_built(checkout, runtime, index)
     missed: tuple[Missed, ...] = ()
     count = Count(0, len(records))
     # In another version, the text at a recorded line is there by chance and confirms nothing.
-    skewed = different or word == "version-skew"
+    skewed = different or word == "version-skew" or (word is None and changed)
     if checkout.project == "pytorch" and not skewed:
         missed = tuple(_missed(records, tree, index))
         count = Count(len(records) - len(missed), len(records))
+    if word is None and changed:
+        first = changed[:_NAMED]
+        why = place_reasons.ChangedSinceBuilt(
+            checkout.name, runtime.version, len(changed), first, len(first) < len(changed)
+        )
+        return Relation("version-skew", why, same, different, count, missed)
     if word is not None:
-        return Relation(word, _why_known(checkout, runtime, word), same, different, count, missed)
+        return Relation(word, _why_known(checkout, runtime, word, changed), same, different, count, missed)
     return Relation(*_by_content(checkout, runtime, same, different, count), same, different, count, missed)
 
 

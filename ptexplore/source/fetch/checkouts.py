@@ -28,6 +28,7 @@ from ptexplore.model.places import Checkout, Runtime
 from ptexplore.safe_text import clean_document
 from ptexplore.source.fetch.project_file import Project, find_project
 from ptexplore.source.fetch.releases import by_archive, by_commit, by_tag
+from ptexplore.source.runtime.generated import build_folder_of
 
 FORMAT = 1
 RECORD = "checkout.json"
@@ -183,16 +184,17 @@ class CheckoutChoice:
     """The checkout in use and why. `note` is a remark for the user, such as a pin that nothing matches."""
 
     checkout: Checkout | None
-    reason: Literal["used", "pinned", "fits", "only", "last", "none"]
+    reason: Literal["used", "pinned", "built", "fits", "only", "last", "none"]
     note: str = ""
 
 
 def choose(runtime: Runtime | None = None) -> CheckoutChoice:
     """Decides which checkout of PyTorch is in use, and why.
 
-    The order is: chosen by `fetch --use`; pinned by the project's file; fitting `runtime` (by default the torch of this
-    Python); the only or last one fetched. If no checkout matches a pin, the result is none, with a note. Raises
-    PtexploreError(USAGE) if the project's file is wrong.
+    The order is: chosen by `fetch --use`; pinned by the project's file; the tree that `runtime` was built in; fitting
+    `runtime` (by default the torch of this Python); the only or last one fetched. If nothing matches a pin, only the
+    tree that `runtime` was built in can be in use, with a note. Raises PtexploreError(USAGE) if the project's file is
+    wrong.
     """
     candidates = [checkout for checkout in checkouts() if checkout.project == "pytorch" and is_there(checkout)]
     project = _pinning_project()
@@ -206,8 +208,11 @@ def choose(runtime: Runtime | None = None) -> CheckoutChoice:
         return CheckoutChoice(used, "used", note)
     if pinned:
         return CheckoutChoice(next((checkout for checkout in pinned if fits(checkout, runtime)), pinned[0]), "pinned")
+    built = next((checkout for checkout in candidates if is_built_in(runtime, checkout)), None)
+    note = f"{project.file} pins {project.pin}, which is not fetched: ptexplore fetch" if project is not None else ""
+    if built is not None:
+        return CheckoutChoice(built, "built", note)
     if project is not None:
-        note = f"{project.file} pins {project.pin}, which is not fetched: ptexplore fetch"
         return CheckoutChoice(None, "none", note)
     if len(candidates) < 2:
         return CheckoutChoice(candidates[0], "only") if candidates else CheckoutChoice(None, "none")
@@ -255,6 +260,14 @@ def fits(checkout: Checkout, runtime: Runtime | None) -> bool:
         return False
     release = by_commit(runtime.git_version)
     return checkout.commit == runtime.git_version or (release is not None and checkout.release == release.version)
+
+
+def is_built_in(runtime: Runtime | None, checkout: Checkout) -> bool:
+    """Whether `runtime` runs from the tree of this checkout, which it was built in."""
+    if runtime is None or runtime.build != "source":
+        return False
+    folder = build_folder_of(runtime.torch_dir)
+    return folder is not None and os.path.realpath(checkout.root) == str(folder)
 
 
 def _used() -> str | None:

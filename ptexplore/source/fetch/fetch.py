@@ -15,7 +15,8 @@ from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.fetch import archive, checkouts, install, releases, remotes
 from ptexplore.source.fetch.install import FetchOutcome, Request
 from ptexplore.source.fetch.project_file import Project
-from ptexplore.source.progress import Watcher
+from ptexplore.source.progress import Silent, Watcher
+from ptexplore.source.runtime.generated import build_folder_of
 
 _ENDINGS = (".tar.xz", ".tar.gz", ".tgz", ".txz", ".zip")
 
@@ -62,6 +63,18 @@ def _check_project(request: Request) -> None:
     else:
         return
     raise PtexploreError(f"{request.project!r} cannot be an extension's name", why, "--name my_backend", USAGE)
+
+
+def adopt(runtime: Runtime) -> Checkout | None:
+    """Registers the source tree that `runtime` was built in, as a folder used in place. Returns it if that is new.
+
+    None if `runtime` does not run from such a tree. Raises PtexploreError.
+    """
+    folder = build_folder_of(runtime.torch_dir) if runtime.build == "source" else None
+    if folder is None or any(checkouts.is_built_in(runtime, checkout) for checkout in checkouts.checkouts()):
+        return None
+    with install.explain_disk_errors(), checkouts.locked():
+        return _use_folder(folder, Request(str(folder)), None, Silent()).checkout
 
 
 def _use_folder(path: Path, request: Request, pin: Project | None, watcher: Watcher) -> FetchOutcome:

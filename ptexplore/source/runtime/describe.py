@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import site
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from pathlib import Path
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.locations import cache_root
 from ptexplore.model.places import Runtime
+from ptexplore.source.runtime.generated import build_folder_of
 from ptexplore.writing import kept_bytes, write_whole
 
 # seconds; a file that changed more recently could change again with the same time
@@ -86,14 +88,16 @@ def describe(python: str, python_version: str, torch_dir: str | None, torchgen_d
     has_inputs = packaged is not None and (packaged / "ATen" / "native" / "native_functions.yaml").is_file()
     git_version = facts["git_version"] or "unknown"
     inputs, installation = _contents(torchgen if has_inputs else None, Path(torch_dir))
-    inputs_key = _hash(f"recipe {RECIPE}", git_version, sys.platform, *_accelerators(facts), *inputs)
+    built = build_folder_of(torch_dir) is not None
+    parts = (f"recipe {RECIPE}", git_version, sys.platform, *_accelerators(facts), *inputs)
+    inputs_key = _hash(*parts, "built here") if built else _hash(*parts)
     return Runtime(
         python=python,
         python_version=python_version,
         torch_dir=torch_dir,
         version=version,
         git_version=git_version,
-        build="wheel" if has_inputs else "source",
+        build="source" if built or not has_inputs else "wheel",
         torchgen_dir=torchgen,
         packaged_dir=str(packaged) if has_inputs else None,
         accelerators=_accelerators(facts),
@@ -181,17 +185,23 @@ def _current_folder_off_path() -> Iterator[None]:
     except OSError:  # it was deleted
         current = ""
     saved = sys.path[:]
-    sys.path[:] = [
-        entry
-        for entry in saved
-        if entry
-        and (os.path.abspath(entry) != current or os.path.basename(current) in {"site-packages", "dist-packages"})
-    ]
+    stays = os.path.basename(current) in {"site-packages", "dist-packages"} or _is_installed_from(current)
+    sys.path[:] = [entry for entry in saved if entry and (os.path.abspath(entry) != current or stays)]
     importlib.invalidate_caches()
     try:
         yield
     finally:
         sys.path[:] = saved
+
+
+def _is_installed_from(folder: str) -> bool:
+    """Whether this Python has an editable install of `folder`: a .pth file in its site-packages names the folder."""
+    for packages in (*site.getsitepackages(), site.getusersitepackages()):
+        for file in Path(packages).glob("*.pth"):
+            with contextlib.suppress(OSError, ValueError):
+                if folder in (os.path.abspath(line.strip()) for line in file.read_text("utf-8").splitlines() if line):
+                    return True
+    return False
 
 
 def _resolve(python: str) -> str:

@@ -1,4 +1,4 @@
-"""The generated C++ of one torch: made from torchgen's packaged inputs, or found in a source build's folder."""
+"""The generated C++ of one torch: made from torchgen's packaged inputs, or found where torch was built."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from ptexplore.writing import kept_bytes, locked
 _SIGN = "build/aten/src/ATen/RegisterSchema.cpp"
 
 
-def build_folder_of(runtime: Runtime) -> Path | None:
-    """Returns the root of the checkout whose build folder has the generated C++, or None.
+def build_folder_of(torch_dir: str) -> Path | None:
+    """Returns the root of the source tree that torch was built in, if its build folder has the generated C++, or None.
 
-    A develop install has torch/ inside the checkout, so the checkout is the folder above it.
+    An editable install (`python setup.py develop`, `pip install -e .`) has torch/ inside the tree, so the tree is the
+    folder above it. The wheel of a release has no build folder beside it.
     """
-    root = Path(runtime.torch_dir).resolve().parent
+    root = Path(torch_dir).resolve().parent
     if (root / _SIGN).is_file() and (root / "torch/csrc/autograd/generated").is_dir():
         return root
     return None
@@ -39,7 +40,7 @@ def build_folder_of(runtime: Runtime) -> Path | None:
 
 def expected_build_folder(runtime: Runtime) -> Path:
     """Returns the result of `build_folder_of`. Raises PtexploreError(MISSING), which says where it looked."""
-    folder = build_folder_of(runtime)
+    folder = build_folder_of(runtime.torch_dir)
     if folder is not None:
         return folder
     root = Path(runtime.torch_dir).resolve().parent
@@ -77,19 +78,25 @@ def run_generators(
 ) -> Iterator[Iterator[Folders]]:
     """Writes the generated C++ of `runtime` and torchgen's model below `out`, while the block runs.
 
-    `why` is shown beside the progress. The block gets an iterator: it yields the folders of each generator when that
-    has ended, and must be read to its end. Raises GeneratorError, and OSError if `out` cannot be written.
+    If torch runs from the tree that it was built in, which has this C++, only the model is written. `why` is shown
+    beside the progress. The block gets an iterator: it yields the folders of each generator when that has ended, and
+    must be read to its end. Raises GeneratorError, and OSError if `out` cannot be written.
     """
-    runs = [
-        (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
-        (_Run("ATen", "aten", _flags(runtime)), ("build/aten/src/ATen",)),
-    ]
+    runs: list[tuple[_Run, Folders]]
+    if runtime.build == "source":
+        runs = [(_Run("model", "model", []), ())]
+        step, usual = f"reading the operators' YAML ({why})", 1
+    else:
+        runs = [
+            (_Run("autograd", "autograd", []), ("torch/csrc/autograd/generated",)),
+            (_Run("ATen", "aten", _flags(runtime)), ("build/aten/src/ATen",)),
+        ]
+        step, usual = f"regenerating the generated C++ ({why})", _USUAL_FILES
     done: list[str] = []
-    step = f"regenerating the generated C++ ({why})"
 
     def wrote(file: str) -> None:
         done.append(file)
-        progress.step(step, min(len(done) / _USUAL_FILES, 0.99))
+        progress.step(step, min(len(done) / usual, 0.99))
 
     progress.step(step, 0.0)
     threads = [threading.Thread(target=run.work, args=(runtime, out, wrote), daemon=True) for run, _ in runs]
@@ -206,10 +213,16 @@ def making(runtime: Runtime, progress: Progress | None = None) -> Iterator[Makin
 
     When the block ends, all files are in their place. If the block fails, nothing is kept.
     """
-    if runtime.build == "source":
-        yield _whole(expected_build_folder(runtime))
-        return
     target = locations.generated_dir(runtime.inputs_key)
+    if runtime.build == "source":
+        folder = expected_build_folder(runtime)
+        if runtime.packaged_dir is not None and not is_complete(target):
+            with _errors(runtime, target), _locked(target, progress or Silent()):
+                if not is_complete(target):
+                    with _building(runtime, target, progress or Silent()):
+                        pass
+        yield _whole(folder)
+        return
     if is_complete(target):
         yield _whole(target)
         return
@@ -227,11 +240,17 @@ def _whole(folder: Path) -> Making:
 
 
 def find(runtime: Runtime) -> Path | None:
-    """Returns the folder of the generated C++ if it exists, else None. Writes nothing."""
-    if runtime.build == "source":
-        return build_folder_of(runtime)
+    """Returns the folder of the generated C++ if it exists, with torchgen's model, else None. Writes nothing."""
     target = locations.generated_dir(runtime.inputs_key)
+    if runtime.build == "source":
+        has_model = runtime.packaged_dir is None or is_complete(target)
+        return build_folder_of(runtime.torch_dir) if has_model else None
     return target if is_complete(target) else None
+
+
+def aids_of(runtime: Runtime, folder: Path) -> Path:
+    """Returns the folder with torchgen's model. `folder` is the folder of the generated C++."""
+    return (locations.generated_dir(runtime.inputs_key) if runtime.build == "source" else folder) / AIDS
 
 
 def is_complete(target: Path) -> bool:

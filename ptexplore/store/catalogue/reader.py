@@ -30,6 +30,7 @@ from ptexplore.store.database import Database, connected
 
 if TYPE_CHECKING:
     from ptexplore.model.codes import Reason
+    from ptexplore.store.index.search import LinesText
 
 
 def nearest(name: str, bases: list[str], overloads: Callable[[str], list[str]], count: int) -> list[str]:
@@ -141,6 +142,13 @@ class Store(Database):
         for base, name in self.rows("SELECT base, name FROM operator ORDER BY name"):
             families.setdefault(base, []).append(name)
         return families
+
+    @cached_property
+    def bases_text(self) -> LinesText:
+        """The bases of all operators, as a search looks for words in them."""
+        from ptexplore.store.index.search import LinesText
+
+        return LinesText("\n" + "\n".join(sorted(self.names_by_base)) + "\n")
 
     def digests(self) -> dict[str, str]:
         """Returns a dict: operator -> digest of its dump and its dispatch table when the catalogue was built."""

@@ -6,8 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from heapq import nsmallest
-from itertools import islice
+from heapq import nlargest, nsmallest
+from itertools import accumulate, chain, islice
+from typing import NamedTuple
 
 from ptexplore.lazy import remembered
 from ptexplore.model.symbols import Symbol
@@ -26,11 +27,23 @@ def lowered(text: str) -> str:
     return text.translate(_LOWER)
 
 
+class FragmentGroup(NamedTuple):
+    """Fragments that mean the same word of a query, in small letters without "_", and the weight of the word."""
+
+    fragments: Sequence[str]
+    weight: int
+
+
+_KEPT = 64  # fragments whose names are kept
+_FEW_LINES = 10_000  # looking through so many names is faster than through the whole text
+
+
 class LinesText:
     """Distinct names, sorted by code points, with a line end before and after each name."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._kept: dict[str, Sequence[int]] = {}
 
     @cached_property
     def lower(self) -> str:
@@ -80,31 +93,62 @@ class LinesText:
             yield self.text[self.text.rfind("\n", 0, at) + 1 : end]
             at = self.lower.find(fragment, end)
 
-    def holding_some(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Returns the names that contain a fragment of some group, ignoring case and "_".
+    def with_most(self, groups: Sequence[FragmentGroup], most: int) -> list[str]:
+        """Returns at most `most` names with the most of the groups, by weight, ignoring case and "_".
 
-        Each name comes with the groups that it has a fragment of, as bits.
+        A name has a group if it contains one of the group's fragments. Names without a group are left out. Of names
+        with the same weight, names with the first group come first.
         """
-        text, ends, names = self._squeezed
-        held: dict[int, int] = {}
-        for number, group in enumerate(fragments):
-            for fragment in group:
-                at = text.find(fragment)
-                while at != -1:
-                    line = bisect_right(ends, at) - 1
-                    held[line] = held.get(line, 0) | 1 << number
-                    at = text.find(fragment, ends[line + 1])
-        return {names[line]: bits for line, bits in held.items()}
+        weights = self.weights(groups)
+        return [self._names[line] for line in nlargest(most, weights, key=weights.__getitem__)]
+
+    def weights(self, groups: Sequence[FragmentGroup]) -> dict[int, int]:
+        """Returns the weight of the groups of each name that has one, by the number of the name."""
+        weights: dict[int, int] = {}
+        for group in groups:
+            for line in dict.fromkeys(chain.from_iterable(map(self._lines_with, group.fragments))):
+                weights[line] = weights.get(line, 0) + group.weight
+        return weights
 
     def has_text(self, text: str) -> bool:
         """Whether a name contains a text, ignoring case and "_"."""
         return text in self._squeezed[0]
 
+    def _lines_with(self, fragment: str) -> Sequence[int]:
+        """Returns the numbers of the names that contain `fragment`, ignoring case and "_".
+
+        The answers for the last fragments are kept: a palette asks for the same words after every letter, and the last
+        word grows.
+        """
+        known = self._kept.get(fragment)
+        if known is not None:
+            return known
+        text, ends = self._squeezed
+        shorter = self._kept.get(fragment[:-1])
+        if shorter is not None and len(shorter) < _FEW_LINES:
+            lines = [line for line in shorter if text.find(fragment, ends[line], ends[line + 1]) != -1]
+        else:
+            lines = []
+            at = text.find(fragment)
+            while at != -1:
+                line = bisect_right(ends, at) - 1
+                lines.append(line)
+                at = text.find(fragment, ends[line + 1])
+        if len(self._kept) >= _KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[fragment] = lines
+        return lines
+
     @cached_property
-    def _squeezed(self) -> tuple[str, list[int], list[str]]:
-        """The names in small letters without "_", the offsets of their line ends, and the names as they are."""
+    def _names(self) -> list[str]:
+        return self.text.split("\n")[1:-1]
+
+    @cached_property
+    def _squeezed(self) -> tuple[str, list[int]]:
+        """The names in small letters without "_", and the offsets of their line ends."""
         text = self.lower.replace("_", "")
-        return text, [match.start() for match in re.finditer("\n", text)], self.text.split("\n")[1:-1]
+        lengths = accumulate(map(len, text.split("\n")[:-1]))
+        return text, [length + line for line, length in enumerate(lengths)]
 
 
 class PathsText:
@@ -118,22 +162,22 @@ class PathsText:
         """All folders that contain one of these paths."""
         return folders_around(self._lower)
 
-    def holding_some(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Returns the paths that contain a fragment of some group, with the groups as bits, ignoring case and "_"."""
-        held: dict[str, int] = {}
-        for path, text in self._squeezed.items():
-            bits = sum(any(part in text for part in group) << number for number, group in enumerate(fragments))
-            if bits:
-                held[path] = bits
-        return held
+    def with_most(self, groups: Sequence[FragmentGroup], most: int) -> list[str]:
+        """Returns at most `most` paths with the most of the groups, by weight, in the order of the paths."""
+        weights = self._lines.weights(groups)
+        return [self._paths[line] for line in nlargest(most, sorted(weights), key=weights.__getitem__)]
 
     def has_text(self, text: str) -> bool:
         """Whether a path contains a text, ignoring case and "_"."""
-        return any(text in path for path in self._squeezed.values())
+        return self._lines.has_text(text)
 
     @cached_property
-    def _squeezed(self) -> dict[str, str]:
-        return {path: low.replace("_", "") for path, low in self._lower.items()}
+    def _paths(self) -> list[str]:
+        return list(self._lower)
+
+    @cached_property
+    def _lines(self) -> LinesText:
+        return LinesText("\n" + "\n".join(self._lower) + "\n")
 
     def like(self, fragment: str, limit: int) -> list[str]:
         """Returns paths that contain `fragment`.
@@ -153,6 +197,9 @@ class PathsText:
 
 EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
+_AT_ONCE = 32  # names in one query
+_MANY_CONTAINERS = 500
+_MOST_KEPT = 1000  # names whose symbols are kept
 _MANY = 8  # the least number of symbols of one similar name: other names are similar, too
 _START = re.compile(
     r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"
@@ -191,6 +238,9 @@ class IndexSearch(IndexConnection):
         *outer, last = [part.strip() for part in _SEPARATOR.split(query.strip())]
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
+        words = tuple(word.lower() for word in outer if word)
+        if words and not self._containers(words):
+            return []  # nothing is in such a container
         scores: dict[Symbol, int] = {}
         # TI may mean TILE or TensorIterator: prefixes must not use up all places.
         shared = (limit + 1) // 2 if next(self._humps(last), None) is not None else limit
@@ -204,54 +254,99 @@ class IndexSearch(IndexConnection):
                 break
         return list(scores.items())
 
-    def names_holding(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Returns the names that contain a fragment of some group, with these groups as bits."""
-        return self._names.holding_some(fragments)
+    def names_with_most(self, groups: Sequence[FragmentGroup], most: int) -> list[str]:
+        """Returns at most `most` names with the most of the groups, by weight."""
+        return self._names.with_most(groups, most)
 
     def has_text(self, text: str) -> bool:
         """Whether a name or a path contains a text, ignoring case and "_"."""
         return self._names.has_text(text) or self._paths.has_text(text)
 
-    def paths_holding(self, fragments: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Returns the paths that contain a fragment of some group, with these groups as bits."""
-        return self._paths.holding_some(fragments)
+    def paths_with_most(self, groups: Sequence[FragmentGroup], most: int) -> list[str]:
+        """Returns at most `most` paths with the most of the groups, by weight."""
+        return self._paths.with_most(groups, most)
 
     def called_one_of(self, names: Sequence[str], each: int) -> list[Symbol]:
-        """Returns the symbols with these names, in their order; at most `each` of one name."""
-        return [hit for _place, hit in self._best(names, [], each * len(names), each)]
+        """Returns the symbols with these names, in their order; at most `each` of one name.
 
-    def _best(self, names: Iterable[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
+        The symbols of the last names are kept: a palette finds mostly the same names after every letter.
+        """
+        kept = self._kept_symbols
+        missing = [name for name in dict.fromkeys(names) if (name, each) not in kept]
+        if len(kept) > _MOST_KEPT:
+            kept.clear()
+            missing = list(dict.fromkeys(names))
+        kept |= {(name, each): [] for name in missing}
+        for place, hit in self._best(missing, [], each * len(missing), each):
+            kept[missing[place], each].append(hit)
+        return [hit for name in names for hit in kept[name, each]]
+
+    @cached_property
+    def _kept_symbols(self) -> dict[tuple[str, int], list[Symbol]]:
+        return {}
+
+    def _best(self, names: Sequence[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
         """Returns at most `limit` symbols, best first, each with the rank of its name.
 
-        At most `each` symbols of one name.
-
-        The container of each symbol contains the words of `outer`. Names are queried one after the other: most are not
-        needed, and a namespace has a row for each file.
+        At most `each` symbols of one name. The container of each symbol contains the words of `outer`. Some names are
+        queried at a time: most are not needed, and a namespace has a row for each file.
         """
         placed: list[tuple[int, int]] = []
-        for place, name in enumerate(names):
+        for first in range(0, len(names), _AT_ONCE):
             if len(placed) >= limit:
                 break
-            placed += [(place, number) for number in self._ids(name, outer, min(each, limit - len(placed)))]
-        ids = ", ".join(str(number) for _, number in placed)
-        rows = self.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({ids})")
+            some = names[first : first + _AT_ONCE]
+            ids = self._ids(some, outer, each)
+            for place, name in enumerate(some, first):
+                placed += [(place, number) for number in ids.get(name, ())[: limit - len(placed)]]
+        listed = ", ".join(str(number) for _, number in placed)
+        rows = self.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({listed})")
         by_id = {row[0]: symbol(row[1:]) for row in rows}
         return [(place, by_id[number]) for place, number in placed]
 
-    def _ids(self, name: str, outer: list[str], limit: int) -> list[int]:
-        """Returns the ids of the first `limit` symbols of this name.
-
-        The limit is part of the query, so that little is sorted.
-        """
-        where = "".join(" AND instr(lower(c.text), ?)" for word in outer if word)
+    def _ids(self, names: Sequence[str], outer: Sequence[str], each: int) -> dict[str, list[int]]:
+        """Returns the ids of the first `each` symbols of each name, in their order."""
+        words = tuple(word.lower() for word in outer if word)
+        where = ""
+        wanted: tuple[str, ...] = ()
+        if words:
+            containers = self._containers(words)
+            if len(containers) > _MANY_CONTAINERS:
+                where, wanted = " AND instr(lower(c.text), ?)" * len(words), words
+            else:
+                where = f" AND s.container IN ({', '.join(map(str, containers))})"
+        marks = ", ".join("?" * len(names))
         rows = self.rows(
-            f"""SELECT s.id FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
-            WHERE s.name = ?{where}
-            ORDER BY s.flags & 17, s.kind IN (5, 8, 9, 10), area(f.path), length(c.text), f.path, s.line, s.id
-            LIMIT ?""",
-            name, *(word.lower() for word in outer if word), limit,
+            f"""SELECT name, id FROM (
+                SELECT s.name, s.id, row_number() OVER (PARTITION BY s.name ORDER BY s.flags & 17,
+                    s.kind IN (5, 8, 9, 10), area(f.path), length(c.text), f.path, s.line, s.id) AS place
+                FROM symbol s LEFT JOIN text c ON c.id = s.container JOIN file f ON f.id = s.id >> 20
+                WHERE s.name IN ({marks}){where}
+            ) WHERE place <= ? ORDER BY name, place""",
+            *names, *wanted, each,
         )  # fmt: skip
-        return [number for (number,) in rows]
+        ids: dict[str, list[int]] = {}
+        for name, number in rows:
+            ids.setdefault(name, []).append(number)
+        return ids
+
+    @remembered
+    def _containers(self, words: tuple[str, ...]) -> list[int]:
+        """Returns the ids of the texts with these words, ignoring case: containers of symbols, and other texts.
+
+        Words are added at the end while somebody types, so the answer for the words before is used.
+        """
+        where, last = "", words[-1]
+        if len(words) > 1:
+            before = self._containers(words[:-1])
+            if not before:
+                return []
+            where = f" AND id IN ({', '.join(map(str, before))})" if len(before) <= _MANY_CONTAINERS else ""
+            if not where:
+                where, last = " AND instr(lower(text), ?)" * (len(words) - 1), words[-1]
+                rows = self.rows(f"SELECT id FROM text WHERE instr(lower(text), ?){where}", last, *words[:-1])
+                return [number for (number,) in rows]
+        return [number for (number,) in self.rows(f"SELECT id FROM text WHERE instr(lower(text), ?){where}", last)]
 
     def _ranked(self, last: str, most: int, *, slips: bool) -> Iterator[tuple[int, list[str]]]:
         """Yields groups of names that `last` may mean, best group first, with the group's score.

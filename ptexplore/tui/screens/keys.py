@@ -35,7 +35,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     )),
     ("Names", (
         ("Enter, g d", "the definition of the name under the cursor"),
-        ("r, g r", "who uses it"),
+        ("r, g r", "who uses it; then c: callers of callers"),
         ("^o  Alt+←  Backspace", "back"),
         ("f  Alt+→", "forward"),
     )),

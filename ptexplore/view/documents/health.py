@@ -18,6 +18,7 @@ class TorchInstalled(TorchBuild, frozen=True):
     python: str  # the Python
     python_version: str  # its version
     folder: str  # the folder of the package
+    built_in: str | None  # the source tree that it was built in and runs from
 
 
 class ConfirmedCount(Struct, frozen=True):
@@ -87,6 +88,7 @@ def doctor_document(report: Health) -> DoctorDocument:
             python=runtime.python,
             python_version=runtime.python_version,
             folder=runtime.torch_dir,
+            built_in=report.built_in,
         ),
         trees=tuple(map(tree_entry, report.trees)),
         operators=report.operators,

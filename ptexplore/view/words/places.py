@@ -34,6 +34,11 @@ ENGLISH: Mapping[type[Reason], str] = {
     why.OtherCommit: f"{{checkout}} is at {{commit}}[ ({{release}})], {_RUNNING}",
     why.SameCommit: f"{{checkout}} is at {{commit}}, unmodified; {_RUNNING}",
     why.SameArchive: f"{{checkout}} is an archive known as {{release}}; {_RUNNING}",
+    why.BuiltThere: "torch {torch} was built in {checkout}, and no C++ file in it changed since",
+    why.ChangedSinceBuilt: (
+        "torch {torch} was built in {checkout}, but {count} C++ {count#file|files} changed since: {files}{more#, …|}; "
+        "build it again"
+    ),
     why.OfExtension: "{checkout} is the source of an extension; no release of it is known",
     why.NothingInCommon: "{checkout} has no file that torch {torch} also has",
     why.FilesDiffer: "{count} of {compared} files that torch {torch} also has differ: {files}{more#, …|}",

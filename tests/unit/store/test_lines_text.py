@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ptexplore.store.index.search import LinesText, PathsText, lowered
+from ptexplore.store.index.search import FragmentGroup, LinesText, PathsText, lowered
 
 LETTERS = "aAbB_1é"
 NAMES = sorted({"".join(random.Random(seed).choices(LETTERS, k=1 + seed % 6)) for seed in range(600)})
@@ -36,3 +36,39 @@ def test_paths(asked, limit):
         PathsText(PATHS).like(asked, limit)
         == sorted((p for p in PATHS if asked.lower() in p.lower()), key=rank)[:limit]
     )
+
+
+GROUPS = [(("a",), 1), (("ab", "zz"), 3), (("b1", "_"), 2), (("é",), 5), ((), 4), (("aab",), 1)]
+
+
+@pytest.mark.parametrize("most", [1, 5, 1000])
+@pytest.mark.parametrize("end", range(1, len(GROUPS) + 1))
+def test_names_and_paths_with_the_most_words(most, end):
+    """By the weight of the groups that a name has something of, without case and "_"; then as they are found."""
+    groups = [FragmentGroup(*group) for group in GROUPS[:end]]
+
+    def heaviest(names, in_order=False):
+        weights = {}
+        for group in groups:
+            for part in group.fragments:
+                for name in names:
+                    if part and part in lowered(name).replace("_", ""):
+                        weights.setdefault(name, 0)
+        for group in groups:
+            for name in weights:
+                if any(part in lowered(name).replace("_", "") for part in group.fragments):
+                    weights[name] += group.weight
+        return sorted(sorted(weights) if in_order else weights, key=lambda name: -weights[name])[:most]
+
+    assert LinesText("\n" + "\n".join(NAMES) + "\n").with_most(groups, most) == heaviest(NAMES)
+    assert PathsText(PATHS).with_most(groups, most) == heaviest(PATHS, in_order=True)
+
+
+def test_a_word_that_grows_is_found_among_the_names_that_had_its_beginning():
+    text = LinesText("\n" + "\n".join(NAMES) + "\n")
+    for asked in ("a", "aa", "aab", "aabb", "ab", "a"):
+        names = text.with_most([FragmentGroup((asked,), 1)], 10_000)
+        assert names == [name for name in NAMES if asked in lowered(name).replace("_", "")]
+    for number in range(200):  # more than are kept
+        text.with_most([FragmentGroup((f"x{number}",), 1)], 1)
+    assert text.with_most([FragmentGroup(("aab",), 1)], 1)

@@ -439,3 +439,22 @@ def test_a_page_of_a_folder_is_turned_by_screens(drive):
         assert (folder.scroll_offset.y, folder.highlighted) == (0, first)
 
     drive(MIX, reading, (80, 12))
+
+
+def test_c_in_a_list_of_uses_shows_callers_of_callers(drive):
+    async def reading(app, pilot):
+        reader = app.reader
+        await pilot.press("r")
+        await until(pilot, lambda: reader.uses.has_focus and reader.uses.option_count > 2)
+        await pilot.press("c")
+        await until(pilot, lambda: "its callers, and their callers" in str(reader.uses.border_title))
+        assert "numel" in str(reader.uses.get_option_at_index(0).prompt)
+        await pilot.press("c")
+        await until(pilot, lambda: "used on" in str(reader.uses.border_title))
+        await pilot.press("c")
+        await until(pilot, lambda: "its callers, and their callers" in str(reader.uses.border_title))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: reader.source.has_focus)
+        assert "numel" in reader.source.file.line(reader.place.line)
+
+    drive("at::native::BlendIterator::numel", reading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,11 +12,13 @@ from ptexplore.model.places import Checkout
 from ptexplore.resolve.places.relation import compare_files, is_runtimes, known
 from ptexplore.source.fetch.releases import releases
 from ptexplore.source.permalink import public_commit
+from ptexplore.store.index.reader import IndexStore
 from tests.unit.conftest import Mini
 
 ONE = "1" * 40
 PLAIN = Checkout("tree", "git", "/nowhere", "somewhere", commit="0" * 40)
 RELEASE = releases()[0]
+NONE = cast("IndexStore", None)  # only the tree that torch was built in is asked when its files changed
 
 
 @pytest.mark.parametrize(
@@ -32,16 +35,16 @@ RELEASE = releases()[0]
     ],
 )
 def test_what_commits_and_hashes_decide(mini: Mini, checkout: Checkout, word: str | None) -> None:
-    assert known(checkout, mini.runtime) == word
+    assert known(checkout, mini.runtime, NONE) == word
 
 
 def test_an_archive_of_the_running_release_matches(mini: Mini) -> None:
     runtime = replace(mini.runtime, git_version=RELEASE.commit)
-    assert known(replace(PLAIN, kind="archive", commit=None, release=RELEASE.version), runtime) == "matches"
+    assert known(replace(PLAIN, kind="archive", commit=None, release=RELEASE.version), runtime, NONE) == "matches"
 
 
 def test_a_runtime_that_names_no_commit_is_never_matched(mini: Mini) -> None:
-    assert known(PLAIN, replace(mini.runtime, git_version="unknown")) is None
+    assert known(PLAIN, replace(mini.runtime, git_version="unknown"), NONE) is None
 
 
 def test_permalinks_only_where_the_text_is_that_commit_s() -> None:
