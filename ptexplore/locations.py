@@ -69,6 +69,11 @@ def catalogue_file(runtime_key: str) -> Path:
     return cache_root() / "catalogue" / f"{runtime_key}.sqlite"
 
 
+def compiler_cache_dir(version: str) -> Path:
+    """The folder of the files that torch.compile writes during `ptexplore compile`, for one version of torch."""
+    return cache_root() / "compiler" / version
+
+
 def checkouts_dir() -> Path:
     """The folder of everything that `fetch` brought: one folder for each name."""
     return cache_root() / "checkouts"

@@ -36,7 +36,7 @@ class TraceRequest(TraceOptions):
     `timeout` is in seconds, for all runs together. `native` asks for the native pass; `native_op` ("add.Tensor#2")
     selects one operator call to step. `script_sha256` is the hash of a script that was shown: the probe runs no other
     content. `passes_on`: a program gets the standard input of this process, and what it prints appears on its standard
-    error at once.
+    error at once. `wraps`: torch.compile compiles the expression as a whole.
     """
 
     expression: str | None = None
@@ -44,6 +44,7 @@ class TraceRequest(TraceOptions):
     script_sha256: str | None = None
     passes_on: bool = False
     after: str | None = None  # for tensors: further statements, after which the tensors are read again
+    wraps: bool = False
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
@@ -91,11 +92,11 @@ DAY = 86400.0  # seconds
 
 def request_of(
     request: TraceRequest,
-    work: Literal["trace", "survey", "tensors", "graph"],
+    work: Literal["trace", "compile", "survey", "tensors", "graph"],
     runtime: Runtime,
     digests: Mapping[str, str],
 ) -> RunRequest:
-    """Returns the request of a trace, of a survey, for tensors or for a graph, in the form for the probe.
+    """Returns the request for a trace, a survey, a run of `compile`, tensors or a graph, in the form for the probe.
 
     `digests` are the catalogue's, by operator.
     """
@@ -131,7 +132,11 @@ def ask(
 
 
 def ask_of_program(
-    runtime: Runtime, request: RunRequest, timeout: float, left: list[LeftProcess] | None = None
+    runtime: Runtime,
+    request: RunRequest,
+    timeout: float,
+    left: list[LeftProcess] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Generator[ProbeMessage]:
     """Does the same as `ask` for a program: if it is interrupted, it still reports its work until then.
 
@@ -140,7 +145,7 @@ def ask_of_program(
     with tempfile.TemporaryFile() as given, _passed_on(request) as descriptors:
         given.write(json.dumps({**request, **descriptors}).encode())
         given.seek(0)
-        child = _start(runtime, given, passed=tuple(descriptors.values()))
+        child = _start(runtime, given, environment, passed=tuple(descriptors.values()))
     yield from _heard(_Patient(child), runtime, timeout, {"ready": timeout}, left, _patience(request, timeout))
 
 
@@ -220,7 +225,7 @@ def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[
 
 def _patience(request: RunRequest, timeout: float) -> float:
     """Returns how long to wait for a probe that enforces its time itself: a first run may report what it saw."""
-    return timeout + 6 * GRACE if request["work"] in ("trace", "tensors") else 0.0
+    return timeout + 6 * GRACE if request["work"] in ("trace", "compile", "tensors") else 0.0
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:

@@ -24,6 +24,7 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
     "tensor": "how do these tensors lie in memory? shared cells, views, copies",
     "graph": "what did autograd record, and what does it keep until backward?",
     "explain-error": "what does this error message mean, and what raised it?",
+    "compile": "what did torch.compile do to my code, and why?",
     "op": "what is this operator? schema, kernels, derivative",
     "find": "where is this name? symbols, operators, files, notes, text",
     "show": "the source of a symbol, an operator, a file or a line",

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 from msgspec import Struct
 
 from ptexplore.model.autograd_graph import GraphLines, ReadGraph
+from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
     AnyRecord,
@@ -148,12 +149,13 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "tensors", "graph", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
     expression: str | None
     script_sha256: str | None
+    wraps: bool  # whether the expression is compiled as a whole
     until: int  # the end of the time for all runs: nanoseconds on the monotonic clock
     repeat: Literal["again", "anew", "first"]  # how the expression is evaluated again in one process
     warm_ups: int  # how often the expression is evaluated before the recorded run
@@ -339,6 +341,7 @@ class AnswerParts(TypedDict, total=False):
     after: Annotated[Plain, SeenTensors]  # for tensors: the same after further statements
     graph: Annotated[Plain, ReadGraph]
     lines: Annotated[Plain, GraphLines]
+    compiler: Annotated[Plain, CompilerLog]
 
 
 class RunTold(AnswerParts):

@@ -15,7 +15,7 @@ from ptexplore.model.reasons import CallsMissing, FramesMissing, Reason
 
 OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
 NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thrown", "freed"
-PROGRAM, TWICE = "program", "twice"
+PROGRAM, TWICE, COMPILER = "program", "twice", "compiler"
 GRAPH, GRAPH_LINES = "graph", "graph-lines"
 PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 
@@ -159,6 +159,13 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             runs="command",
             tells=(),
             fails_alone=True,
+        ),
+        RecorderSpec(
+            name=COMPILER,
+            about="for `ptexplore compile`: what torch.compile records about its decisions",
+            runs="command",
+            of=("expression", "script"),
+            tells=("raised", "output"),
         ),
         RecorderSpec(
             name=PROBE,

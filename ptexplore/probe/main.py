@@ -98,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: the catalogue, passes of a trace or a survey, a C++ stack, tensors, or a graph."""
+    """Do what the request asks: the catalogue, passes of a trace or survey, a stack, tensors, a graph, a compiler log."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -125,6 +125,8 @@ def work(request: RunRequestData, channel: Any) -> None:
         trace.run_once("tensors", {**request, "until": until}, channel)
     elif request["work"] == "graph":
         trace.read_graph({**request, "until": until}, channel)
+    elif request["work"] == "compile":
+        trace.run_compiler({**request, "until": until}, channel)
     else:
         trace.run_passes({**request, "until": until}, known, channel)
 

@@ -22,6 +22,7 @@ RecorderName: TypeAlias = Literal[
     "twice",
     "graph",
     "graph-lines",
+    "compiler",
     "probe",
     "compare",
     "processes",
@@ -638,12 +639,13 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "tensors", "graph", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
     expression: str | None
     script_sha256: str | None
+    wraps: bool
     until: int
     repeat: Literal["again", "anew", "first"]
     warm_ups: int
@@ -1248,6 +1250,121 @@ class GraphLinesData(GraphLinesParts):
     made: Sequence[NodeMadeAtData | None]
 
 
+class CodeLineParts(TypedDict, total=False):
+    """What may be left out of CodeLineData."""
+
+    text: str
+
+
+class CodeLineData(CodeLineParts):
+    """A line of Python in a stack: file, line, function, and the text of the line if it is known."""
+
+    file: str
+    line: int
+    function: str
+
+
+class CompileStartParts(TypedDict, total=False):
+    """What may be left out of CompileStartData."""
+
+    qualname: str
+
+
+class CompileStartData(CompileStartParts):
+    """Dynamo began to compile the code of a function. An attempt that breaks is followed by the next attempt."""
+
+    compilation: str
+    attempt: int
+    stack: Sequence[CodeLineData]
+
+
+class CompileEndParts(TypedDict, total=False):
+    """What may be left out of CompileEndData."""
+
+    function: str | None
+    file: str | None
+    line: int | None
+    guards: int | None
+    shape_guards: int | None
+    operators: int | None
+    is_compiled: bool | None
+    fail_type: str | None
+    fail_reason: str | None
+    is_raised: bool | None
+    fail_file: str | None
+    fail_line: int | None
+    restarts: Sequence[str]
+    seconds: float | None
+    guard_latency: float | None
+    is_backward: bool
+    texts: int
+
+
+class CompileEndData(CompileEndParts):
+    """The figures that torch records when a compilation ends."""
+
+    compilation: str
+
+
+class CompilerTextParts(TypedDict, total=False):
+    """What may be left out of CompilerTextData."""
+
+    file: str
+    values: Mapping[str, str]
+
+
+class CompilerTextData(CompilerTextParts):
+    """A text of the log: guards, the reason of a break, the reasons of a recompilation, a graph, generated code."""
+
+    name: str
+    compilation: str | None
+    attempt: int
+    text: str
+
+
+class CompilePhaseData(TypedDict):
+    """A phase of the compiler: torch's name for it, and how long it took."""
+
+    name: str
+    compilation: str | None
+    begin: float
+    seconds: float
+    depth: int
+
+
+class DynamicChangeData(TypedDict):
+    """A value that became dynamic because it changed."""
+
+    compilation: str
+    name: str
+    reason: str
+    before: str
+    after: str
+
+
+class GraphRunsData(TypedDict):
+    """How often the compiled graph of a compilation ran."""
+
+    compilation: str
+    runs: int
+
+
+class CompilerLogParts(TypedDict, total=False):
+    """What may be left out of CompilerLogData."""
+
+    starts: Sequence[CompileStartData]
+    ends: Sequence[CompileEndData]
+    texts: Sequence[CompilerTextData]
+    phases: Sequence[CompilePhaseData]
+    changes: Sequence[DynamicChangeData]
+    runs: Sequence[GraphRunsData] | None
+    lost: int
+
+
+class CompilerLogData(CompilerLogParts):
+    """Everything that torch.compile recorded in one run."""
+
+
 class SentObservationData(TypedDict):
     """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
@@ -1277,6 +1394,7 @@ class RunToldParts(TypedDict, total=False):
     after: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    compiler: CompilerLogData
 
 
 class RunToldData(RunToldParts):
@@ -1306,6 +1424,7 @@ class RunAnsweredParts(TypedDict, total=False):
     after: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    compiler: CompilerLogData
 
 
 class RunAnsweredData(RunAnsweredParts):

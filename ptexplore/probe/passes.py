@@ -36,6 +36,7 @@ from .observations import answered, seen
 from .profiler_load import ProfilerLoad
 from .raising import Raised
 from .reasons import Said, reason
+from .taken import threading
 from .throws import ThrowLog
 from .values import describe, type_name
 
@@ -499,6 +500,14 @@ def phases(
     perform("backward", running.guarded, "backward", backward, starts)
     isolate.end_if_forked()
     return result, starts
+
+
+def wait_for_threads(running: Pass) -> None:
+    """Wait for threads that the script left running, as Python does at its end, unless the script was interrupted."""
+    raised = running.raised
+    if raised is None or not isinstance(raised.error, KeyboardInterrupt):
+        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # Python calls it at its end
+        running.raised = raised or running.raised
 
 
 def _of(tree: list[EventData], recorder: str) -> Iterator[EventData]:

@@ -73,7 +73,7 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
         try:
             with last_words.spoken(dying):
                 running.attempt("script", running.evaluate)
-                _wait_for_threads(running)
+                passes.wait_for_threads(running)
                 recorder.watcher.limit = None  # the script ended in time
         finally:
             unpatched.put_back()
@@ -85,14 +85,6 @@ def run(request: RunRequestData, known: dict[str, str]) -> RunToldData:
         with suppress(BaseException):
             atexit._run_exitfuncs()  # as Python does at its end
     return _make_answer(recorder, running, known)
-
-
-def _wait_for_threads(running: passes.Pass) -> None:
-    """Wait for threads that the script left running, as Python does at its end, unless the script was interrupted."""
-    raised = running.raised
-    if raised is None or not isinstance(raised.error, KeyboardInterrupt):
-        running.attempt("script", threading._shutdown)  # type: ignore[attr-defined]  # Python calls it at its end
-        running.raised = raised or running.raised
 
 
 def _make_answer(recorder: Recorder, running: passes.Pass, known: dict[str, str]) -> RunToldData:

@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from . import autograd_graph, freed, libraries, native, passes, program, tensor_layouts, thrown, twice, writes
+from . import (
+    autograd_graph,
+    compiling,
+    freed,
+    libraries,
+    native,
+    passes,
+    program,
+    tensor_layouts,
+    thrown,
+    twice,
+    writes,
+)
 from .isolate import ChildOutcome
 from .reasons import reason
 from .stepper import Unavailable
@@ -58,6 +70,7 @@ RUNS: Mapping[str, ChildRun] = {
     twice.RECORDER: _of_request(twice.run),
     autograd_graph.RECORDER: _of_request(autograd_graph.run),
     autograd_graph.LINES: _of_request(autograd_graph.lines),
+    compiling.RECORDER: ChildRun(lambda request, _: compiling.run(request), speaks=True),
     ALONE: _of_request(passes.alone),
     tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
 }

@@ -11,6 +11,7 @@ import functools
 import gc
 import hashlib
 import inspect
+import logging
 import operator
 import os
 import re
@@ -1710,3 +1711,136 @@ def library_output() -> Iterator[None]:
             with suppress(AttributeError, AssertionError, RuntimeError):  # a build without that library
                 stack.enter_context(library.verbose(library.VERBOSE_ON))
         yield
+
+
+# --- the compiler ---
+
+_ORIGINAL = "_ptexplore_original"  # the attribute of our function that has torch's
+
+
+class _RecordHandler(logging.Handler):
+    """A handler of torch's structured log."""
+
+    def __init__(self, take: Callable[[Any, Any], None]) -> None:
+        super().__init__(logging.DEBUG)
+        self._take = take
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._take(getattr(record, "metadata", None), getattr(record, "payload", None))
+
+
+@contextmanager
+def compiler_records(take: Callable[[Any, Any], None]) -> Iterator[None]:
+    """Call `take` with the metadata and the payload of each record that the compiler logs in this block.
+
+    `take` must not raise: it runs inside of the compiler. Other handlers of the same logger get the records as well.
+    """
+    log, handler = logging.getLogger("torch.__trace"), _RecordHandler(take)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+def compiled(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the function, compiled by torch.compile with its defaults."""
+    made: Callable[[], Any] = torch.compile(function)
+    return made
+
+
+def interned_strings() -> dict[int, str]:
+    """Return the texts that the structured log writes as numbers, by number."""
+    module = sys.modules.get("torch._logging.structured")
+    return {number: text for text, number in getattr(module, "INTERN_TABLE", {}).items()}
+
+
+def code_to_compile(frame: FrameType | None) -> CodeType | None:
+    """Return the code that Dynamo compiles, if `frame` is called by Dynamo; None if that cannot be seen."""
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(os.path.join("_dynamo", "convert_frame.py")):
+            code = frame.f_locals.get("code")
+            if isinstance(code, CodeType):
+                return code
+        frame = frame.f_back
+    return None
+
+
+def raises_failure(frame: FrameType | None, error: str) -> bool | None:
+    """Return whether an error of this class, which ended a compilation, reaches the program; None if unknown.
+
+    `frame` is called by Dynamo while it ends the compilation. If the error does not reach the program, Python runs the
+    function (`ConvertFrame.__call__` in torch/_dynamo/convert_frame.py).
+    """
+    while frame is not None:
+        named = frame.f_locals if frame.f_code.co_name == "_compile" else {}
+        if "one_graph" in named and frame.f_code.co_filename.endswith(os.path.join("_dynamo", "convert_frame.py")):
+            if named["one_graph"] or getattr(named.get("convert_frame_box"), "error_on_graph_break", False):
+                return True
+            config = getattr(sys.modules.get("torch._dynamo"), "config", None)
+            return error not in ("Unsupported", "UserError") and not getattr(config, "suppress_errors", False)
+        frame = frame.f_back
+    return None
+
+
+def names_to_compile(frame: FrameType | None) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    """Return the local and global names of the function that Dynamo compiles again, while it searches for the reason.
+
+    Returns None if `frame` is not called by that search.
+    """
+    while frame is not None:
+        if frame.f_code.co_name.startswith("get_and_maybe_log_recompilation_reason"):
+            compiled_frame = frame.f_locals.get("frame")
+            try:
+                return compiled_frame.f_locals, compiled_frame.f_globals  # type: ignore[union-attr]
+            except AttributeError:
+                return None
+        frame = frame.f_back
+    return None
+
+
+def count_graph_runs(counts: dict[str, int]) -> bool:
+    """Count in `counts` how often each graph runs that Dynamo compiles from now on, by the id of its compilation.
+
+    Returns whether this version can do that. Dynamo must be imported.
+    """
+    graph = getattr(sys.modules.get("torch._dynamo.output_graph"), "OutputGraph", None)
+    context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
+    original = getattr(graph, "call_user_compiler", None)
+    if graph is None or context is None or original is None or hasattr(original, _ORIGINAL):
+        return False
+
+    @functools.wraps(original)
+    def call_user_compiler(self: Any, *given: Any, **named: Any) -> Any:
+        graph_function = original(self, *given, **named)
+        if getattr(self, "package", None) is not None or getattr(self, "export", False):
+            return graph_function  # it will be saved, and must be what the backend returned
+        return _counted(graph_function, str(context.current_compile_id()), counts)
+
+    setattr(call_user_compiler, _ORIGINAL, original)
+    graph.call_user_compiler = call_user_compiler
+    return True
+
+
+def count_no_graph_runs() -> None:
+    """Give Dynamo its own function back. Graphs that are compiled already are still counted."""
+    graph = getattr(sys.modules.get("torch._dynamo.output_graph"), "OutputGraph", None)
+    original = getattr(getattr(graph, "call_user_compiler", None), _ORIGINAL, None)
+    if graph is not None and original is not None:
+        graph.call_user_compiler = original
+
+
+def _counted(run: Callable[..., Any], key: str, counts: dict[str, int]) -> Callable[..., Any]:
+    """Return a function that counts a call and makes it. Dynamo does not trace what it gets from a backend."""
+    owner = run if isinstance(run, torch.nn.Module) else getattr(run, "__self__", None)
+    compile_now = getattr(type(owner), "force_recompile", None)
+    if compile_now is not None and (owner is run or getattr(run, "__name__", "") == "_lazy_forward"):
+        compile_now(owner)  # Dynamo does this, too, for a graph whose code is made at its first call
+        run = owner.forward if owner is not run else run  # type: ignore[union-attr]
+    counts.setdefault(key, 0)
+
+    def counted(*given: Any, **named: Any) -> Any:
+        counts[key] += 1
+        return run(*given, **named)
+
+    return counted

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from . import autograd_graph, dispatch, isolate, last_words, native, passes, program, raising
+from . import autograd_graph, compiling, dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused, is_program
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
@@ -196,6 +196,14 @@ def read_graph(request: RunRequestData, channel: Channel) -> None:
         outcome = runs.forked(autograd_graph.RECORDER, request)
         runs.report(autograd_graph.RECORDER, outcome)
         runs.further("graph", request, {autograd_graph.RECORDER: outcome})
+
+
+def run_compiler(request: RunRequestData, channel: Channel) -> None:
+    """Run the code once for the compiler's log. An interrupt is meant for the code, which runs in the fork."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _Runs(request, {}, channel) as runs:
+        limit = _limit(request, telling=True)
+        runs.report(compiling.RECORDER, runs.forked(compiling.RECORDER, request, limit))
 
 
 def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:

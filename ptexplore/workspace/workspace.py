@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.gathering import SearchedNotes
     from ptexplore.lookup.refs import RefsView
     from ptexplore.model.autograd_graph import LocatedGraph
+    from ptexplore.model.compiled import CompileReport
     from ptexplore.model.coverage import KeyCoverage, Side
     from ptexplore.model.tensor_layouts import TensorLayouts
     from ptexplore.model.trace import Session, Trace
@@ -378,6 +379,19 @@ class Workspace:
         with in_words():
             session = graph_session(value, caller, self.torch.runtime)
         return located(session, self.lookup)
+
+    def compile(self, run: AllowedRun) -> CompileReport:
+        """Runs an allowed expression or script once, and returns what torch.compile did.
+
+        Raises PtexploreError if it cannot be run, dies, or takes too long without an answer.
+        """
+        from ptexplore.capture.compiling import compile_run
+        from ptexplore.resolve.compiler.conclude import report
+        from ptexplore.view.words.errors import in_words
+
+        with in_words():
+            ran = compile_run(run, self.runtime)
+        return report(ran)
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trace, Session]:
         """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.

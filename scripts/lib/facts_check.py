@@ -26,13 +26,22 @@ class Report:
 
 def every_fact() -> Iterator[tuple[str, FactSource]]:
     """Each place where a fact stands, with the fact's name."""
-    from ptexplore.facts import choosers, cpp_frames, key_sets, layouts, redispatch, timed_functions, value_reads
+    from ptexplore.facts import (
+        choosers,
+        compiler_texts,
+        cpp_frames,
+        key_sets,
+        layouts,
+        redispatch,
+        timed_functions,
+        value_reads,
+    )
     from ptexplore.facts.compared import COMPARED, DTYPES_IN
     from ptexplore.facts.kernels_of_keys import KERNELS_OF_KEYS
     from ptexplore.facts.messages import MESSAGES
 
     yield from ((f"kernel of {row.key or row.entry}", row.source) for row in KERNELS_OF_KEYS)
-    for table in (key_sets, redispatch, cpp_frames, layouts, choosers, value_reads, timed_functions):
+    for table in (key_sets, redispatch, cpp_frames, layouts, choosers, compiler_texts, value_reads, timed_functions):
         yield from table.facts()
     yield from (("scalar types", source) for source in DTYPES_IN)
     for number, compared in enumerate(COMPARED):

@@ -24,6 +24,7 @@ from ptexplore.view.documents import parts
 from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
 from ptexplore.view.documents.checkouts import CheckoutsDocument
+from ptexplore.view.documents.compiling import CompileDocument
 from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.folder import FolderDocument
@@ -76,6 +77,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
         "card": (CardDocument, CoverageDocument),
+        "compile": (CompileDocument,),
         "graph": (GraphDocument,),
         "error": (ErrorDocument,),
         "health": (DoctorDocument,),

@@ -279,20 +279,22 @@ def calls_of(names: set[str]) -> dict[str, set[str]]:
 
 def test_what_was_read_from_a_file_reaches_the_probe_by_one_door() -> None:
     """Who makes a run that may run, who calls what is typed so, who starts a probe with code."""
-    found = calls_of({"AllowedRun", "typed", "capture", "ask_of_program"})
+    found = calls_of({"AllowedRun", "typed", "capture", "compile_run", "ask_of_program"})
     assert found["AllowedRun"] == {
         "ptexplore/capture/allowed.py", "ptexplore/workspace/consent.py", "ptexplore/workspace/typed.py",
     }  # fmt: skip
     callers = {path for path in found["typed"] if "view/" not in path}  # view/ has a function of that name of its own
     assert callers == {
-        "ptexplore/api/questions.py", "ptexplore/cli/graph.py", "ptexplore/cli/tensor.py", "ptexplore/cli/trace.py",
+        "ptexplore/api/questions.py", "ptexplore/cli/compile.py", "ptexplore/cli/graph.py", "ptexplore/cli/tensor.py",
+        "ptexplore/cli/trace.py",
         "ptexplore/tui/app.py",
         "ptexplore/workspace/example_trace.py",
     }  # fmt: skip
     assert {path for path in found["capture"] if "console" not in path} == {
         "ptexplore/workspace/lab_runs.py", "ptexplore/workspace/workspace.py",
     }  # fmt: skip
-    assert found["ask_of_program"] == {"ptexplore/capture/trace.py"}
+    assert found["compile_run"] == {"ptexplore/workspace/workspace.py"}
+    assert found["ask_of_program"] == {"ptexplore/capture/compiling.py", "ptexplore/capture/trace.py"}
     imports = re.compile(r"probing import [^\n]*\b(ask|converse)\b")
     asked = {name_of(path) for path in MODULES if imports.search(path.read_text(encoding="utf-8"))}
     starting = ("graph", "runtime", "survey", "tensor_layouts", "trace")

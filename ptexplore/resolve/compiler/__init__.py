@@ -1,0 +1,1 @@
+"""From the log of torch.compile to what it did: functions, breaks, recompilations, guards, kernels, times."""

@@ -1,0 +1,233 @@
+"""Reads the texts of torch.compile's log: the reason of a break, a guard, the reasons of a recompilation."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ptexplore.facts import compiler_texts as words
+from ptexplore.model.compiled import BreakReason, CheckedProperty, FailedCheck
+from ptexplore.model.compiler_log import CodeLine
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+?)\s*$')
+_NUMBER = re.compile(r"gb(\d+)")
+_URL = re.compile(r"https?://\S+")
+# "code  # FILE:LINE in FUNCTION", with what follows; the code is missing in guards without a line of the user.
+_MADE_BY = re.compile(
+    r"^(?:(?P<code>.*)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>\S+)(?P<after>.*)$", re.DOTALL
+)
+_HINT = re.compile(r"\(HINT: (?P<hint>.*)\)\s*$", re.DOTALL)
+_VERSION = re.compile(r"^(?P<version>!?\d+(?:/\d+)+(?:_\d+)?): ", re.DOTALL)
+_LEAF = re.compile(r"^[| ]*\+- (?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<guard>.*))?$")
+_VALUE = re.compile(r"^(?P<subject>.+?) (?:==|is) (?P<old>.+)$", re.DOTALL)
+_CLASS = re.compile(r"^___check_type_id\((?P<subject>.+?), \d+\)(?:, type=<class '(?P<old>[^']+)'>)?")
+_OBJECT = re.compile(r"^___check_obj_id\((?P<subject>.+?), \d+\)(?:, type=<class '(?P<old>[^']+)'>)?")
+_TENSOR = re.compile(r"^tensor '(?P<subject>.*?)' ")
+
+
+@dataclass(frozen=True, slots=True)
+class BreakText:
+    """A text about a break, as far as it can be read."""
+
+    reason: BreakReason
+    at: tuple[str, int] | None  # file and line
+    stack: tuple[CodeLine, ...]
+    gave_up: CodeLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardText:
+    """One guard of a tree of guards."""
+
+    kind: str
+    text: str
+    at: CodeLine | None
+    is_first_use: bool
+
+
+def read_break(text: str) -> BreakText | None:
+    """Reads the text about a break. None for a text without the known words."""
+    own, _, internal = text.partition(f"\n{words.INTERNAL_STACK}")
+    lines = own.split("\n")
+    at: tuple[str, int] | None = None
+    if lines[0].startswith(words.BREAK.words):
+        file, _, line = lines[0].removeprefix(words.BREAK.words).rpartition(":")
+        at = (file, int(line)) if line.isdecimal() else None
+    elif not lines[0].startswith(words.SKIP.words):
+        return None
+    before, _, after = own.partition(words.STACK.words)
+    reason = read_reason(before.partition("\n")[2])
+    stack = tuple(stack_in(after if after else before))
+    frames = list(stack_in(internal))
+    giving_up = [frame for frame in frames if not frame.file.endswith(os.path.join("_dynamo", "exc.py"))]
+    return BreakText(reason, at, stack, giving_up[-1] if giving_up else None)
+
+
+def read_reason(text: str) -> BreakReason:
+    """Reads the reason of a break: its kind, and, if the version writes them, explanation, hints and number."""
+    parts: dict[str, list[str]] = {"kind": []}
+    hints: list[list[str]] = []
+    current = parts["kind"]
+    link = ""
+    for line in text.partition(words.FROM_USER_CODE.words)[0].split("\n"):
+        if line.startswith(words.EXPLANATION.words):
+            current = parts["explanation"] = [line.removeprefix(words.EXPLANATION.words)]
+        elif line.startswith(words.HINT.words):
+            current = [line.removeprefix(words.HINT.words)]
+            hints.append(current)
+        elif line.startswith(words.CONTEXT.words):
+            current = parts["context"] = [line.removeprefix(words.CONTEXT.words)]
+        elif line.startswith(words.LINK.words):
+            match = _URL.search(line)
+            link = match[0] if match is not None else ""
+            current = []
+        else:
+            current.append(line)
+    situation, kind = _kind(parts["kind"])
+    number = _NUMBER.search(link)
+    return BreakReason(
+        kind=kind,
+        explanation=_first_paragraph(parts.get("explanation", [])),
+        hints=tuple(hint for hint in map(_joined, hints) if hint and not _is_report(hint)),
+        situation=situation,
+        context=_joined(parts.get("context", ())),
+        number=f"GB{number[1]}" if number is not None else "",
+        link=link,
+    )
+
+
+def _kind(lines: list[str]) -> tuple[str, str]:
+    """Returns what Dynamo tried, if the text says so, and the kind of break, which is the last paragraph."""
+    text = "\n".join(lines).strip()
+    for mark in (words.REASON.words, words.OLD_REASON.words):
+        text = text.removeprefix(mark)
+    situation, _, kind = text.rpartition("\n\n")
+    return _joined(situation.split("\n")), _joined(kind.split("\n"))
+
+
+def _first_paragraph(lines: list[str]) -> str:
+    text = "\n".join(line.strip() for line in lines).strip()
+    return _joined(text.partition("\n\n")[0].split("\n"))
+
+
+def _is_report(hint: str) -> bool:
+    """Whether a hint only asks for a report to PyTorch."""
+    return hint.startswith(tuple(mark.words for mark in words.REPORTS))
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return " ".join(filter(None, (line.strip() for line in lines)))
+
+
+def stack_in(text: str) -> Iterator[CodeLine]:
+    """Yields the frames of a traceback in a text, outermost first, each with the text of its line."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        frame = _FRAME.match(line)
+        if frame is not None:
+            following = lines[number + 1] if number + 1 < len(lines) else ""
+            code = "" if _FRAME.match(following) else following.strip()
+            yield CodeLine(frame["file"], int(frame["line"]), frame["function"], code)
+
+
+def read_guards(text: str) -> Iterator[GuardText]:
+    """Yields the guards of a tree of guards, as torch prints it."""
+    for line in text.split("\n"):
+        leaf = _LEAF.match(line)
+        if leaf is not None:
+            guard, at, after = _made_by(leaf["guard"] or "")
+            yield GuardText(leaf["kind"], guard, at, words.FIRST_USE.words in after)
+
+
+def _made_by(text: str) -> tuple[str, CodeLine | None, str]:
+    """Divides the text of a guard: the guard, the line that made it, and what follows."""
+    guard, _, comment = text.partition("  # ")
+    made = _MADE_BY.match(comment)
+    if made is None:
+        return guard.strip(), None, comment
+    line = CodeLine(made["file"], int(made["line"]), made["function"], (made["code"] or "").strip())
+    return guard.strip(), line, made["after"]
+
+
+def read_recompile(text: str, values: Mapping[str, str]) -> Iterator[FailedCheck]:
+    """Yields the guard that failed of each version that was tried. `values` are the values at that time."""
+    reasons = json.loads(text) if text.startswith(("[", '"')) else text
+    for reason in reasons if isinstance(reasons, list) else [reasons]:
+        yield _failed_check(str(reason), values)
+
+
+def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
+    own, _, stack = reason.partition(f"\n{words.RECOMPILE_STACK.words}")
+    version = _VERSION.match(own)
+    told = own[version.end() :] if version is not None else own
+    guard, at, after = _made_by(told)
+    hint = _HINT.search(after or told)
+    guard = _HINT.sub("", guard).strip()
+    frames = tuple(stack_in(stack))
+    if at is None and frames:
+        at = frames[-1]
+    checks, subject, index, old, new = _what_failed(guard, values)
+    subject = without_scope(subject)
+    return FailedCheck(
+        version=version["version"] if version is not None else "",
+        text=guard,
+        checks=checks,
+        subject=subject,
+        index=index,
+        old=old,
+        new=new,
+        at=at,
+        is_first_use=words.FIRST_USE.words in after,
+        hint=hint["hint"] if hint is not None else "",
+        stack=frames,
+    )
+
+
+def _what_failed(guard: str, values: Mapping[str, str]) -> tuple[CheckedProperty, str, int | None, str, str]:
+    """Returns what a failed guard checks, the expression, its dimension, the value before, and the value now."""
+    tensor = _TENSOR.match(guard)
+    if tensor is not None:
+        for row in words.TENSOR_CHECKS:
+            match = row.pattern.search(guard)
+            if match is not None:
+                groups = match.groupdict()
+                old, new = groups["old"].rstrip(".,"), str(groups.get("new") or "").rstrip(".,")
+                if row.checks == "requires_grad":  # the guard names one of two values
+                    old, new = ("True", "False") if old == "1" else ("False", "True")
+                index = int(groups["index"]) if "index" in groups else None
+                return row.checks, tensor["subject"], index, old, new
+        return "other", tensor["subject"], None, "", ""
+    if guard.startswith(words.GLOBAL_STATE.words):
+        return "state", guard.removeprefix(words.GLOBAL_STATE.words).strip(), None, "", ""
+    for checks, pattern in (("class", _CLASS), ("object", _OBJECT)):
+        match = pattern.match(guard)
+        if match is not None:
+            subject = match["subject"]
+            return checks, subject, None, match["old"] or "", _now(values, subject, is_class=checks == "class")  # type: ignore[return-value]
+    match = _VALUE.match(guard)
+    if match is not None and " and " not in guard and " or " not in guard:
+        subject = match["subject"]
+        is_length = subject.startswith("len(")
+        return "length" if is_length else "value", subject, None, match["old"].strip(), _now(values, subject)
+    return "other", "", None, "", ""
+
+
+_LOCAL = re.compile(r"""L\[\s*['"](?P<name>.*?)['"]\s*\]""")
+
+
+def without_scope(expression: str) -> str:
+    """Returns an expression as torch writes it in reasons of a recompilation: `x` for `L['x']`."""
+    return _LOCAL.sub(r"\g<name>", expression)
+
+
+_CLASS_WORDS = re.compile(r"^<class '(?P<name>[^']+)'>$")
+
+
+def _now(values: Mapping[str, str], subject: str, *, is_class: bool = False) -> str:
+    """Returns the value of an expression when its guard failed; "" if the probe could not read it."""
+    value = values.get(subject, "")
+    named = _CLASS_WORDS.match(value)
+    return named["name"] if is_class and named is not None else value

@@ -1,0 +1,404 @@
+"""The page about torch.compile: the answer first, then functions with their breaks, recompilations, guards, kernels."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ptexplore.facts.compiler_texts import TRIED, UNSUPPORTED
+from ptexplore.model.compiled import (
+    BreakReason,
+    CompileReport,
+    FailedCheck,
+    GeneratedKernel,
+    GraphBreak,
+    LineGuards,
+    MetFunction,
+    Recompilation,
+)
+from ptexplore.model.compiler_log import CodeLine
+from ptexplore.view.words.compiling import KINDS, amount, check_words, counted_outcomes, outcome_words
+
+MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
+MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
+MOST_KINDS = MOST_LINES = MOST_FILES = 4
+SHORT = 30  # columns of a reason beside a line
+MOST_TRIED = 3  # versions of one recompilation that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlace:
+    """A line of the user's code, or of torch: a short name, and the file if there is one."""
+
+    name: str
+    file: str = ""  # "" for text that is in no file
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A line below a row: a place or none, then a text. `beside` is at the right edge."""
+
+    text: str
+    indent: int = 0
+    place: PagePlace | None = None
+    label: str = ""
+    beside: str = ""
+    is_strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """A row of a section: cells in columns, a name, a place, a text, and lines below."""
+
+    cells: tuple[str, ...]
+    name: str
+    place: PagePlace | None = None
+    text: str = ""
+    lines: tuple[PageLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection:
+    """A table of rows: the headings of its cells, and of the rest."""
+
+    columns: tuple[str, ...]
+    heading: str
+    rows: tuple[PageRow, ...]
+    after: tuple[str, ...] = ()  # lines below the rows
+
+
+@dataclass(frozen=True, slots=True)
+class CompilePage:
+    """Everything that a renderer draws."""
+
+    title: str
+    version: str
+    facts: tuple[str, ...]
+    findings: tuple[str, ...]
+    sections: tuple[PageSection, ...]
+    next_step: str = ""
+
+
+def compile_page(report: CompileReport) -> CompilePage:
+    """Returns the page of a report."""
+    run = report.run
+    options = run.options
+    names = _Names(run.cwd, options.script or "")
+    causes = _causes(report, names)
+    sections = [
+        _functions(report, names, causes),
+        _broken_because(causes, names),
+        _recompilations(report.recompilations, names),
+        _guards(report, names),
+        _kernels(report.kernels, names),
+        _times(report),
+    ]
+    offer = ""
+    if not report.functions and not run.wraps and run.raised is None:
+        offer = "" if options.is_program else "--compile"
+    return CompilePage(
+        title=shlex.join((options.script, *options.arguments)) if options.script is not None else run.expression,
+        version=f"torch {run.torch.version}",
+        facts=tuple(_facts(report)),
+        findings=tuple(_findings(report)),
+        sections=tuple(section for section in sections if section is not None),
+        next_step=offer,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The short names of files."""
+
+    folder: str
+    script: str  # "" for an expression
+
+    def place(self, line: CodeLine) -> PagePlace:
+        """Returns a place with a short name."""
+        if line.file.startswith("<"):
+            typed = "the expression" if line.file == "<expression>" else line.file.strip("<>")
+            return PagePlace(f"{typed}:{line.line}" if line.line > 1 else typed)
+        return PagePlace(f"{self._short(line.file)}:{line.line}", line.file, line.line)
+
+    def _short(self, file: str) -> str:
+        if self.script and file in (self.script, os.path.join(self.folder, self.script)):
+            return os.path.basename(file)
+        inside = self.folder.rstrip(os.sep) + os.sep
+        if file.startswith(inside):
+            return file.removeprefix(inside)
+        _, torch, rest = file.rpartition(f"{os.sep}site-packages{os.sep}")
+        return rest if torch else file
+
+
+def _facts(report: CompileReport) -> Iterator[str]:
+    functions = report.functions
+    if not functions:
+        yield "torch.compile compiled nothing: Dynamo met no function in this run"
+        return
+    yield f"{amount(len(functions), 'function')} met: {counted_outcomes(functions)}"
+    lines = [broken.at for function in functions for broken in function.breaks]
+    breaks = len({(at.file, at.line) for at in lines if at is not None}) + lines.count(None)
+    graphs = amount(report.graphs, "graph") + (
+        f" and {report.backward_graphs} of backward" if report.backward_graphs else ""
+    )
+    again = len(report.recompilations)
+    took = f"; compiling took {seconds_words(report.seconds)}" if report.seconds is not None else ""
+    yield f"{graphs}, {amount(breaks, 'graph break')}, {amount(again, 'recompilation')}{took}"
+
+
+def seconds_words(seconds: float) -> str:
+    """Returns a time in words: "1.4 s", "35 ms"."""
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def _findings(report: CompileReport) -> Iterator[str]:
+    raised = report.run.raised
+    if raised is not None and raised.by == "timeout":
+        limit = report.run.options.timeout
+        yield f"the run was ended after {limit:g} s (--timeout); the page shows what was compiled until then"
+    elif raised is not None and raised.exception == "KeyboardInterrupt":
+        yield "the run was interrupted; the page shows what was compiled until then"
+    elif raised is not None:
+        words = raised.message.strip().split("\n")[0]
+        yield f"the run ended with {raised.exception}{f': {words}' if words else ''}"
+    if report.run.log.lost:
+        yield f"{amount(report.run.log.lost, 'record')} of torch's log could not be read or kept"
+
+
+# --- functions and breaks ---
+
+
+def _functions(report: CompileReport, names: _Names, causes: _Causes) -> PageSection | None:
+    if not report.functions:
+        return None
+    has_runs = any(function.runs is not None for function in report.functions)
+    columns = (*(("runs",) if has_runs else ()), "graphs", "again", "operators")
+    rows = [_function(function, names, causes, has_runs=has_runs) for function in report.functions]
+    return PageSection(columns, "function", tuple(rows))
+
+
+def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs: bool) -> PageRow:
+    ran = (f"{function.runs or 0:,}",) if has_runs else ()
+    cells = (*ran, *(f"{count:,}" if count else "-" for count in (function.graphs, function.again, function.operators)))
+    by_line: dict[CodeLine | None, list[GraphBreak]] = {}
+    for broken in function.breaks:
+        by_line.setdefault(broken.at, []).append(broken)
+    lines = [_broken_line(breaks, function, names, causes) for breaks in list(by_line.values())[:MOST_BREAKS]]
+    if len(by_line) > MOST_BREAKS:
+        lines.append(PageLine(f"{len(by_line) - MOST_BREAKS} more lines: --json has all"))
+    at = {(line.file, line.line) for line in by_line if line is not None}
+    failed_at = function.failed_at
+    if (
+        failed_at is not None
+        and function.outcome in ("skipped", "failed")
+        and (failed_at.file, failed_at.line) not in at
+    ):
+        lines.append(PageLine("", 0, names.place(failed_at), "gave up at"))
+    if function.at_limit:
+        lines.append(PageLine("Dynamo does not compile it again: the limit of recompilations is reached"))
+    place = names.place(CodeLine(function.file, function.line, function.name))
+    return PageRow(cells, function.name, place, outcome_words(function), tuple(lines))
+
+
+def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: _Names, causes: _Causes) -> PageLine:
+    """Returns a line that broke a function, perhaps for several reasons. The numbers are those of the reasons."""
+    at = breaks[0].at
+    numbers = [list(causes).index(_cause_key(broken.reason)) + 1 for broken in breaks]
+    kind = breaks[0].reason.kind.removeprefix(UNSUPPORTED)
+    short = kind if len(kind) <= SHORT else f"{kind[:SHORT].rstrip()}…"
+    reasons = f"{short} {''.join(f'[{number}]' for number in dict.fromkeys(numbers))}"
+    if at is None:
+        return PageLine("torch does not say which line", 0, None, "breaks:", reasons)
+    where = f"in {at.function}" if _is_elsewhere(at, function) else ""
+    return PageLine("  ".join(filter(None, (at.text, where))), 0, names.place(at), "breaks at", reasons, is_strong=True)
+
+
+def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
+    """Whether a line is in another function than the one whose compilation it broke."""
+    own = function.name.rpartition(".")[2]
+    return bool(at.function) and at.function != own and not at.function.startswith("torch_dynamo_resume_in")
+
+
+@dataclass(slots=True)
+class _Cause:
+    """A reason of breaks, or of functions that were left to Python, with the lines that it is about."""
+
+    reason: BreakReason
+    places: dict[str, PagePlace]
+    gave_up: CodeLine | None = None
+
+
+_Causes: TypeAlias = dict[tuple[str, str], _Cause]
+
+
+def _cause_key(reason: BreakReason) -> tuple[str, str]:
+    return reason.kind, reason.explanation
+
+
+def _causes(report: CompileReport, names: _Names) -> _Causes:
+    """Returns the reasons of all breaks, each once, in the order of the functions."""
+    causes: _Causes = {}
+    for function in report.functions:
+        told = [(broken.reason, broken.at, broken.gave_up) for broken in function.breaks]
+        if function.failure is not None and function.outcome in ("skipped", "failed"):
+            told.append((function.failure, function.failed_at, None))
+        for reason, at, gave_up in told:
+            cause = causes.setdefault(_cause_key(reason), _Cause(reason, {}, gave_up))
+            if at is not None:
+                place = names.place(at)
+                cause.places[place.name] = place
+    return causes
+
+
+def _broken_because(causes: _Causes, names: _Names) -> PageSection | None:
+    if not causes:
+        return None
+    rows = [_cause(number, cause, names) for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1)]
+    after = (f"{len(causes) - MOST_CAUSES} more reasons: --json has all",) if len(causes) > MOST_CAUSES else ()
+    return PageSection(("",), "broken because", tuple(rows), after)
+
+
+def _cause(number: int, cause: _Cause, names: _Names) -> PageRow:
+    reason = cause.reason
+    lines = [PageLine(reason.explanation)] if reason.explanation else []
+    lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
+    if reason.situation and not reason.situation.startswith(TRIED.words):
+        lines.append(PageLine(reason.situation.rpartition(". ")[0] or reason.situation))
+    at = list(cause.places.values())
+    shown = ", ".join(place.name for place in at[:MOST_PLACES])
+    more = f" and {len(at) - MOST_PLACES} more" if len(at) > MOST_PLACES else ""
+    if at:
+        lines.append(PageLine(shown + more, label="at"))
+    if cause.gave_up is not None:
+        lines.append(PageLine(cause.gave_up.function, 0, names.place(cause.gave_up), "gave up in"))
+    name = "  ".join(filter(None, (reason.kind, reason.number)))
+    return PageRow((f"[{number}]",), name, lines=tuple(lines))
+
+
+# --- recompilations ---
+
+
+def _recompilations(recompilations: tuple[Recompilation, ...], names: _Names) -> PageSection | None:
+    if not recompilations:
+        return None
+    groups: dict[object, list[Recompilation]] = {}
+    for recompilation in recompilations:
+        groups.setdefault(_alike(recompilation), []).append(recompilation)
+    rows = [_again(group, names) for group in list(groups.values())[:MOST_AGAIN]]
+    after = (f"{len(groups) - MOST_AGAIN} more kinds: --json has all",) if len(groups) > MOST_AGAIN else ()
+    return PageSection(("times",), "compiled again because", tuple(rows), after)
+
+
+def _alike(recompilation: Recompilation) -> object:
+    """Returns what recompilations of one row share: the function, and the checks of the version that was tried last."""
+    checks = tuple(sorted({(c.checks, c.subject, c.index, c.at) for c in recompilation.checks[:1]}, key=str))
+    return recompilation.function, recompilation.file, recompilation.line, recompilation.in_part_at, checks
+
+
+def _again(group: list[Recompilation], names: _Names) -> PageRow:
+    first = group[0]
+    where = f"{first.function}" + (f", after line {first.in_part_at}" if first.in_part_at is not None else "")
+    lines = [line for check in first.checks[:1] if (line := _made_by(check, names)) is not None]
+    if len(group) == 1:
+        lines += [_other_version(check, names) for check in first.checks[1:MOST_TRIED]]
+    else:
+        further = [
+            check_words(recompilation.checks[0]) for recompilation in group[1:MOST_TRIED] if recompilation.checks
+        ]
+        lines += [PageLine(words, label="again:") for words in further]
+        if len(group) > MOST_TRIED:
+            lines.append(PageLine(f"and {len(group) - MOST_TRIED} more times"))
+    for change in {change.name: change for change in reversed(first.changes)}.values():
+        told = f"{_plain(change.name)} ({change.reason}: {change.before}, then {change.after})"
+        lines.append(PageLine(told, label="dynamic from then on:"))
+    why = check_words(first.checks[0]) if first.checks else "torch does not say why"
+    return PageRow((f"{len(group)}",), why, None, f"in {where}", tuple(lines))
+
+
+def _plain(name: str) -> str:
+    """Returns a value's name in the user's function: `x` for `L['x']`."""
+    return name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
+
+
+def _other_version(check: FailedCheck, names: _Names) -> PageLine:
+    """Returns why an older version of the function did not fit either."""
+    place = names.place(check.at) if check.at is not None else None
+    return PageLine(check_words(check), 0, place, f"version {check.version} did not fit either:")
+
+
+def _made_by(check: FailedCheck, names: _Names) -> PageLine | None:
+    if check.at is None:
+        return None
+    label = "first used by" if check.is_first_use else "guard made by"
+    inner = check.stack[-1] if check.stack else None
+    callers = (
+        check.stack[-2:-1] if inner is not None and (inner.file, inner.line) == (check.at.file, check.at.line) else ()
+    )
+    called = [f"in {check.at.function}, called from {names.place(caller).name}" for caller in callers]
+    return PageLine("  ".join((check.at.text, *called)), 0, names.place(check.at), label)
+
+
+# --- guards ---
+
+
+def _guards(report: CompileReport, names: _Names) -> PageSection | None:
+    if not report.guards:
+        return None
+    rows = [_guarded(guards, names) for guards in report.guards if guards.at is not None]
+    rest = [guards for guards in report.guards if guards.at is None]
+    shown = rows[:MOST_GUARDS]
+    if len(rows) > MOST_GUARDS:
+        shown.append(PageRow(("",), f"{len(rows) - MOST_GUARDS} more lines"))
+    for guards in rest:
+        shown.append(PageRow((_number(guards),), "no line of yours", None, _kinds(guards)))
+    return PageSection(("guards",), "made by", tuple(shown))
+
+
+def _guarded(guards: LineGuards, names: _Names) -> PageRow:
+    assert guards.at is not None
+    return PageRow((_number(guards),), guards.at.text, names.place(guards.at), _kinds(guards))
+
+
+def _number(guards: LineGuards) -> str:
+    return f"{sum(count for _, count in guards.kinds):,}"
+
+
+def _kinds(guards: LineGuards) -> str:
+    """Returns the guards in words: "2 tensor, 1 value"."""
+    return ", ".join(f"{count} {KINDS.get(kind, kind)}" for kind, count in guards.kinds[:MOST_KINDS])
+
+
+# --- kernels and times ---
+
+
+def _kernels(kernels: tuple[GeneratedKernel, ...], names: _Names) -> PageSection | None:
+    if not kernels:
+        return None
+    rows = [_kernel(kernel, names) for kernel in kernels[:MOST_KERNELS]]
+    after = [f"{len(kernels) - MOST_KERNELS} more: --json has all"] if len(kernels) > MOST_KERNELS else []
+    after += [f"generated code: {file}" for file in dict.fromkeys(kernel.file for kernel in kernels) if file]
+    return PageSection(("graph",), "generated kernel", tuple(rows), tuple(after[:MOST_FILES]))
+
+
+def _kernel(kernel: GeneratedKernel, names: _Names) -> PageRow:
+    lines = [PageLine(", ".join(kernel.operators), label="operators:")] if kernel.operators else []
+    lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
+    if len(kernel.lines) > MOST_LINES:
+        lines.append(PageLine(f"and {len(kernel.lines) - MOST_LINES} more lines"))
+    graph = f"{kernel.compilation}{' backward' if kernel.is_backward else ''}"
+    return PageRow((graph,), kernel.name, lines=tuple(lines))
+
+
+def _times(report: CompileReport) -> PageSection | None:
+    phases = sorted(report.phases, key=lambda phase: -phase.own)[:MOST_PHASES]
+    if not phases or report.seconds is None:
+        return None
+    rows = [
+        PageRow((seconds_words(phase.own),), phase.name, None, f"{phase.times:,} times" if phase.times > 1 else "")
+        for phase in phases
+    ]
+    return PageSection(("time",), "phase of the compiler, without the phases inside it", tuple(rows))

@@ -1,0 +1,194 @@
+"""What torch.compile did: planted breaks and recompilations are named at their lines; tlparse counts the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness import TARGET, InProcess
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "data" / "compiled"
+TORCH_2_6 = TARGET is not None and "2.6" in TARGET
+
+
+def marked(program: str, words: str) -> int:
+    """The line of a program that has a comment with these words."""
+    lines = (PROGRAMS / program).read_text(encoding="utf-8").split("\n")
+    (found,) = (number for number, line in enumerate(lines, 1) if re.search(rf"# {re.escape(words)}$", line))
+    return found
+
+
+def compiled(command: InProcess, program: str) -> dict[str, Any]:
+    """The document of one program."""
+    found: dict[str, Any] = command("compile", "--script", str(PROGRAMS / program), "--json").data
+    return found
+
+
+def of(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """The function of that name."""
+    (found,) = (function for function in document["functions"] if function["name"] == name)
+    return dict(found)
+
+
+# By function: the lines where it breaks, by the words of their comments; and how many parts are compiled.
+BREAKS = {
+    "whole": ([], 1),
+    "prints": (["break prints"], 2),
+    "branches": (["break branches"], 2),
+    "reads_item": (["break reads_item"], 2),
+    "many": (["break many 1", "break many 2", "break many 3"], 4),
+    "opens": (["break opens"], 1),  # torch does not go on after a file is open
+    "calls_disabled": (["break calls_disabled"], 2),
+    "Net.forward": (["break Net.forward"], 2),
+    "calls_helper": (["break helper"], 2),
+}
+
+
+def test_planted_breaks_are_named_at_their_lines(compiler_command: InProcess) -> None:
+    document = compiled(compiler_command, "breaks.py")
+    for name, (words, parts) in BREAKS.items():
+        function = of(document, name)
+        assert {found["at"]["line"] for found in function["breaks"]} == {marked("breaks.py", w) for w in words}, name
+        assert (function["outcome"], function["parts"]) == ("broken" if words else "whole", parts), name
+        assert all(found["reason"]["kind"] for found in function["breaks"]), name
+    assert of(document, "whole")["runs"] == 1
+    assert of(document, "prints")["runs"] == 4  # two calls of two parts
+    assert not document["lost"]
+
+
+# By planted reason: the function, what differed, of what, before and now, and the comment of the line that made it.
+AGAIN = [
+    ("size", "size", "x", "2", "4", "made size"),
+    ("dtype", "dtype", "x", "Float", "Double", "made dtype"),
+    ("gradient", "requires_grad", "x", "False", "True", "made gradient"),
+    ("integer", "value", "n", "5", "7", "made integer"),
+    ("text", "value", "mode", "'sin'", "'cos'", "made text"),
+    ("rank", "rank", "x", "1", "2", "made rank"),
+    ("grad_mode", "state", "grad_mode", "", "", None),
+    ("kind", "value", "n", "2", "2.5", "made kind"),
+    ("length", "length", "len(items)", "1", "2", "made length"),
+    ("boolean", "value", "flag", "True", "False", "made boolean"),
+    ("of_global", "value", "G['GLOBAL']", "1", "2", "made of_global"),
+    ("closing.<locals>.inner", "value", "n", "3", "4", "made closing"),
+    ("Scaled.forward", "value", "self.scale", "'one'", "'two'", "made attribute"),
+    ("grows", "size", "x", "2", "3", "made grows"),
+]
+
+
+def test_planted_recompilations_name_the_guard_and_its_line(compiler_command: InProcess) -> None:
+    document = compiled(compiler_command, "again.py")
+    first = {}
+    for one in document["recompilations"]:
+        first.setdefault(one["function"], one["checks"][0])
+    for name, checks, subject, old, new, words in AGAIN:
+        check = first[name]
+        assert (check["checks"], check["subject"], check["old"], check["new"]) == (checks, subject, old, new), check
+        if words is not None:
+            assert check["at"]["line"] == marked("again.py", words), check
+    assert len(first) == len(AGAIN)
+
+
+def test_a_size_that_changes_becomes_dynamic(compiler_command: InProcess) -> None:
+    document = compiled(compiler_command, "again.py")
+    (again,) = (one for one in document["recompilations"] if one["function"] == "grows")
+    assert again["checks"][0]["checks"] == "size"
+    assert of(document, "grows")["again"] == 1  # the third size fits the dynamic version
+
+
+# --- tlparse reads the log of a run of the same program ---
+
+TLPARSE = shutil.which("tlparse", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+
+
+def tlparse_says(program: str, folder: Path) -> tuple[Counter[str], int]:
+    """How many records of each name tlparse finds in torch's own log of a run, and the sum of all guards."""
+    traced, out = folder / "trace", folder / "out"
+    environment = {**os.environ, "TORCH_TRACE": str(traced), "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")}
+    python = TARGET or sys.executable
+    subprocess.run([python, str(PROGRAMS / program)], env=environment, check=True, capture_output=True)
+    (log,) = traced.iterdir()
+    subprocess.run([str(TLPARSE), str(log), "-o", str(out), "--no-browser"], check=True, capture_output=True)
+    directory = json.loads((out / "compile_directory.json").read_text(encoding="utf-8"))
+    stems = (Path(file["name"]).stem for compilation in directory.values() for file in compilation["artifacts"])
+    lines = (out / "raw.jsonl").read_text(encoding="utf-8").splitlines()
+    metrics = (json.loads(line).get("compilation_metrics") for line in lines)
+    guards = sum(each["guard_count"] or 0 for each in metrics if each is not None)
+    return Counter(re.sub(r"_\d+$", "", stem) for stem in stems), guards
+
+
+@pytest.mark.skipif(TLPARSE is None, reason="tlparse is not installed")
+@pytest.mark.parametrize("program", ["breaks.py", "again.py"])
+def test_tlparse_counts_the_same(compiler_command: InProcess, program: str, tmp_path: Path) -> None:
+    names, guards = tlparse_says(program, tmp_path)
+    document = compiled(compiler_command, program)
+    breaks = sum(broken["times"] for function in document["functions"] for broken in function["breaks"])
+    assert breaks == names["dynamo_graph_break_reason"]
+    assert document["graphs"] == names["dynamo_output_graph"]
+    assert len(document["recompilations"]) == names["recompile_reasons"]
+    assert document["guard_count"] == guards
+
+
+# --- runs without a compiled function, and runs that fail ---
+
+FAILS = """\
+import torch
+
+
+@torch.compile(backend="eager", fullgraph=True)
+def whole(x):
+    y = x + 1
+    print("no")  # line 7
+    return y
+
+
+@torch.compile(backend="eager", dynamic=False)
+def limited(x, k):
+    return x * k
+
+
+for number in range(12):
+    limited(torch.ones(2), number + 5)
+whole(torch.ones(3))
+"""
+
+
+def test_an_error_of_a_compilation_is_said_and_the_rest_is_kept(compiler_command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "fails.py"
+    script.write_text(FAILS, encoding="utf-8")
+    result = compiler_command("compile", "--script", str(script), "--json")
+    assert result.code == 1
+    document = json.loads(result.out)
+    whole, limited = of(document, "whole"), of(document, "limited")
+    assert (whole["outcome"], whole["failed_at"]["line"]) == ("failed", 7)
+    assert (limited["outcome"], limited["at_limit"], limited["again"], limited["runs"]) == ("whole", True, 7, 8)
+    assert document["raised"]["exception"] == "Unsupported"
+    assert [one["checks"][0]["new"] for one in document["recompilations"]] == [str(n) for n in range(6, 13)]
+
+
+def test_nothing_compiled_is_said_and_wrapping_is_offered(compiler_command: InProcess) -> None:
+    result = compiler_command("compile", "torch.add(a, b)")
+    assert "compiled nothing" in result.out
+    assert "ptexplore compile 'torch.add(a, b)' --compile" in result.out
+    document = compiler_command("compile", "torch.add(a, b).sin()", "--compile", "--json").data
+    (function,) = document["functions"]
+    assert (function["outcome"], function["operators"], function["runs"]) == ("whole", 2, 1)
+    kernels = [kernel for kernel in document["kernels"] if kernel["operators"]]
+    assert not kernels or {"add", "sin"} <= set(kernels[0]["operators"])  # inductor's own names; torch 2.6 has none
+
+
+def test_what_cannot_be_run_is_refused(compiler_command: InProcess, tmp_path: Path) -> None:
+    compiler_command("compile").three_parts(2)
+    compiler_command("compile", "a", "--script", "x.py").three_parts(2)
+    compiler_command("compile", "--script", str(tmp_path / "missing.py")).three_parts(2)
+    compiler_command("compile", "--script", "x.py", "--compile").three_parts(2)
+    compiler_command("compile", "a +").three_parts(2)
+    compiler_command("compile", "troch.add(a, b)").three_parts(1, 2)
