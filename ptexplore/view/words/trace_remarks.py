@@ -148,8 +148,8 @@ ENGLISH: Catalogue = {
     says.MoreLines: "… {few} line{few#|s}",
     says.OnNoLineOfYours: "on no line of yours",
     says.LinesMean: (
-        "a line has everything that was called from it, with what that called; `self` is its time outside of your "
-        "other lines, and each figure of a file is the sum over its lines, each call once"
+        "a line has its calls and the calls inside them; `self` is the time without your other lines; a file has the "
+        "sums over its lines"
     ),
     says.TextNotKept: "no text of {files}: a changed file, a package, or a trace of an earlier ptexplore",
     # --- the calls, and what the costs are of ---
