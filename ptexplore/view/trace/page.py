@@ -242,8 +242,8 @@ class NextStep:
 class TraceViewFacts:
     """Everything that a renderer needs of one view of a trace, except the rows of a tree.
 
-    `counted`: rows have instructions. `places_in_names`: the names of rows say their places. The view `tree` has `rows`;
-    every other view has `table`.
+    `counted`: rows have instructions. `places_in_names`: the names of rows say their places. The view `tree` has
+    `rows`; every other view has `table`.
     """
 
     title: str
