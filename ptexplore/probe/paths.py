@@ -77,6 +77,7 @@ class Label:
     """The end of a path: a `user` function, one of a `library` or of `torch`, a `module`, a `builtin`, ….
 
     Each end has one Label object. Paths are looked up by label millions of times, so labels are compared by identity.
+    A `user` function has its `code`. It may be in an installed package (`package`).
     """
 
     kind: PathKind
@@ -88,8 +89,8 @@ class Label:
     method: str | None = None
     timed: bool = False  # a function of torch that has a row of its own.
     guards: bool = False  # whether it may change the thread-local sets unseen
-    code: CodeType | None = None  # of a function of the user.
-    package: bool = False  # a function of the user, in a file of Python or of a package.
+    code: CodeType | None = None
+    package: bool = False
 
     @property
     def called(self) -> tuple[str, str] | None:

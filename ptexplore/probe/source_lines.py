@@ -100,7 +100,7 @@ def _compiled(name: str, version: tuple[int, int] | None, lines: list[str]) -> _
     if len(text) > LARGEST:
         return _File(version, [], {})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python showed the warnings when the file was compiled first
+        warnings.simplefilter("ignore")  # of the first compilation, which showed all warnings
         pending = [compile(text, name, "exec", dont_inherit=True)]
     functions: dict[tuple[str, int], list[CodeType]] = {}
     while pending:

@@ -17,11 +17,14 @@ from typing import NamedTuple
 
 from .paths import Path
 
-MOST_STATES = 30_000  # instructions times operators of one interval. With more, the order of operators is not used.
-MOST_INTERVALS = 4_000  # different intervals of a recording. Operators of further ones have no line.
+# The order of the operators between two calls is not used if they are more than LONG, or if the number of instructions
+# times their number is larger.
+MOST_STATES = 30_000
+LONG = 64
+# How many different intervals between calls are looked at. Operators of further intervals have no line.
+MOST_INTERVALS = 4_000
 # Where a state is: at the first call, between the calls, at the last call, or at the last one after its operators.
 FIRST, BETWEEN, LAST, ENDED = range(4)
-LONG = 64  # operators between two calls; beyond this, their order is not used
 
 _PLACED = frozenset(("select", "slice", "unsqueeze", "alias", "index", "item", "is_nonzero", "to", "expand", "view"))
 _MADE = frozenset(("empty", "lift_fresh", "lift", "detach_", "_to_copy"))  # a list of indices becomes a tensor
@@ -93,9 +96,9 @@ _JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs, *getattr(dis, "hasjump", ())))
 
 @dataclass(frozen=True)
 class _Instruction:
-    """An instruction: the line, the instructions that may follow, the operators that it may call. None: any operator.
+    """An instruction: its line, the next instructions, and the operators that it may call.
 
-    After an operator of `ends` it calls no further one.
+    None stands for any operator. An operator of `ends` is the last one.
     """
 
     line: int
@@ -213,7 +216,7 @@ class _State(NamedTuple):
 
 
 class SyntaxLines:
-    """The lines of operators by syntax, of all functions of one recording. Each answer is kept."""
+    """The lines of operators by syntax, of all functions of one recording. Each result is kept."""
 
     __slots__ = ("_codes", "_known", "_states")
 
@@ -229,7 +232,7 @@ class SyntaxLines:
     def lines(self, path: Path, before: Path | None, after: Path | None, names: Sequence[str]) -> Sequence[int | None]:
         """Return the lines of operators that a function called by syntax between two reported calls; None: not known.
 
-        `before` and `after` are the paths of these calls; None if a call is not known or was not there.
+        `before` and `after` are the paths of these calls. None stands for an unknown call, or for no call.
         """
         if path.calls_others or path.label.code is None:
             return (None,) * len(names)
@@ -327,7 +330,7 @@ class _Ways:
                 yield following
 
     def in_order(self, names: Sequence[str]) -> list[set[int]]:
-        """Return the lines of each operator on the ways on which the operators run in this order."""
+        """Return the possible lines of each operator: its lines on all ways that call the operators in this order."""
         count = len(names)
         leads = self._states(names)
         before: dict[_State, list[_State]] = {}

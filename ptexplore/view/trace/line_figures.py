@@ -32,7 +32,7 @@ class LinePlace:
 
 @dataclass(slots=True)
 class LineFigures:
-    """The figures of one line. `whole`: with all calls from the line. `own`: without your other lines."""
+    """The figures of one line. `whole` is the cost with all calls, `own` the cost without your other lines."""
 
     function: str  # the function that contains the line
     whole: Weighed = NOTHING
@@ -102,7 +102,7 @@ class _Adding:
         return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
 
     def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False) -> None:
-        """Adds the figures of a path to its line, and to all lines that led to the path."""
+        """Adds a piece of work to its place, and to all lines that led to this place."""
         for line in around.lines:
             self.figures[line].add(weighed, own=line == around.place)
             self.figures[line].runs_nodes |= runs_nodes
@@ -116,7 +116,7 @@ class _Adding:
 def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesOfProgram:
     """Returns the figures of all lines in functions for which `is_shown` is true.
 
-    The figures of other functions count for the line that led to these functions.
+    The work of other functions counts for the line that led to these functions.
     """
     adding = _Adding()
     around = _arounds(program, is_shown, adding)
@@ -177,7 +177,7 @@ def _in_threads(program: Program) -> list[bool]:
 def own_costs(program: Program) -> Iterator[int]:
     """Yields for each path its time without the paths and operators in it, and without recording.
 
-    The first path, the program, has no line: operators on no other path are the rest of the run.
+    The first path, the program, has none.
     """
     inside = [0] * len(program.paths)
     operators = Counter[int]()

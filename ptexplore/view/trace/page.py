@@ -242,7 +242,8 @@ class NextStep:
 class TraceViewFacts:
     """Everything that a renderer needs of one view of a trace, except the rows of a tree.
 
-    `counted`: rows have instructions. The view `tree` has `rows`; every other view has `table`.
+    `counted`: rows have instructions. `places_in_names`: the names of rows say their places. The view `tree` has
+    `rows`; every other view has `table`.
     """
 
     title: str
@@ -259,7 +260,7 @@ class TraceViewFacts:
     columns: tuple[str, ...] = ()  # headings of the rows' cells
     name: str = "what ran"  # the heading of the column of names
     told: str = WHAT_IT_IS  # the heading of the column of details
-    places_in_names: bool = False  # the names say where the rows are, so their places need no column
+    places_in_names: bool = False
     legend: tuple[tuple[str, str], ...] = ()  # signs that this view uses, each with its meaning
     explained: tuple[tuple[tuple[str, ...], str], ...] = ()  # further words and their meaning, for `--explain legend`
 

@@ -1,6 +1,6 @@
 """The view `lines`: your source, with the cost of each line beside it. Lines that cost little are folded.
 
-These are lines of your functions. Lines of installed packages are shown only if `only` asks for them.
+Lines of installed packages are shown only if `only` asks for them.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import program_run, times_elsewhere
 from ptexplore.view.words.trace_remarks import worded
 
-FEW = 40  # lines: up to so many, each one has a row
-MOST = 60  # lines that have rows, the costliest ones.
-MOST_ASKED_FOR = 300  # the same with `only`.
-HOT = 0.01  # the least part of the run that a line with a row has.
+FEW = 40  # up to so many lines, each has a row
+MOST = 60  # of more lines, at most so many have rows: the costliest
+MOST_ASKED_FOR = 300  # the same with `only`
+HOT = 0.01  # then a line with a row has at least this part of the run
 INDENT = " " * 7  # of a line's text, after its number
 OWN = "self"  # the heading of the time outside of your other lines
 _Given = tuple[LinePlace, LineFigures]

@@ -148,8 +148,8 @@ ENGLISH: Catalogue = {
     says.MoreLines: "… {few} line{few#|s}",
     says.OnNoLineOfYours: "on no line of yours",
     says.LinesMean: (
-        "time of a line: all calls from it. self: the part outside of your other lines. A file's figures are the sums "
-        "over its lines, each call once"
+        "a line has its calls and the calls inside them; `self` is the time without your other lines; a file has the "
+        "sums over its lines"
     ),
     says.TextNotKept: "no text of {files}: a changed file, a package, or a trace of an earlier ptexplore",
     # --- the calls, and what the costs are of ---
