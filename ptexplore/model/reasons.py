@@ -1803,6 +1803,12 @@ class HasNoTensor(Reason, frozen=True):
     result: str
 
 
+class NoSuchVariable(Reason, frozen=True):
+    """A script has no variable of a name at its first backward, or at its end if it calls none."""
+
+    name: str
+
+
 class NoBackward(Reason, frozen=True):
     """The script called no backward, and no expression names a value."""
 

@@ -139,7 +139,7 @@ class _Backward:
     def refusal(self) -> Refused:
         """Return why there is no value."""
         if self._missing:
-            return Refused("name", reason("name-undefined", name=self._missing))
+            return Refused("graph", reason("no-such-variable", name=self._missing))
         return Refused("graph", reason("no-backward"))
 
     def _hook(self, frame: FrameType, event: str, called: Any) -> None:

@@ -98,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do the requested work: the catalogue, passes of a trace or survey, a stack, tensors, a graph, a compiler log."""
+    """Do what the request asks: a catalogue, passes of a trace or survey, a stack, tensors, a graph, a compiler log."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from ptexplore.model.reasons import NoSuchVariable
 from ptexplore.view.words import graph as says
+from ptexplore.view.words.reasons import sentence
 from tests.harness import TARGET, Cli, InProcess
 
 pytestmark = pytest.mark.e2e
@@ -137,6 +139,8 @@ def test_a_script_up_to_its_first_backward(command: InProcess, tmp_path: Path) -
     assert graph["nodes"][2]["made"]["module"] == "model"
     names = {name for node in graph["nodes"] for name in (node.get("leaf") or {}).get("names", ())}
     assert names == {"model.weight", "model.bias"}
+    refused = command("graph", "losses", "--script", str(script)).three_parts(2)
+    assert refused.err.startswith(f"error: {sentence(NoSuchVariable('losses'))}")
     alone = command("graph", "--script", str(script), "--json").data
     assert [node["name"] for node in alone["nodes"]] == [node["name"] for node in graph["nodes"]]
 

@@ -493,6 +493,7 @@ ENGLISH: Catalogue = {
     why.NoAttribute: "{owner} has no '{name}'",
     why.ExpressionProfiles: "the expression uses torch's profiler itself",
     why.HasNoTensor: "the result ({result}) has no tensor, so there is no autograd graph behind it",
+    why.NoSuchVariable: "no variable is called {name} at the script's first backward, or at its end if it calls none",
     why.NoBackward: "the script called no backward, so an expression must name the value: graph EXPR --script FILE",
     why.NeedsNoGrad: "the result ({result}) does not require grad: backward has nothing to run",
     # --- differences between passes and runs ---
