@@ -28,13 +28,13 @@ FunctionOutcome = Literal["whole", "broken", "skipped", "failed", "empty", "unkn
 class CompileRun:
     """One run of an expression or script, with the compiler's log."""
 
-    expression: str  # the expression, or `--script FILE`
+    expression: str  # the expression, or `--script FILE`.
     torch: TorchInfo
     options: TraceOptions
-    wraps: bool  # whether ptexplore gave the expression to torch.compile
+    wraps: bool  # whether ptexplore gave the expression to torch.compile.
     bound: tuple[BoundName, ...]
     log: CompilerLog
-    raised: RaisedError | None = None  # what ended the run
+    raised: RaisedError | None = None  # what ended the run.
     printed: str = ""
     printed_cut: bool = False
     left: tuple[LeftProcess, ...] = ()
@@ -45,109 +45,109 @@ class CompileRun:
 class BreakReason:
     """Why Dynamo could not go on, in torch's words. Parts that this version does not write are empty."""
 
-    kind: str  # the kind of break
-    explanation: str = ""  # its explanation
-    hints: tuple[str, ...] = ()  # what to do
-    situation: str = ""  # what Dynamo tried when it met the break
-    context: str = ""  # further words for developers of PyTorch
-    number: str = ""  # the number of the kind: "GB0170"
-    link: str = ""  # its page
+    kind: str  # the kind of break.
+    explanation: str = ""  # its explanation.
+    hints: tuple[str, ...] = ()  # what to do.
+    situation: str = ""  # the step at which Dynamo met the break.
+    context: str = ""  # further words for developers of PyTorch.
+    number: str = ""  # the number of the kind: "GB0170".
+    link: str = ""  # its page.
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
     """A line where a graph ended, and why. The same break may be met by several compilations."""
 
-    at: CodeLine | None  # your line; null if the log does not say
-    reason: BreakReason  # why
-    stack: tuple[CodeLine, ...] = ()  # the frames of your code that led there, outermost first
-    gave_up: CodeLine | None = None  # the line of Dynamo that gave up
-    compilations: tuple[str, ...] = ()  # the compilations that met it
-    times: int = 1  # how often torch's log has it
+    at: CodeLine | None  # your line; null if the log does not say.
+    reason: BreakReason  # why.
+    stack: tuple[CodeLine, ...] = ()  # the frames of your code that led there, outermost first.
+    gave_up: CodeLine | None = None  # the line of Dynamo that gave up.
+    compilations: tuple[str, ...] = ()  # the compilations that met it.
+    times: int = 1  # how often torch's log has it.
 
 
 @dataclass(frozen=True, slots=True)
 class MetFunction:
     """A function that Dynamo tried to compile, with the functions that continue it after its breaks."""
 
-    name: str  # its qualified name
-    file: str  # its file
-    line: int  # its first line
-    outcome: FunctionOutcome  # what became of it
-    called_from: CodeLine | None = None  # the frame above it, when it was compiled first
-    parts: int = 0  # how many parts of it have a graph
-    graphs: int = 0  # how many graphs were compiled, with those of recompilations
-    again: int = 0  # how many compilations were recompilations
-    runs: int | None = None  # how often its graphs ran; null if that was not counted
-    operators: int = 0  # calls in its graphs, of the first compilation of each part
-    guards: int | None = None  # guards of the first compilation of each part; null if the log does not say
-    seconds: float | None = None  # time of its compilations
-    breaks: tuple[GraphBreak, ...] = ()  # its breaks
-    failure: BreakReason | None = None  # why it is skipped, or failed
-    failed_at: CodeLine | None = None  # the line where that happened
-    at_limit: bool = False  # whether it was compiled so often that Dynamo stopped
+    name: str  # its qualified name.
+    file: str  # its file.
+    line: int  # its first line.
+    outcome: FunctionOutcome  # what became of it.
+    called_from: CodeLine | None = None  # the frame above the function at its first compilation.
+    parts: int = 0  # how many parts of it have a graph.
+    graphs: int = 0  # how many graphs were compiled, in recompilations too.
+    again: int = 0  # how many compilations were recompilations.
+    runs: int | None = None  # how often its graphs ran; null if that was not counted.
+    operators: int = 0  # calls in its graphs, of the first compilation of each part.
+    guards: int | None = None  # guards of the first compilation of each part; null if the log does not say.
+    seconds: float | None = None  # time of its compilations.
+    breaks: tuple[GraphBreak, ...] = ()  # its breaks.
+    failure: BreakReason | None = None  # why it is skipped, or failed.
+    failed_at: CodeLine | None = None  # the line where that happened.
+    at_limit: bool = False  # whether Dynamo stopped at the limit of recompilations.
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
     """A guard of a version that was compiled before, and that did not hold."""
 
-    version: str  # the compilation whose guard it is
-    text: str  # the guard, as torch writes it
-    checks: CheckedProperty  # the property that differed
-    subject: str = ""  # the checked expression
-    index: int | None = None  # for a size or stride: the dimension
-    old: str = ""  # the value that was compiled for; empty if unknown
-    new: str = ""  # the value that came; empty if unknown
-    at: CodeLine | None = None  # the line of yours that made the guard; null if the log does not say
-    is_first_use: bool = False  # `at` only is the first use of the value
-    hint: str = ""  # what torch adds
-    stack: tuple[CodeLine, ...] = ()  # the frames of your code that led to `at`
+    version: str  # the compilation whose guard it is.
+    text: str  # the guard, as torch writes it.
+    checks: CheckedProperty  # the property that differed.
+    subject: str = ""  # the checked expression.
+    index: int | None = None  # for a size or stride: the dimension.
+    old: str = ""  # the value that was compiled for; empty if unknown.
+    new: str = ""  # the value that came; empty if unknown.
+    at: CodeLine | None = None  # the line of yours that made the guard; null if the log does not say.
+    is_first_use: bool = False  # `at` only is the first use of the value.
+    hint: str = ""  # what torch adds.
+    stack: tuple[CodeLine, ...] = ()  # the frames of your code that led to `at`.
 
 
 @dataclass(frozen=True, slots=True)
 class Recompilation:
     """A function was compiled again, since no version that was compiled before fits."""
 
-    compilation: str  # its id
-    function: str  # the function
-    file: str  # its file
-    line: int  # its first line
-    checks: tuple[FailedCheck, ...]  # the guard of each version that was tried
-    changes: tuple[DynamicChange, ...] = ()  # what became dynamic
-    in_part_at: int | None = None  # for a part after a break: the line of the break
+    compilation: str  # its id.
+    function: str  # the function.
+    file: str  # its file.
+    line: int  # its first line.
+    checks: tuple[FailedCheck, ...]  # the guard of each version that was tried.
+    changes: tuple[DynamicChange, ...] = ()  # what became dynamic.
+    in_part_at: int | None = None  # for a part after a break: the line of the break.
 
 
 @dataclass(frozen=True, slots=True)
 class LineGuards:
     """The guards that one line made: their number by kind, and the texts of some of them."""
 
-    at: CodeLine | None  # the line; null: the environment, or a line that the log does not say
-    kinds: tuple[tuple[str, int], ...]  # torch's name of the kind, and how many
-    texts: tuple[str, ...] = ()  # some of them, as torch writes them
-    is_first_use: bool = False  # `at` only is the first use of the sizes that are checked
+    at: CodeLine | None  # the line; null: the environment, or a line that the log does not say.
+    kinds: tuple[tuple[str, int], ...]  # torch's name of the kind, and how many.
+    texts: tuple[str, ...] = ()  # some of them, as torch writes them.
+    is_first_use: bool = False  # `at` only is the first use of the sizes that are checked.
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseTime:
     """The time of one phase of the compiler, over all compilations."""
 
-    name: str  # torch's name
-    seconds: float  # with the phases inside it
-    times: int  # how often it ran
-    own: float = 0.0  # seconds without the phases inside it
+    name: str  # torch's name.
+    seconds: float  # with the phases inside it.
+    times: int  # how often it ran.
+    own: float = 0.0  # seconds without the phases inside it.
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedKernel:
     """A kernel that Inductor generated, with the operators that are fused in it."""
 
-    name: str  # its name
-    compilation: str  # the compilation that generated it
-    operators: tuple[str, ...]  # the nodes of the graph that are in it; empty if the log does not say
-    lines: tuple[CodeLine, ...]  # your lines that it computes
-    is_backward: bool = False  # whether it is of a backward graph
-    file: str = ""  # the file of generated code that calls it
+    name: str  # its name.
+    compilation: str  # the compilation that generated it.
+    operators: tuple[str, ...]  # the nodes of the graph that are in it; empty if the log does not say.
+    lines: tuple[CodeLine, ...]  # your lines that it computes.
+    is_backward: bool = False  # whether it is of a backward graph.
+    file: str = ""  # the file of generated code that calls it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ class CompileReport:
     guards: tuple[LineGuards, ...]
     kernels: tuple[GeneratedKernel, ...] = ()
     phases: tuple[PhaseTime, ...] = ()
-    seconds: float | None = None  # time of all compilations
+    seconds: float | None = None  # time of all compilations.
     graphs: int = 0
     backward_graphs: int = 0
-    guard_count: int | None = None  # guards that Dynamo made, over all compilations; None if the log does not say
-    further: tuple[str, ...] = field(default=())  # compilations that belong to no function, as those of autograd
+    guard_count: int | None = None  # guards that Dynamo made, over all compilations; None if the log does not say.
+    further: tuple[str, ...] = field(default=())  # compilations without a function, as in autograd.

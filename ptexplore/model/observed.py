@@ -434,7 +434,7 @@ class ErrorBefore(Struct, frozen=True):
 class RaisedError(Recorded, frozen=True):
     """The error that the expression raised, or what ended its process."""
 
-    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
+    stage: Literal["expression", "backward", "script", "block"]  # the part that was running; `block`: your own process
     exception: str  # the error's class; if no error ended the process: the signal's name, or os._exit
     message: str  # its message
     frames: tuple[LeftFrame, ...] = ()  # the Python functions that it propagated out of, outermost first

@@ -523,7 +523,7 @@ class EarlierError:
 class Ending:
     """How the run ended: the error that was raised, or what ended the process; where, and why."""
 
-    stage: Literal["expression", "backward", "script", "block"]  # what was running; `block`: your own process
+    stage: Literal["expression", "backward", "script", "block"]  # the part that was running; `block`: your own process
     exception: str  # the name of the error's class; if a signal ended the run, the signal's name
     message: str  # the error's message
     source: SourceRef  # the line that threw

@@ -1362,7 +1362,7 @@ class CompilerLogParts(TypedDict, total=False):
 
 
 class CompilerLogData(CompilerLogParts):
-    """Everything that torch.compile recorded in one run."""
+    """The records that torch.compile wrote in one run."""
 
 
 class SentObservationData(TypedDict):

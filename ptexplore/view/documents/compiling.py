@@ -19,21 +19,21 @@ from ptexplore.view.documents.parts import FORMAT
 class CompileDocument(Struct, frozen=True):
     """`compile --json`."""
 
-    format: int  # 1
-    expression: str  # the expression, or `--script FILE`
-    torch: str  # the version of torch
-    wrapped: bool  # whether `--compile` gave the expression to torch.compile
-    functions: tuple[MetFunction, ...]  # the functions that Dynamo met, in this order
-    graphs: int  # how many graphs of forward were compiled
-    backward_graphs: int  # how many graphs of backward were compiled
-    recompilations: tuple[Recompilation, ...]  # functions that were compiled again
-    guard_count: int | None  # how many guards Dynamo made, over all compilations; null if torch does not say
-    guards: tuple[LineGuards, ...]  # what the compiled functions check, by the line that made the guard
-    kernels: tuple[GeneratedKernel, ...]  # kernels that Inductor generated
-    phases: tuple[PhaseTime, ...]  # the time of each phase of the compiler, the longest first
-    seconds: float | None  # the time of all compilations; null if torch does not say
-    raised: RaisedError | None  # what ended the run; null if it came to its end
-    lost: int  # records of torch's log that could not be read or kept
+    format: int  # 1.
+    expression: str  # the expression, or `--script FILE`.
+    torch: str  # the version of torch.
+    wrapped: bool  # whether `--compile` gave the expression to torch.compile.
+    functions: tuple[MetFunction, ...]  # the functions that Dynamo met, in this order.
+    graphs: int  # how many graphs of forward were compiled.
+    backward_graphs: int  # how many graphs of backward were compiled.
+    recompilations: tuple[Recompilation, ...]  # functions that were compiled again.
+    guard_count: int | None  # how many guards Dynamo made, over all compilations; null if torch does not say.
+    guards: tuple[LineGuards, ...]  # what the compiled functions check, by the line that made the guard.
+    kernels: tuple[GeneratedKernel, ...]  # kernels that Inductor generated.
+    phases: tuple[PhaseTime, ...]  # the time of each phase of the compiler, the longest first.
+    seconds: float | None  # the time of all compilations; null if torch does not say.
+    raised: RaisedError | None  # what ended the run; null if it came to its end.
+    lost: int  # records in torch's log that could not be read or kept.
 
 
 def compile_document(report: CompileReport) -> CompileDocument:
