@@ -29,7 +29,7 @@ TIMED = (
     ("_tensor.py", ("backward",)),
     ("autograd/__init__.py", ("backward", "grad")),
 )
-DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle
+DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle.
 INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks
 
 

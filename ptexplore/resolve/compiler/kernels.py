@@ -54,7 +54,7 @@ def _provenance(log: CompilerLog, number: int) -> tuple[Mapping[str, Any], Mappi
 
 
 def _is_backward(log: CompilerLog, number: int) -> bool:
-    """Whether the text `number` is of a backward graph: the next end of its compilation is that of a backward."""
+    """Whether the text `number` is of a backward graph: the next end of its compilation says so."""
     key = log.texts[number].compilation
     ends = (end for end in log.ends if end.compilation == key and end.texts > number)
     following = min(ends, key=lambda end: end.texts, default=None)

@@ -1,10 +1,10 @@
 """The relation of a checkout to the running torch: matches, consistent, or version-skew. Also for single files.
 
-A checkout matches if torch was built in it and no C++ file changed since; if it is unmodified and its commit is
-`torch.version.git_version`; or if it came from an archive that the shipped table knows as that release. If torch was
-built in it and C++ files changed since, its lines are those of another version. An unknown checkout is compared with
-the wheel: every header, YAML and Python file that both have, and every registration record that points to hand-written
-C++.
+A checkout matches if torch was built in it and no C++ file changed since. An unmodified checkout matches if its commit
+is `torch.version.git_version`. A checkout from an archive matches if the shipped table knows the archive as that
+release. If torch was built in a checkout and C++ files changed since, the lines belong to another version. An unknown
+checkout is compared with the wheel: every header, YAML and Python file that both have, and every registration record
+that points to hand-written C++.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Relation:
 def changed_since_built(checkout: Checkout, runtime: Runtime, index: IndexStore) -> tuple[str, ...] | None:
     """Returns the files of C++ that changed after torch was built in this tree; None if it was not built in it.
 
-    The time of the build is that of the newest library: an incremental build links only what changed.
+    The newest library has the time of the build: an incremental build links only what changed.
     """
     if not is_built_in(runtime, checkout):
         return None
