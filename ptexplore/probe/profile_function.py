@@ -7,6 +7,7 @@ adds as few calls to the stack as possible, because a program may have little ro
 from __future__ import annotations
 
 import _thread
+import contextlib
 from types import CodeType, FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ USUAL = 50_000  # nanoseconds; a slower call does rare work: the time above this
 PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
 PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
+CONTEXTS = contextlib.contextmanager.__code__.co_filename  # its functions only call others, for example ours
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")  # they run where they are, at one call
 # Names that are needed at each call are variables of this module: a lookup in another module takes longer.
 FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
@@ -242,8 +244,8 @@ class ProfileFunction:
                     label = self._by_code[code] = self._labels.classified(code, frame)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
-            elif code.co_name not in COMPREHENSIONS:
-                thread.stack[-1].path.calls_others = True
+            elif not (slot := thread.stack[-1]).path.calls_others:
+                slot.path.calls_others = code.co_name not in COMPREHENSIONS and not _is_around(frame, slot)
             return
         innermost = thread.stack[-1]
         if innermost.frame is frame:
@@ -379,6 +381,18 @@ class ProfileFunction:
             self._slices.if_safe()
         if self.steps is not None:
             self.steps.before_syntax(thread, path)
+
+
+def _is_around(frame: FrameType, slot: Slot) -> bool:
+    """Return whether a function that an open function called only calls others, or is ours, as at a block's end."""
+    if frame.f_code.co_filename == CONTEXTS:
+        return True
+    inner: FrameType | None = frame
+    while inner is not None and inner is not slot.frame:
+        if inner.f_code.co_filename.startswith(whose.OURS):
+            return True
+        inner = inner.f_back
+    return False
 
 
 def _is_in(frame: FrameType, path: Path) -> bool:
