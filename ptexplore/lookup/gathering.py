@@ -188,7 +188,7 @@ class _Gatherer:
             self.possible.append(Possible("symbol", entry, make, is_public))
 
     def _symbol(self, places: Sequence[tuple[int, Symbol]], gathered: Container[tuple[int, Symbol]]) -> Candidate:
-        """Returns a symbol with its places in all trees. A tree may have it among names that were not looked at."""
+        """Returns a symbol with its places in all trees, also in trees whose search did not reach this symbol."""
         return symbol_candidate(self._trees, [*places, *places_elsewhere(self._trees, places, gathered)])
 
     def _names_with_words(self) -> list[str]:
@@ -373,7 +373,7 @@ def _may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
     if asked.joined and (asked.joined in base.replace("_", "") or asked.operator == lowered(base)):
         return True
     last = asked.last.partition(".")[0]
-    # A name that neither contains the word nor has its first letter is not like it; there are thousands of operators.
+    # There are thousands of operators: a name that neither contains the word nor has its first letter does not fit.
     low, wanted = lowered(base), lowered(last)
     if slips or asked.call or wanted in low or low.lstrip("_")[:1] == wanted.lstrip("_")[:1]:
         if lowered(asked.call) == lowered(base) or name_fit(last, base) is not None:

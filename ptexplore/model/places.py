@@ -21,9 +21,9 @@ Precision = Literal["registered", "located", "consistent", "version-skew", "ambi
 class Runtime:
     """An installed torch, described without importing it.
 
-    `build` is "source" if torch runs from the source tree that it was built in (its build folder has the generated
-    C++), or if torchgen lacks its packaged inputs; else "wheel". `key` names everything that is cached for this
-    runtime. It is a hash of version, git_version, the packaged inputs and the installation's list of files.
+    `build` is "source" if torch runs from the source tree that it was built in, whose build folder has the generated
+    C++. It is also "source" if torchgen lacks its packaged inputs; else "wheel". `key` names everything that is cached
+    for this runtime. It is a hash of version, git_version, the packaged inputs and the installation's list of files.
     """
 
     python: str

@@ -1,8 +1,8 @@
 """The relation of a checkout to the running torch: matches, consistent, or version-skew. Also for single files.
 
-A checkout matches if torch was built in it and no C++ file changed since; if it is unmodified and its commit is
-`torch.version.git_version`; or if it came from an archive that the shipped table knows as that release. If torch was
-built in it and C++ files changed since, its lines are those of another version. An unknown checkout is compared with
+A checkout matches if torch was built in it and no C++ file changed since. It also matches if it is unmodified and its
+commit is `torch.version.git_version`, or if it came from an archive that the shipped table knows as that release. If
+torch was built in it and C++ files changed since, it counts as another version. An unknown checkout is compared with
 the wheel: every header, YAML and Python file that both have, and every registration record that points to hand-written
 C++.
 """
@@ -69,7 +69,7 @@ class Relation:
 def changed_since_built(checkout: Checkout, runtime: Runtime, index: IndexStore) -> tuple[str, ...] | None:
     """Returns the files of C++ that changed after torch was built in this tree; None if it was not built in it.
 
-    The time of the build is that of the newest library: an incremental build links only what changed.
+    The time of the build is the time of the newest library: an incremental build links only what changed.
     """
     if not is_built_in(runtime, checkout):
         return None
