@@ -192,7 +192,7 @@ class _Gatherer:
         return symbol_candidate(self._trees, [*places, *places_elsewhere(self._trees, places, gathered)])
 
     def _names_with_words(self) -> list[str]:
-        """Returns the names that have most of the query's words. Every tree is asked for all of them."""
+        """Returns the names that have most of the query's words. Every tree is asked for all these names."""
         answering, names = self._answering, dict[str, None]()
         for indexed in self._trees if answering.terms else ():
             likely = indexed.store.names_with_most(answering.groups, LIKELY)

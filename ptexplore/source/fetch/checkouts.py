@@ -192,9 +192,9 @@ def choose(runtime: Runtime | None = None) -> CheckoutChoice:
     """Decides which checkout of PyTorch is in use, and why.
 
     The order is: chosen by `fetch --use`; pinned by the project's file; the tree that `runtime` was built in. Then:
-    fitting `runtime` (by default the torch of this Python); the only or last one fetched. If nothing matches a pin, only the
-    tree that `runtime` was built in can be in use, with a note. Raises PtexploreError(USAGE) if the project's file is
-    wrong.
+    fitting `runtime` (by default the torch of this Python); the only or last one fetched. If nothing matches a pin,
+    only the tree that `runtime` was built in can be in use, with a note. Raises PtexploreError(USAGE) if the project's
+    file is wrong.
     """
     candidates = [checkout for checkout in checkouts() if checkout.project == "pytorch" and is_there(checkout)]
     project = _pinning_project()
