@@ -247,7 +247,7 @@ class Answering:
     def _scores(self, words: FieldWords, worth: tuple[int, int]) -> tuple[int, ...]:
         """Returns the score of each word of the query in a text. `worth` are the scores of _OWN, _NEAR or _FAR."""
         if self._forms.isdisjoint(words.equal) and self._begins.search(words.lines) is None:
-            return self._unscored  # so it is with most texts
+            return self._unscored  # most texts have no word of the query
         return tuple(_best(term, words, worth) for term in self.terms)
 
     def _named(self, name: str, namespace: str) -> _Field:

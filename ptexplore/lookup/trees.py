@@ -203,7 +203,7 @@ def places_elsewhere(
     """
     first, symbol = places[0]
     if symbol.kind == "namespace":
-        return  # every file that opens a namespace has it, and one place is enough
+        return  # every file that opens a namespace has a row, and one place is enough
     known = {number for number, _symbol in places}
     for number, indexed in enumerate(trees):
         if number in known or project(indexed) != project(trees[first]):
