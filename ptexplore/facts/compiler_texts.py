@@ -36,7 +36,7 @@ CONTEXT = TextMark("  Developer debug context: ", (FactSource(_EXC, "  Developer
 LINK = TextMark(
     " For more details about this graph break", (FactSource(_EXC, "For more details about this graph", since="2.8"),)
 )
-# Before a kind: what Dynamo tried. Only other situations than this one change what follows.
+# Before a kind: the usual situation. Another situation changes what follows, so it is shown.
 TRIED = TextMark(
     "Encountered graph break when attempting to trace ",
     (FactSource(_CONVERT, "Encountered graph break when attempting to trace ", since="2.9"),),

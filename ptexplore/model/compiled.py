@@ -122,10 +122,10 @@ class Recompilation:
 class LineGuards:
     """The guards that one line made: their number by kind, and the texts of some of them."""
 
-    at: CodeLine | None  # the line; null: the environment, or a line that the log does not say
+    at: CodeLine | None  # the line; null if the log does not say it
     kinds: tuple[tuple[str, int], ...]  # torch's name of the kind, and how many
     texts: tuple[str, ...] = ()  # some of them, as torch writes them
-    is_first_use: bool = False  # `at` only is the first use of the sizes that are checked
+    is_first_use: bool = False  # `at` is only the first use of the sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +164,6 @@ class CompileReport:
     graphs: int = 0
     backward_graphs: int = 0
     guard_count: int | None = None  # guards that Dynamo made, over all compilations; None if the log does not say
-    further: tuple[str, ...] = field(default=())  # compilations that belong to no function, as those of autograd
+    further: tuple[str, ...] = field(
+        default=()
+    )  # compilations without a function: compiled autograd has such compilations

@@ -73,7 +73,7 @@ class CompilePhase(Struct, frozen=True):
 
     name: str
     compilation: str | None
-    begin: float  # microseconds, by the clock of torch's events
+    begin: float  # microseconds, by the clock of the events
     seconds: float
     depth: Count  # how many phases of the same thread were around it
 
@@ -96,7 +96,7 @@ class GraphRuns(Struct, frozen=True):
 
 
 class CompilerLog(Struct, frozen=True):
-    """Everything that torch.compile recorded in one run."""
+    """The log of torch.compile in one run."""
 
     starts: tuple[CompileStart, ...] = ()
     ends: tuple[CompileEnd, ...] = ()

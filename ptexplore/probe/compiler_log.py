@@ -1,4 +1,4 @@
-"""Reads the records of torch's structured log of the compiler, while a program runs, and keeps what is shown of them.
+"""Reads the structured log of the compiler while a program runs, and keeps the records that are shown.
 
 The log is a logger of torch ("torch.__trace"). A record has a dictionary of metadata and a text. Names of records
 differ between versions: a record that this version does not write is missing in the result.

@@ -1362,7 +1362,7 @@ class CompilerLogParts(TypedDict, total=False):
 
 
 class CompilerLogData(CompilerLogParts):
-    """Everything that torch.compile recorded in one run."""
+    """The log of torch.compile in one run."""
 
 
 class SentObservationData(TypedDict):

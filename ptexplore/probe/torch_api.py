@@ -1719,7 +1719,7 @@ _ORIGINAL = "_ptexplore_original"  # the attribute of our function that has torc
 
 
 class _RecordHandler(logging.Handler):
-    """A handler of torch's structured log."""
+    """A handler of the structured log."""
 
     def __init__(self, take: Callable[[Any, Any], None]) -> None:
         super().__init__(logging.DEBUG)

@@ -205,7 +205,7 @@ def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs
 
 
 def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: _Names, causes: _Causes) -> PageLine:
-    """Returns a line that broke a function, perhaps for several reasons. The numbers are those of the reasons."""
+    """Returns a line that broke a function, perhaps for several reasons. The numbers name the reasons."""
     at = breaks[0].at
     numbers = [list(causes).index(_cause_key(broken.reason)) + 1 for broken in breaks]
     kind = breaks[0].reason.kind.removeprefix(UNSUPPORTED)

@@ -38,7 +38,7 @@ MOST_TEXTS = 8  # guards of one line that are kept
 
 @dataclass(slots=True)
 class _Compilation:
-    """The records of one compilation. The last attempt is the one that ended it."""
+    """The records of one compilation. The last attempt ended it."""
 
     key: str
     starts: list[CompileStart] = field(default_factory=list)
