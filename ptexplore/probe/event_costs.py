@@ -14,7 +14,7 @@ import operator
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 from . import event_filter
@@ -122,9 +122,18 @@ class EventCosts:
                 by_number[path.parent.index] += 2 * count * mean
                 errors[path.parent.index] += 2 * count * error
         return [
-            (round(taken * slowness), round(error * slowness + taken * (slowness - 1)))
-            for taken, error in zip(by_number, errors, strict=True)
+            (round(min(taken * slowness, most)), round(error * slowness + taken * (slowness - 1)))
+            for taken, error, most in zip(by_number, errors, _own_times(paths), strict=True)
         ]
+
+
+def _own_times(paths: Sequence[Path]) -> list[float]:
+    """Return for each path the time without the paths that follow; no limit for a path whose time is not known."""
+    own = [path.time for path in paths]
+    for path in paths:
+        if path.parent is not None and path.label.kind != "thread":
+            own[path.parent.index] -= path.time
+    return [time if time > 0 else inf for time in own]
 
 
 def kind_of(path: Path, *, cold: bool) -> int:
