@@ -22,9 +22,10 @@ from .paths import Path
 from .skipped_events import BUILTINS, FRAMES
 from .taken import time
 
-ROUNDS, TRIES = 40, 5  # calls in each loop; of so many times, the one in the middle counts
-MOMENTS = 200  # at most so many measurements
-EXACT = 0.35  # the error of a cost that loops gave, as its share: the program has other lines than the loops
+ROUNDS, TRIES = 40, 5  # calls in each loop; runs of each loop, of which the median counts
+MOMENTS = 200  # maximum number of measurements
+# The error of a cost that loops gave, as its share: the program has other lines than the loops.
+EXACT = 0.35
 BY_SAMPLES = 2.0  # the error of a mean, in standard errors
 KINDS = 4  # of handled events: a function or a builtin, without or with a marker
 

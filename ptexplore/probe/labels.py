@@ -46,7 +46,7 @@ class Labels:
         self._user_files = frozenset(map(whose.real, user_files))
         self._cuts = cuts
         self.by_code: dict[int, Label | None] = {}
-        self._codes: list[CodeType] = []  # held, so that no other code gets the address of one of them
+        self._codes: list[CodeType] = []  # keeps the code objects, and so their addresses
         self.by_builtin: dict[Any, Label | None] = {}
         self._by_table: dict[tuple[str, str], Label] = {}  # builtins, by table and method
         self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class

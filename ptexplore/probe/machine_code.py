@@ -702,7 +702,7 @@ nothing:
 """
 
 
-# Where a builtin has its object (m_self), and where any object has its type.
+# Offsets: of a builtin's object (m_self), and of an object's type.
 METHOD_SELF, TYPE_OF = 24, 8
 # The data of `event_filter`, in bytes from its state: two counts, the names of the events, None, and the table. The
 # table has one slot for each hash of an address; the slot has the address, or 0.
@@ -729,8 +729,8 @@ def event_filter(state: int, get_code: int, release: int, call: int, set_profile
     """A profile function for PyEval_SetProfile: it counts and drops events of the table, and calls Python for others.
 
     It gets the function in Python in rdi, the frame in rsi, the number of the event in edx, and the event's object in
-    rcx. For the events that it does not drop, it does the same as Python's own one (call_trampoline and
-    profile_trampoline of Python/sysmodule.c): after an error, no profile function is set. `add_traceback` is the
+    rcx. An event that it does not drop is handled as Python does it (call_trampoline and profile_trampoline of
+    Python/sysmodule.c). After an error, no profile function is set. `add_traceback` is the
     address of PyTraceBack_Here, or 0 for a Python whose own function does not call it.
     """
     failed = f"mov rdi, [rsp]\n    movabs rax, {add_traceback}\n    call rax" if add_traceback else ""

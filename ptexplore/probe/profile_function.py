@@ -43,7 +43,8 @@ PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
 PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")  # they run where they are, at one call
-# Functions whose calls mean something beside their paths.
+# Functions of torch that begin or end a range, a profiler, a device or a capture. They are never skipped.
+SEEN = frozenset(map(id, (BEGINS, ENDS, PROFILER_BEGINS, PROFILER_ENDS, *api.ABOUT_DEVICES)))
 SEEN = frozenset(map(id, (BEGINS, ENDS, PROFILER_BEGINS, PROFILER_ENDS, *api.ABOUT_DEVICES)))
 # Names that are needed at each call are variables of this module: a lookup in another module takes longer.
 FAST_RANGE, MODULE_CALL = api.FAST_RANGE, api.MODULE_CALL
@@ -98,9 +99,7 @@ class ProfileFunction:
 
     def measure_costs(self) -> None:
         """Measure what an event costs now, outside of this function. No profile function is set afterwards."""
-        thread = self._threads.mine
-        if thread is not None:
-            self._count_skipped(thread.stack[-1].path)
+        self.count_skipped()
         with suppress(RecursionError):  # the program may have little room on its stack
             self._costs.measure(self.set, event_filter.set_directly(self.function))
         event_filter.set_none()
@@ -216,17 +215,29 @@ class ProfileFunction:
 
     def taken(self) -> list[tuple[int, int]]:
         """Return for each path, by number, what recording took in it so far, and the error of that time."""
-        thread: Thread | None = self._threads.by_number[0] if self._threads.by_number else None
-        if thread is not None:
-            self._count_skipped(thread.stack[-1].path)
+        self.count_skipped()
         return self._costs.taken(self._paths.by_number, self._times.slowness)
 
+    def count_skipped(self) -> None:
+        """Count the events that were skipped until now."""
+        if self._threads.by_number:
+            self._count_skipped((self._threads.mine or self._threads.by_number[0]).stack[-1].path)
+
     def _count_skipped(self, path: Path) -> None:
-        """Count the events that were skipped since the last event as events in a path."""
+        """Count the events that were skipped since the last event as events in a path.
+
+        Other threads may have had some of them.
+        """
         now, counted = (self._counts[BUILTINS], self._counts[FRAMES]), self._counted
         path.skipped[BUILTINS] += now[BUILTINS] - counted[BUILTINS]
         path.skipped[FRAMES] += now[FRAMES] - counted[FRAMES]
         self._counted = now
+        if now[FRAMES] != counted[FRAMES]:
+            path.calls_others = True
+            threads = self._threads.by_number
+            if len(threads) > 1:
+                for thread in threads:
+                    thread.stack[-1].path.calls_others = True
 
     def _innermost(self) -> Path:
         """Return the innermost open path of this thread."""

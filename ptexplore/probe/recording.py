@@ -120,7 +120,7 @@ class Recorder:
         self.watcher = ProgramWatch(
             self.calls, self.threads, self.slices, self.cuts, self.times, limit, is_block=is_block
         )
-        self.slices.measures = self.calls.measure_costs
+        self.slices.measures, self.slices.counts = self.calls.measure_costs, self.calls.count_skipped
         self.faults = Faults(self.fold, self.paths, self.cuts)
 
     # --- start ---

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from . import last_words
-from .taken import os, time
+from .profiler_load import scheduled
+from .taken import time
 
 if TYPE_CHECKING:
     from .stepping import Stepping
-
-
-def scheduled() -> tuple[int, int]:
-    """Return how many nanoseconds the main thread ran and waited for a processor; zeros if the system does not say."""
-    try:
-        with open(f"/proc/{os.getpid()}/schedstat") as status:
-            ran, waited, _ = map(int, status.read().split())
-    except (OSError, ValueError):
-        return 0, 0
-    return ran, waited
 
 
 class CallCounter(Protocol):
