@@ -158,22 +158,22 @@ def _usual(loop: Callable[[], object], on: Callable[[], None] | None) -> float:
 
 def _calls_builtins(words: Sequence[str] = ("ab", "cde") * (ROUNDS // 2)) -> list[int]:
     """Call a builtin in each round, between lines as programs have them."""
-    found, number = [0], 0
+    chosen, number = [0], 0
     for word in words:
         if word.startswith("x") or number < 0:
-            found = [number]
+            chosen = [number]
         number = number + 1
-    return found
+    return chosen
 
 
 def _calls_functions(words: Sequence[str] = ("ab", "cde") * (ROUNDS // 2)) -> list[int]:
     """Call a function in each round."""
-    found, number = [0], 0
+    chosen, number = [0], 0
     for word in words:
         if _is_wanted(word, number):
-            found = [number]
+            chosen = [number]
         number = number + 1
-    return found
+    return chosen
 
 
 def _is_wanted(word: str, number: int) -> Any:
