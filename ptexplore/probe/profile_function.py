@@ -261,7 +261,7 @@ class ProfileFunction:
 
     # --- functions ---
 
-    def _frame_event(  # noqa: C901  (a further function costs more, at each call)
+    def _frame_event(
         self, thread: Thread, frame: FrameType, event: str
     ) -> None:
         """Handle the call or the end of a Python function."""
