@@ -226,7 +226,7 @@ class ProfileFunction:
     def _count_skipped(self, path: Path) -> None:
         """Count the events that were skipped since the last event as events in a path.
 
-        Other threads may have had some of them.
+        The events may belong to other threads.
         """
         now, counted = (self._counts[BUILTINS], self._counts[FRAMES]), self._counted
         path.skipped[BUILTINS] += now[BUILTINS] - counted[BUILTINS]
@@ -261,9 +261,7 @@ class ProfileFunction:
 
     # --- functions ---
 
-    def _frame_event(
-        self, thread: Thread, frame: FrameType, event: str
-    ) -> None:
+    def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
         """Handle the call or the end of a Python function."""
         code = frame.f_code
         key = id(code)

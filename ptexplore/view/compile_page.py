@@ -137,7 +137,8 @@ class _Names:
 def _facts(report: CompileReport) -> Iterator[str]:
     functions = report.functions
     if not functions:
-        yield "torch.compile compiled nothing: Dynamo met no function in this run"
+        when = "in this run" if report.run.raised is None else "before the run ended"
+        yield f"torch.compile compiled nothing: Dynamo met no function {when}"
         return
     yield f"{amount(len(functions), 'function')} met: {counted_outcomes(functions)}"
     lines = [broken.at for function in functions for broken in function.breaks]

@@ -56,6 +56,7 @@ PLAIN = {
     ("saved/document.py", "TRACE_FORMAT"): _OURS,
     ("view/coverage.py", "group[0] if group else 'CPU'"): "a dispatch key of torch: letters and digits",
     ("view/coverage.py", "side"): _OURS,
+    ("view/tensor/page.py", "JOINED.words"): _OURS,
     ("source/fetch/fetch.py", "request.project"): _NAME,
     ("source/fetch/install.py", "checkout.name"): _NAME,
     ("source/fetch/install.py", "taken.name"): _NAME,
