@@ -30,7 +30,8 @@ class CallPath(Struct, frozen=True):
     calls: Count  # the number of calls; for `imports` the number of modules
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls
     inside: Nanoseconds = 0  # the part of `time` that also counts for an operator, or a node, that called Python
-    recording: Nanoseconds = 0  # the part of `time` that recording took, sampled; without the paths that follow
+    recording: Nanoseconds = 0  # the part of `time` that recording took; without the paths that follow
+    error: Nanoseconds = 0  # the error of `recording`: a row's time below the sum of these is not known
     parent: Count | None = None  # the index in `paths` of the path before this one
     line: Count | None = None  # the line that led here in the function before, if it is in that file
     file: str | None = None  # the file of the function, or of the module's forward

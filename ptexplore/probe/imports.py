@@ -83,7 +83,7 @@ class Imports:
                 finally:
                     thread.importing = 0
                     if not self._calls.is_over and sys.getprofile() is None:
-                        sys.setprofile(self._calls.function)
+                        self._calls.set()
 
 
 def import_function(

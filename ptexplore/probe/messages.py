@@ -820,6 +820,7 @@ class CallPathParts(TypedDict, total=False):
 
     inside: int
     recording: int
+    error: int
     parent: int | None
     line: int | None
     file: str | None

@@ -87,7 +87,10 @@ class ProgramWatch:
             try:
                 self._slices.if_safe(counted=False)
             finally:
-                sys.setprofile(hook)
+                if hook is calls.function:
+                    calls.set()
+                else:
+                    sys.setprofile(hook)
         self._ticked += 1
 
     def _watch(self, runs: _thread.LockType) -> None:
