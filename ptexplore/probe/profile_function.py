@@ -226,7 +226,7 @@ class ProfileFunction:
     def _count_skipped(self, path: Path) -> None:
         """Count the events that were skipped since the last event as events in a path.
 
-        Other threads may have had some of them.
+        Some events may belong to other threads.
         """
         now, counted = (self._counts[BUILTINS], self._counts[FRAMES]), self._counted
         path.skipped[BUILTINS] += now[BUILTINS] - counted[BUILTINS]
