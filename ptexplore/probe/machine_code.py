@@ -702,7 +702,7 @@ nothing:
 """
 
 
-# Offsets: of a builtin's object (m_self), and of an object's type.
+# Offsets of m_self in a builtin, and of the type in an object.
 METHOD_SELF, TYPE_OF = 24, 8
 # The data of `event_filter`, in bytes from its state: two counts, the names of the events, None, and the table. The
 # table has one slot for each hash of an address; the slot has the address, or 0.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import at_work, event_filter, last_words, own_threads, unpatched, whose
+from . import at_work, event_costs, event_filter, last_words, own_threads, unpatched, whose
 from . import torch_api as api
 from .cuts import CutList
 from .event_costs import EventCosts, kind_of
@@ -226,7 +226,7 @@ class ProfileFunction:
     def _count_skipped(self, path: Path) -> None:
         """Count the events that were skipped since the last event as events in a path.
 
-        The events may belong to other threads.
+        Some events may belong to other threads.
         """
         now, counted = (self._counts[BUILTINS], self._counts[FRAMES]), self._counted
         path.skipped[BUILTINS] += now[BUILTINS] - counted[BUILTINS]
@@ -274,7 +274,7 @@ class ProfileFunction:
                 last_words.stay_ready()
                 with unpatched.ours():
                     label = self._by_code[key] = self._labels.classified(code, frame)
-                if label is None and key not in SEEN and code.co_name not in COMPREHENSIONS:
+                if label is None and _may_skip(code):
                     self._skipped.skip_code(code)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
@@ -453,6 +453,13 @@ class ProfileFunction:
             self._slices.if_safe()
         if self.steps is not None:
             self.steps.before_syntax(thread, path)
+
+
+def _may_skip(code: CodeType) -> bool:
+    """Return whether each call of a function without a path is a call of others for the function around it."""
+    file = code.co_filename
+    is_around = file == CONTEXTS or (file.startswith(whose.OURS) and file != event_costs.__file__)
+    return id(code) not in SEEN and code.co_name not in COMPREHENSIONS and not is_around
 
 
 def _is_around(frame: FrameType, slot: Slot) -> bool:
