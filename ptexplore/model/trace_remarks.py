@@ -404,6 +404,10 @@ class FurtherCalls(TraceRemark, frozen=True):
     """Explains the sign beside figures: there were further calls."""
 
 
+class TimesUnsure(TraceRemark, frozen=True):
+    """Explains the sign before times that are smaller than their error."""
+
+
 class Costliest(TraceRemark, frozen=True):
     """The most expensive operators, with or without nodes of backward."""
 

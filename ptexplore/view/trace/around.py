@@ -81,6 +81,7 @@ EXPLAINS: dict[type[TraceRemark], tuple[str, ...]] = {
     says.CallsAreRecorded: ("operator calls",),
     says.CountedTwice: ("nested calls",),
     says.FurtherCalls: ("≥",),
+    says.TimesUnsure: ("≤",),
     says.LinesMean: ("line", "self"),
 }
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import NamedTuple
 
 from ptexplore.model.run import Part, Run, Unit, Weighed
 from ptexplore.view.trace.amounts import seconds, size
+
+AT_MOST = "≤"  # before a cost that is smaller than its error
 
 
 class Column(NamedTuple):
@@ -64,4 +67,13 @@ def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ..
     runs_backward = part.backward > 0 and any(inner.kind == "backward" for inner in part.walk())
     without = (*(("backward",) if runs_backward else ()), *(("calls",) if part.kind == "imports" else ()))
     texts = cells(columns, part, *without)
-    return tuple(f"{sign}{cell}" if cell and part.at_least else cell for cell in texts)
+    if part.at_least:
+        return tuple(f"{sign}{cell}" if cell else cell for cell in texts)
+    return tuple(map(_most, columns, texts, repeat(part))) if part.is_unsure else texts
+
+
+def _most(column: Column, text: str, part: Part) -> str:
+    """Returns the cell of a part whose cost is not known exactly: the most that the cost can be."""
+    if column.weight != "cost" or column.formatter is None:
+        return text
+    return f"{AT_MOST}{column.formatter(part.cost + part.error)}"

@@ -37,6 +37,7 @@ class PartInMaking:
     outer: Self | None = None
     calls: int = 0
     cost: int = 0
+    error: int = 0
     backward: int = 0
     operators: int = 0
     saved: int = 0

@@ -13,7 +13,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.around import about_this, explained, legend, to_legend, typed
-from ptexplore.view.trace.columns import OF_COST, columns_of
+from ptexplore.view.trace.columns import AT_MOST, OF_COST, columns_of
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TraceView, in_words
 from ptexplore.view.trace.part_rows import AT_LEAST, Shown, fitting, row_name
@@ -101,6 +101,8 @@ def _order(root: Part, rows: Sequence[ScreenRow]) -> Iterator[TraceRemark]:
         yield beside.RowsOrdered(rest=any(row.is_rest for row in rows), threads=has_threads)
     if any(AT_LEAST in cell for row in rows for cell in row.cells):
         yield beside.FurtherCalls()
+    if any(cell.startswith(AT_MOST) for row in rows for cell in row.cells):
+        yield beside.TimesUnsure()
 
 
 def _used(columns: tuple[str, ...], rows: tuple[ScreenRow, ...]) -> tuple[tuple[str, ...], tuple[ScreenRow, ...]]:

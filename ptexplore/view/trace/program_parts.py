@@ -84,16 +84,19 @@ def _unweighed(program: Program) -> Unweighed:
 
 def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
     """Subtracts from each part's time what recording took in it and inside it; never more than the part's time."""
-    recording = Counter[int]()  # by the id of the part
+    recording, errors = Counter[int](), Counter[int]()  # by the id of the part
     for path, owner in zip(program.paths, owners, strict=True):
         recording[id(owner)] += path.recording
+        errors[id(owner)] += path.error
     # A part comes after the part around it: in reverse order, everything inside a part is known first.
     for part in reversed(list({id(owner): owner for owner in owners}.values())):
         if recording[id(part)]:
             taken = min(recording[id(part)], part.cost)
             part.cost, part.recording = part.cost - taken, part.recording + taken
+            part.error = errors[id(part)]
             if part.outer is not None and part.kind not in ("imports", "thread"):  # no other part has their time
                 recording[id(part.outer)] += recording[id(part)]
+                errors[id(part.outer)] += errors[id(part)]
 
 
 def _count(program: Program, owner: _PathsPart, first: int, calls: OperatorCalls, backward: int) -> None:

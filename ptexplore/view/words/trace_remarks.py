@@ -108,6 +108,7 @@ ENGLISH: Catalogue = {
         "{rest#; `the rest` comes last: the part of a row that its inner rows do not contain|}"
         "{threads#; other threads are last|}"
     ),
+    says.TimesUnsure: "the time is at most this: recording took so long there that the time itself is not known",
     says.FurtherCalls: "further calls count in their callers, with everything inside them",
     says.Costliest: "operators{nodes# and nodes|} by {instructions#instructions|time}: {shares}",
     says.ShareOf: "{name} {share}",
