@@ -25,7 +25,6 @@ class Weighed:
 
     calls: int = 0
     cost: int = 0  # from entry to exit, in the unit of the run
-    error: int = 0  # of the cost: recording took time in it, and this is not known exactly
     backward: int = 0  # the cost of the nodes that its operators recorded
     operators: int = 0  # operators called from Python, or by nodes and the engine
     saved: int = 0  # bytes that these operators keep for backward
@@ -33,7 +32,7 @@ class Weighed:
 
 
 WEIGHTS = tuple(field.name for field in fields(Weighed))
-MEASURED = ("calls", "cost", "error")  # weights of a part itself
+MEASURED = ("calls", "cost")  # weights of a part itself
 SUMMED = tuple(weight for weight in WEIGHTS if weight not in MEASURED)  # weights that are sums over what ran in a part
 _W = TypeVar("_W", bound=Weighed)
 
@@ -78,12 +77,8 @@ class Part(Weighed):
     names: tuple[str, ...] = ()  # if equal parts are shown as one: the names of all
     first: int = 0  # its place in the order of first calls, as in OwnOperators
     at_least: bool = False  # further calls, with everything in them, count for the caller
+    at_most: bool = False  # its cost is a bound: the time of recording in it is not known well enough
     choices: tuple[Detail, ...] = ()  # what it chose itself: no fast path, and why
-
-    @property
-    def is_unsure(self) -> bool:
-        """Whether the error of the cost is larger than the cost."""
-        return self.error > self.cost
 
     @property
     def own_cost(self) -> int:

@@ -405,7 +405,7 @@ class FurtherCalls(TraceRemark, frozen=True):
 
 
 class TimesUnsure(TraceRemark, frozen=True):
-    """Explains the sign before times that are smaller than their error."""
+    """Explains the sign before times that are bounds."""
 
 
 class Costliest(TraceRemark, frozen=True):
@@ -684,6 +684,14 @@ class OneRun(TraceRemark, frozen=True):
     time: str
     threads: int
     apart: tuple[TraceRemark, ...]
+    recording: str
+
+
+class OneRunUnsure(TraceRemark, frozen=True):
+    """The longest that a program may have run without recording, and how much of that recording may be."""
+
+    time: str
+    threads: int
     recording: str
 
 

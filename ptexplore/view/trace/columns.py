@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 from typing import NamedTuple
 
 from ptexplore.model.run import Part, Run, Unit, Weighed
 from ptexplore.view.trace.amounts import seconds, size
 
-AT_MOST = "≤"  # before a cost that is smaller than its error
+AT_MOST = "≤"  # before a cost that is a bound
 
 
 class Column(NamedTuple):
@@ -69,11 +68,5 @@ def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ..
     texts = cells(columns, part, *without)
     if part.at_least:
         return tuple(f"{sign}{cell}" if cell else cell for cell in texts)
-    return tuple(map(_most, columns, texts, repeat(part))) if part.is_unsure else texts
-
-
-def _most(column: Column, text: str, part: Part) -> str:
-    """Returns the cell of a part whose cost is not known exactly: the most that the cost can be."""
-    if column.weight != "cost" or column.formatter is None:
-        return text
-    return f"{AT_MOST}{column.formatter(part.cost + part.error)}"
+    signs = (AT_MOST if part.at_most and column.weight == "cost" else "" for column in columns)
+    return tuple(f"{sign}{cell}" if cell else cell for sign, cell in zip(signs, texts, strict=True))

@@ -37,7 +37,6 @@ class PartInMaking:
     outer: Self | None = None
     calls: int = 0
     cost: int = 0
-    error: int = 0
     backward: int = 0
     operators: int = 0
     saved: int = 0
@@ -47,6 +46,7 @@ class PartInMaking:
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
     ran: list[object] = field(default_factory=list)  # operators with their input sizes
     at_least: bool = False
+    at_most: bool = False
     choices: dict[Detail, None] = field(default_factory=dict)
 
     def outwards(self) -> Iterator[Self]:
@@ -84,6 +84,7 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
         parts=tuple(_joined(inside)),
         first=part.first or 0,
         at_least=part.at_least,
+        at_most=part.at_most,
         choices=tuple(part.choices),
     )
     return made, signatures.number(*alike)
@@ -125,6 +126,7 @@ def _as_one(parts: Sequence[Part], *, named: bool = True) -> Unrolling[Part]:
         as_sum(parts),
         names=names if named else first.names,
         at_least=any(part.at_least for part in parts),
+        at_most=any(part.at_most for part in parts),
         own=tuple(sum_of_own(part.own for part in parts)),
         parts=within,
     )

@@ -247,7 +247,7 @@ def _part_row(candidate: _Candidate, part: Part, shown: Shown) -> ScreenRow:
     return ScreenRow(
         name=row_name(part, candidate.module),
         level=candidate.level,
-        share=shown.share(part.cost) if part.kind != "imports" and not part.is_unsure else None,
+        share=shown.share(part.cost) if part.kind != "imports" and not part.at_most else None,
         cells=of_part(shown.columns, part, AT_LEAST),
         details=(
             *((_operators(part.own or part.parts),) if lists_operators and _says_more(part) else ()),

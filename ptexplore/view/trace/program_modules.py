@@ -9,7 +9,7 @@ from dataclasses import replace
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import BudgetSpent, KindsStepped, TreeEnds
-from ptexplore.model.run import Run
+from ptexplore.model.run import Part, Run
 from ptexplore.model.trace import Session, Trace
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.model.traced import TracedName
@@ -58,15 +58,7 @@ def _facts(trace: Trace, program: Program, run: Run) -> Iterator[TraceRemark]:
     if program.elsewhere is not None:
         yield from times_elsewhere(program)
     else:
-        is_off = any(path.recording for path in program.paths)
-        apart: list[TraceRemark] = [says.ImportsBeside()] if imports is not None else []
-        apart += [says.RecordingTook(time=seconds(program.overhead))] if is_off else []
-        yield says.OneRun(
-            time=seconds(whole.cost),
-            threads=program.threads,
-            apart=tuple(apart),
-            recording="" if is_off else seconds(max(program.overhead - program.folding, 0)),
-        )
+        yield _one_run(program, whole, with_imports=imports is not None)
         waited = program.wall - program.processor
         if program.processor and waited > WAITED * program.wall:
             yield says.Waited(waited=seconds(waited), of=seconds(program.wall))
@@ -79,6 +71,22 @@ def _facts(trace: Trace, program: Program, run: Run) -> Iterator[TraceRemark]:
     transforms = dict.fromkeys(layer.kind for sets in program.sets for layer in sets.transforms)
     if transforms:
         yield says.TransformsInForce(kinds=tuple(transforms))
+
+
+def _one_run(program: Program, whole: Part, *, with_imports: bool) -> TraceRemark:
+    """Returns how long the program ran; a bound, if the time of recording in it is not known well enough."""
+    if whole.at_most:
+        most = seconds(min(program.overhead, whole.cost))
+        return says.OneRunUnsure(time=seconds(whole.cost), threads=program.threads, recording=most)
+    is_off = any(path.recording for path in program.paths)
+    apart: list[TraceRemark] = [says.ImportsBeside()] if with_imports else []
+    apart += [says.RecordingTook(time=seconds(program.overhead))] if is_off else []
+    return says.OneRun(
+        time=seconds(whole.cost),
+        threads=program.threads,
+        apart=tuple(apart),
+        recording="" if is_off else seconds(max(program.overhead - program.folding, 0)),
+    )
 
 
 def on_device(program: Program) -> Iterator[TraceRemark]:

@@ -27,6 +27,10 @@ NAMELESS = "?"  # the name of a module that its outermost module does not have, 
 ENGINE = "autograd::engine::evaluate_function: "
 
 
+NOTABLE = 1.1  # how much longer a part must be with the bounds inside it, to be a bound itself
+UNSURE = 0.5  # the largest error of a time, as a share of the time, with which it is shown as known
+
+
 @dataclass(eq=False)
 class _PathsPart(PartInMaking):
     """A part while it is gathered, with the first path that ends at it."""
@@ -83,7 +87,10 @@ def _unweighed(program: Program) -> Unweighed:
 
 
 def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
-    """Subtracts from each part's time what recording took in it and inside it; never more than the part's time."""
+    """Subtracts from each part's time what recording took in it and inside it; never more than the part's time.
+
+    If the time of recording is not known well enough, only its sure part is subtracted: the rest is a bound.
+    """
     recording, errors = Counter[int](), Counter[int]()  # by the id of the part
     for path, owner in zip(program.paths, owners, strict=True):
         recording[id(owner)] += path.recording
@@ -91,9 +98,10 @@ def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
     # A part comes after the part around it: in reverse order, everything inside a part is known first.
     for part in reversed(list({id(owner): owner for owner in owners}.values())):
         if recording[id(part)]:
-            taken = min(recording[id(part)], part.cost)
+            taken, error = min(recording[id(part)], part.cost), errors[id(part)]
+            if part.outer is not None and error > UNSURE * (part.cost - taken):
+                part.at_most, taken = True, min(max(recording[id(part)] - error, 0), part.cost)
             part.cost, part.recording = part.cost - taken, part.recording + taken
-            part.error = errors[id(part)]
             if part.outer is not None and part.kind not in ("imports", "thread"):  # no other part has their time
                 recording[id(part.outer)] += recording[id(part)]
                 errors[id(part.outer)] += errors[id(part)]
@@ -339,9 +347,15 @@ def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
         first = inner.first if inner.operators else first
         inside[number] = replace(inner, first=first), signature
     beside = ("imports", "thread")  # their time is in no other part's time
-    least = own_cost + sum(inner.cost for inner, _ in inside if inner.kind not in beside)
     if part.kind not in beside:  # recording time is estimated from samples, and can exceed a short part
-        part.cost = max(part.cost, min(least, part.cost + part.recording))
+        timed = [inner for inner, _ in inside if inner.kind not in beside]
+        least, most = (
+            min(own_cost + sum(inner.cost for inner in inner_parts), part.cost + part.recording)
+            for inner_parts in ([inner for inner in timed if not inner.at_most], timed)
+        )
+        part.cost = max(part.cost, least)
+        if most > NOTABLE * part.cost:  # then the shares of all that is inside are not known, but for their bounds
+            part.cost, part.at_most = most, True
     return finished(part, inside, (frozenset(Counter(part.ran).items()),), signatures)
 
 

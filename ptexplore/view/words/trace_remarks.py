@@ -189,6 +189,9 @@ ENGLISH: Catalogue = {
         "one run of {time}[ on {threads} thread{threads#|s}][; not in it: {apart: and }][; recording took about "
         "{recording} of it]"
     ),
+    says.OneRunUnsure: (
+        "one run of at most {time}[ on {threads} thread{threads#|s}]; up to {recording} of it may be recording"
+    ),
     says.ImportsBeside: "imports",
     says.RecordingTook: "about {time} of recording",
     says.Waited: (
