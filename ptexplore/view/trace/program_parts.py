@@ -27,8 +27,8 @@ NAMELESS = "?"  # the name of a module that its outermost module does not have, 
 ENGINE = "autograd::engine::evaluate_function: "
 
 
-NOTABLE = 1.1  # how much longer a part must be with the bounds inside it, to be a bound itself
-UNSURE = 0.5  # the largest error of a time, as a share of the time, with which it is shown as known
+NOTABLE = 1.1  # a part that is so much longer with the bounds inside it is a bound itself.
+UNSURE = 0.5  # a time is known if its error is at most this share of the time.
 
 
 @dataclass(eq=False)
