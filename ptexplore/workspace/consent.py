@@ -113,10 +113,11 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
 
     Raises PtexploreError (usage) if the file does not say what ran, or if its script cannot be shown.
     """
-    if session is None or (session.program is not None and session.options.script is None):
+    module = session.options.module if session is not None else None
+    if session is None or module is not None or (session.program is not None and session.options.script is None):
         why = "the file has no code" if session is None else "it was recorded inside a program, by record()"
-        if session is not None and session.options.module is not None:
-            why = f"the code of the module {session.options.module[:200]} cannot be shown before it is imported"
+        if module is not None:
+            why = f"the code of the module {module[:200]} cannot be shown before it is imported"
         raise PtexploreError(f"{file} cannot be run again", why, "trace the program itself", USAGE)
     options = session.options
     for name, _value in options.variables:
@@ -145,7 +146,7 @@ def of_trace(session: Session | None, file: str, asked: TraceRequest, hint: str)
 
 
 # Options of a request that its other parts show, or that come from your own command, never from a file.
-_TOLD_ELSEWHERE = ("script", "module", "variables", "setup", "contexts", "backward", "timeout", "native", "native_most")
+_TOLD_ELSEWHERE = ("script", "variables", "setup", "contexts", "backward", "timeout", "native", "native_most")
 
 
 def _parts(request: TraceRequest, script: str = "") -> Iterator[tuple[str, str]]:

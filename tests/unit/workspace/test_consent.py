@@ -81,7 +81,7 @@ def test_a_yes_is_for_how_it_runs_too() -> None:
     loaded().allow()
     options: list[dict[str, object]] = [
         {"grad": True}, {"once": True}, {"seed": 3}, {"native_op": "add.Tensor#2"}, {"first": True}, {"twice": True},
-        {"again": True}, {"vary": True}, {"backward": True},
+        {"again": True}, {"vary": True}, {"backward": True}, {"arguments": ("--epochs", "2")},
     ]  # fmt: skip
     for option in options:
         other = loaded(**option)
@@ -90,6 +90,7 @@ def test_a_yes_is_for_how_it_runs_too() -> None:
     assert {o.name for o in fields(TraceOptions)} == {name for option in options for name in option} | {
         "script", "variables", "setup", "contexts",  # each is a part of its own
         "timeout", "native", "native_most",  # your own command says these
+        "module",  # it never runs again
     }  # fmt: skip
     own = loaded(timeout=1e9, native=False, native_most=10**12)
     assert own.is_allowed
@@ -146,6 +147,17 @@ def test_what_holds_no_code_cannot_be_run_again(tmp_path: Path) -> None:
         loaded(variables=(("a = 1; b", "2"),))
     with pytest.raises(PtexploreError, match="cannot be run again"):
         of_trace(None, "trace.json", ASKED, "")
+    for program in ({}, {"script": str(tmp_path / "train.py")}):  # a module's code cannot be shown
+        with pytest.raises(PtexploreError, match="cannot be run again"):
+            loaded(module="antigravity", **program)
+
+
+def test_a_script_of_a_saved_trace_gets_no_input_and_writes_to_no_terminal(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import sys\n")
+    found = loaded(script=str(script), arguments=("--evil", "1"))
+    assert found.request.passes_on is False
+    assert "'--evil'" in "\n".join(found.lines())
 
 
 @pytest.mark.parametrize(
