@@ -209,7 +209,10 @@ def _hash(code: tuple[tuple[str, str], ...]) -> str:
 def of_page(page: FolderPage, request: TraceRequest) -> NotYours:
     """Returns the expression that a folder's page suggests."""
     return NotYours(
-        replace(request, expression=page.expression, script=None, setup=(), variables=(), contexts=()),
+        replace(
+            request, expression=page.expression, script=None, module=None, arguments=(), setup=(), variables=(),
+            contexts=(),
+        ),
         f"the page {page.where.file}", page.where.file, page.sha, (("the expression", page.expression),),
         f"ptexplore notes trust {shlex.quote(page.where.file)}", page.shipped,
     )  # fmt: skip
