@@ -59,6 +59,11 @@ def _cell(column: Column, value: int) -> str:
     return column.formatter(value) if column.formatter is not None and (value or column.weight == "calls") else ""
 
 
+def time_of(part: Part) -> str:
+    """Returns the time of a part in words, with a sign if it is a bound."""
+    return f"{AT_MOST if part.at_most else ''}{seconds(part.cost)}"
+
+
 def of_part(columns: tuple[Column, ...], part: Part, sign: str) -> tuple[str, ...]:
     """Formats the cells of a part's row. If the figures are lower bounds, `sign` is put before each."""
     # If backward ran inside the part, its cost already includes the nodes. `backward` is tested first, since it is 0

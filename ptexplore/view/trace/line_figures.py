@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from ptexplore.model.program import NODES, CallPath, Program
 from ptexplore.model.run import Weighed, total
-from ptexplore.view.trace.program_parts import own_operators
+from ptexplore.view.trace.program_parts import UNSURE, own_operators
 
 NOTHING = Weighed()
 _NO_CALLS = ("__getattr__", "__setattr__", "__delattr__")  # functions of torch that run for `self.layer`
@@ -40,6 +40,8 @@ class LineFigures:
     runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
     at_least: bool = False
     by_syntax: bool = False  # of a function: operators by syntax are on no known line
+    bound: int = 0  # the part of the whole cost that is a bound, since recording took too long there
+    own_bound: int = 0  # the same of the own cost
     _whole: list[Weighed] = field(default_factory=list)
     _own: list[Weighed] = field(default_factory=list)
 
@@ -101,16 +103,17 @@ class _Adding:
         self.at(line, path.name).add(calls, own=True)
         return _Around(line, (*around.lines, line) if line not in around.lines else around.lines)
 
-    def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False) -> None:
-        """Adds a piece of work to its place, and to all lines that led to this place."""
-        for line in around.lines:
-            self.figures[line].add(weighed, own=line == around.place)
-            self.figures[line].runs_nodes |= runs_nodes
+    def ran(self, around: _Around, weighed: Weighed, *, runs_nodes: bool = False, is_bound: bool = False) -> None:
+        """Adds a piece of work to its place, and to all lines that led to this place. `is_bound`: its cost is one."""
+        places = dict.fromkeys((*around.lines, *((around.place,) if around.place is not None else ())))
+        for place in places:
+            figures = self.figures[place]
+            figures.add(weighed, own=place == around.place)
+            figures.runs_nodes |= runs_nodes
+            figures.bound += weighed.cost * is_bound
+            figures.own_bound += weighed.cost * (is_bound and place == around.place)
         if around.place is None:
             self.rest.append(weighed)
-        elif around.place not in around.lines:
-            self.figures[around.place].add(weighed, own=True)
-            self.figures[around.place].runs_nodes |= runs_nodes
 
 
 def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesOfProgram:
@@ -122,9 +125,10 @@ def figures_of(program: Program, is_shown: Callable[[CallPath], bool]) -> LinesO
     around = _arounds(program, is_shown, adding)
     beside = _in_threads(program)
     main = 0
-    for path, where, cost, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
+    for path, where, own, is_beside in zip(program.paths, around, own_costs(program), beside, strict=True):
+        cost, is_bound = own
         if path.kind != "imports" and cost:
-            adding.ran(where, Weighed(cost=cost))
+            adding.ran(where, Weighed(cost=cost), is_bound=is_bound)
             main += 0 if is_beside else cost
     backward = Counter[int]()
     for calls in program.calls:
@@ -174,8 +178,8 @@ def _in_threads(program: Program) -> list[bool]:
     return beside
 
 
-def own_costs(program: Program) -> Iterator[int]:
-    """Yields for each path its time without the paths and operators in it, and without recording.
+def own_costs(program: Program) -> Iterator[tuple[int, bool]]:
+    """Yields for each path its time without the paths and operators in it and without recording, and if it is a bound.
 
     The first path, the program, has none.
     """
@@ -193,7 +197,9 @@ def own_costs(program: Program) -> Iterator[int]:
         if path.kind != "thread":
             inside[path.parent or 0] += max(spans[number] - path.inside, 0)
     for path, cost in zip(program.paths, own, strict=True):
-        yield max(cost - path.recording, 0)
+        known = max(cost - path.recording, 0)
+        is_bound = cost > 0 and path.error > UNSURE * known
+        yield (min(cost, max(cost - path.recording + path.error, 0)), True) if is_bound else (known, False)
 
 
 def in_order(places: Iterable[LinePlace]) -> list[LinePlace]:

@@ -17,9 +17,8 @@ from ptexplore.model.program import CallPath, Program
 from ptexplore.model.run import Weighed, total
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
-from ptexplore.view.trace.amounts import seconds
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
-from ptexplore.view.trace.columns import Column, cells, columns_of
+from ptexplore.view.trace.columns import AT_MOST, Column, cells, columns_of, time_of
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.line_figures import (
     NOTHING,
@@ -41,6 +40,7 @@ from ptexplore.view.words.trace_remarks import worded
 FEW = 40  # up to so many lines, each has a row
 MOST = 60  # of more lines, at most so many have rows: the costliest
 MOST_ASKED_FOR = 300  # the same with `only`
+NOTABLE = 0.1  # a cost with a larger share of bounds is a bound.
 HOT = 0.01  # then a line with a row has at least this part of the run
 INDENT = " " * 7  # of a line's text, after its number
 OWN = "self"  # the heading of the time outside of your other lines
@@ -66,12 +66,13 @@ def program_lines(trace: Trace, options: Options, session: Session | None) -> Tr
     rows = [row for _, given in _by_file(wanted) for row in table.file(given)]
     left = [] if options.only is not None else _rest(lines, run.whole.cost, table)
     facts = (
-        beside.TorchRan(version=trace.torch.version, remarks=(beside.RunWithoutImports(time=seconds(run.whole.cost)),)),
+        beside.TorchRan(version=trace.torch.version, remarks=(beside.RunWithoutImports(time=time_of(run.whole)),)),
         *times_elsewhere(program),
     )
     shown_rows, headings = _used((*rows, *left), table.headings)
     remarks = (
         beside.LinesMean(),
+        *([beside.TimesUnsure()] if any(cell.startswith(AT_MOST) for row in rows for cell in row.cells) else []),
         *(_without_text(wanted, text)),
         *(uncounted(run) if any(figures.whole.saved for _, figures in wanted) else ()),
         *on_device(program),
@@ -201,6 +202,8 @@ class _Table:
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
+        time = f"{AT_MOST}{time}" if time and figures.bound > NOTABLE * figures.whole.cost else time
+        own = f"{AT_MOST}{own}" if own and figures.own_bound > NOTABLE * figures.own.cost else own
         sign = AT_LEAST if figures.at_least else ""
         shown = ("" if place.function else time, own, *others)
         if place.function:

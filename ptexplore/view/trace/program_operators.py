@@ -13,9 +13,9 @@ from ptexplore.model.reasons import LibraryTold, ToldOfSuchCall
 from ptexplore.model.run import sums
 from ptexplore.model.trace import Hop, LibraryEntry, Session, Trace, walk
 from ptexplore.view.trace import native
-from ptexplore.view.trace.amounts import library_time, seconds
+from ptexplore.view.trace.amounts import library_time
 from ptexplore.view.trace.around import to_legend, typed
-from ptexplore.view.trace.columns import columns_of
+from ptexplore.view.trace.columns import columns_of, time_of
 from ptexplore.view.trace.lines import run_formulas
 from ptexplore.view.trace.modules import uncounted
 from ptexplore.view.trace.operators import (
@@ -55,7 +55,7 @@ def program_operators(trace: Trace, options: Options, _session: Session | None) 
     run = program_run(trace, None)
     whole = max(run.whole.cost, 1)
     times = beside.TimesWithCalled(python=calls_python(program))
-    one_run = beside.RunWithoutImports(time=seconds(whole))
+    one_run = beside.RunWithoutImports(time=time_of(run.whole))
     operators = Operators(
         ways=ways,
         whole=whole,

@@ -161,3 +161,17 @@ def test_an_expression_has_no_lines_and_open_names_no_line() -> None:
             view(given, options)
         assert wrong.value.exit_code == USAGE
         assert wrong.value.hint
+
+
+def test_a_line_whose_time_is_mostly_a_bound_says_so() -> None:
+    """Recording took most of the time in `Made.forward`, which line 13 calls, and it is not known exactly."""
+    paths = list(PATHS)
+    paths[8] = structs.replace(paths[8], time=200 * MS, recording=110 * MS, error=40 * MS)
+    made = structs.replace(program(), paths=tuple(paths))
+    figures = figures_of(made, lambda path: path.file == MINE).figures
+    line = figures[LinePlace(MINE, 13)]
+    assert (line.bound, line.own_bound) == (40 * MS, 40 * MS), "110 ms of its own, of which 70 are sure to be recording"
+    trace = Trace("--script train.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    rows = {row.name.split()[0]: row for row in view(trace, Options(view="lines")).table if row.name.split()}
+    assert rows["13"].cells[0].startswith("≤")
+    assert not rows["12"].cells[0].startswith("≤")
