@@ -39,8 +39,8 @@ class LineFigures:
     own: Weighed = NOTHING
     runs_nodes: bool = False  # backward ran in it, so its time includes the time of nodes
     at_least: bool = False
-    by_syntax: bool = False  # of a function: operators by syntax are on no known line
-    bound: int = 0  # the part of the whole cost that is a bound, since recording took too long there
+    by_syntax: bool = False  # of a function: operators by syntax are on no known line.
+    bound: int = 0  # the part of the whole cost that is a bound: recording took too long there.
     own_bound: int = 0  # the same of the own cost
     _whole: list[Weighed] = field(default_factory=list)
     _own: list[Weighed] = field(default_factory=list)

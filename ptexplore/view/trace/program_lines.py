@@ -37,11 +37,11 @@ from ptexplore.view.trace.program_modules import on_device
 from ptexplore.view.trace.program_parts import program_run, times_elsewhere
 from ptexplore.view.words.trace_remarks import worded
 
-FEW = 40  # up to so many lines, each has a row
-MOST = 60  # of more lines, at most so many have rows: the costliest
-MOST_ASKED_FOR = 300  # the same with `only`
+FEW = 40  # up to so many lines, each has a row.
+MOST = 60  # of more lines, at most so many have rows: the costliest.
+MOST_ASKED_FOR = 300  # the same with `only`.
 NOTABLE = 0.1  # a cost with a larger share of bounds is a bound.
-HOT = 0.01  # then a line with a row has at least this part of the run
+HOT = 0.01  # then a line with a row has at least this part of the run.
 INDENT = " " * 7  # of a line's text, after its number
 OWN = "self"  # the heading of the time outside of your other lines
 _Given = tuple[LinePlace, LineFigures]
