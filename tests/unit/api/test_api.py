@@ -62,8 +62,9 @@ def test_what_is_no_text_is_refused(wrong: Any) -> None:
 
 
 def test_a_trace_is_of_one_thing(tmp_path: Path) -> None:
-    for arguments in ({}, {"expression": "a", "script": tmp_path / "x.py"}):
-        with pytest.raises(ptexplore.PtexploreError, match="either an expression or a script"):
+    both = {"expression": "a", "script": tmp_path / "x.py"}
+    for arguments in ({}, both, {"script": "x.py", "module": "x"}):
+        with pytest.raises(ptexplore.PtexploreError, match="an expression, a script or a module"):
             ptexplore.trace(**arguments)  # type: ignore[arg-type]
 
 
