@@ -30,9 +30,9 @@ SKIP = TextMark("Graph break: ", (FactSource("torch/_dynamo/convert_frame.py", "
 REASON = TextMark("Graph Break Reason: ", (FactSource(_CONVERT, "Graph Break Reason: ", since="2.7"),))
 OLD_REASON = TextMark("Reason: ", (FactSource(_CONVERT, "Reason: "),))
 STACK = TextMark("User code traceback:", (FactSource(_CONVERT, "User code traceback:"),))
-EXPLANATION = TextMark("  Explanation: ", (FactSource(_EXC, "  Explanation: ", since="2.7"),))
-HINT = TextMark("  Hint: ", (FactSource(_EXC, "  Hint: ", since="2.7"),))
-CONTEXT = TextMark("  Developer debug context: ", (FactSource(_EXC, "  Developer debug context: ", since="2.7"),))
+EXPLANATION = TextMark("  Explanation: ", (FactSource(_EXC, "Explanation: ", since="2.7"),))
+HINT = TextMark("  Hint: ", (FactSource(_EXC, "Hint: ", since="2.7"),))
+CONTEXT = TextMark("  Developer debug context: ", (FactSource(_EXC, "Developer debug context: ", since="2.7"),))
 LINK = TextMark(
     " For more details about this graph break", (FactSource(_EXC, "For more details about this graph", since="2.8"),)
 )
