@@ -126,7 +126,10 @@ while True:
         os.dup2(given, 0)
         os.close(given)
         # out of the way of the numbers that the request has
-        channel, *passed = (fcntl.fcntl(number, fcntl.F_DUPFD, 900) for number in (channel, *passed))
+        given = (channel, *passed)
+        channel, *passed = (fcntl.fcntl(number, fcntl.F_DUPFD, 900) for number in given)
+        for number in given:
+            os.close(number)
         for wanted, number in zip(numbers.split() if passed else (), passed):
             os.dup2(number, int(wanted))
             os.close(number)

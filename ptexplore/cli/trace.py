@@ -181,7 +181,7 @@ def trace(
 
     request = asked_for(expression, read(asked))
     if file is None:
-        return _run(typed(replace(request, passes_on=True)), answer, _command(request, python), python)
+        return _run(typed(replace(request, passes_on=_has_streams())), answer, _command(request, python), python)
     command = ("ptexplore", "trace", *loaded, "--rerun")
     return _run(_again(file, command, request, trust), answer, command, python)
 
@@ -241,6 +241,14 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
             sys.stdout.flush()
             keep(*traced)
         return code
+
+
+def _has_streams() -> bool:
+    """Whether this process writes its errors to a file or a terminal, and not to an object of Python."""
+    try:
+        return sys.stderr.fileno() >= 0
+    except (AttributeError, OSError, ValueError):
+        return False
 
 
 def _file_of(load: str | None, last: str | None) -> str | None:

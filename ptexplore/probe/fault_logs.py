@@ -42,7 +42,7 @@ class FaultLogs:
         key_of = self._rows.keys()
 
         def maker(known: NumberedCall) -> freed.NodeMaker:
-            path, _, kind, _, _ = key_of[known[0]]
+            path, _, kind, *_ = key_of[known[0]]
             return freed.NodeMaker(paths[path], self._kinds.by_number[kind].first["name"], known[2])
 
         def made(sequence: int) -> freed.NodeMaker | None:

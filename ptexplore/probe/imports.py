@@ -83,7 +83,7 @@ class Imports:
                 finally:
                     thread.importing = 0
                     if not self._calls.is_over and sys.getprofile() is None:
-                        self._calls.set()
+                        sys.setprofile(self._calls.function)
 
 
 def import_function(

@@ -37,16 +37,14 @@ class Labels:
     """The labels of one recording. None: no path, as for Python's own code, other packages and ptexplore itself.
 
     `by_code` and `by_builtin` are read at each call. If they lack an entry, `classified` or `builtin` makes it.
-    `by_code` is by the addresses of code objects, because the hash of a code object takes long.
     """
 
-    __slots__ = ("_by_method", "_by_module", "_by_table", "_codes", "_cuts", "_user_files", "by_builtin", "by_code")
+    __slots__ = ("_by_method", "_by_module", "_by_table", "_cuts", "_user_files", "by_builtin", "by_code")
 
     def __init__(self, user_files: Iterable[str], cuts: CutList) -> None:
         self._user_files = frozenset(map(whose.real, user_files))
         self._cuts = cuts
-        self.by_code: dict[int, Label | None] = {}
-        self._codes: list[CodeType] = []  # keeps the code objects, and so their addresses
+        self.by_code: dict[CodeType, Label | None] = {}
         self.by_builtin: dict[Any, Label | None] = {}
         self._by_table: dict[tuple[str, str], Label] = {}  # builtins, by table and method
         self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class
@@ -58,7 +56,6 @@ class Labels:
         `frame` is its first call. A function of another package has a label if it is an entry: your code calls it, and
         its module uses torch. Examples are the `fit` and `train` of a trainer.
         """
-        self._codes.append(code)
         file, name = code.co_filename, code.co_name
         if code is api.MODULE_CALL:
             return Label("module", "")
@@ -82,7 +79,7 @@ class Labels:
     def by_user(self, frame: FrameType) -> bool:
         """Returns whether a function of yours called this function."""
         back = frame.f_back
-        label = self.by_code.get(id(back.f_code)) if back is not None else None
+        label = self.by_code.get(back.f_code) if back is not None else None
         return label is not None and label.kind == "user"
 
     def builtin(self, builtin: Any) -> Label | None:

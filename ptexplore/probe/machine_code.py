@@ -1,6 +1,6 @@
-"""The probe's machine code. There are six programs. The SIGTRAP handler logs jumps; another program calls a function
-under that handler. There is a clock. A profile function puts Python's own calls into the log. Another one drops events
-before they reach Python, and the last program notes each C++ error.
+"""The probe's machine code. There are five programs. The SIGTRAP handler logs jumps; another program calls a function
+under that handler. There is a clock. A profile function puts Python's own calls into the log, and the last program
+notes each C++ error.
 
 The handler runs at each instruction that may not go straight on. It then sets a breakpoint (int3) on the next such
 instruction (`straight_code`), or the trap flag, which stops after every instruction (Intel 64 manual, volume 3,
@@ -702,118 +702,6 @@ nothing:
 """
 
 
-# Offsets of m_self in a builtin, and of the type in an object.
-METHOD_SELF, TYPE_OF = 24, 8
-# The data of `event_filter`, in bytes from its state: two counts, the names of the events, None, and the table. The
-# table has one slot for each hash of an address; the slot has the address, or 0.
-FILTER_BUILTINS, FILTER_FRAMES, FILTER_WORDS, FILTER_NONE, FILTER_TABLE = 0, 8, 16, 80, 128
-FILTER_SHIFT, FILTER_SLOTS = 4, 1 << 16
-FILTER_SIZE = FILTER_TABLE + 8 * FILTER_SLOTS
-FILTER_CALLS = "python"  # the label of the last part of `event_filter`, which calls the function in Python
-
-
-def _look_up(otherwise: str) -> str:
-    """Look up the address in r9 in the table at r8; go on to `otherwise` if it is not there."""
-    return f"""
-    mov r10, r9
-    shr r10, {FILTER_SHIFT}
-    and r10, {FILTER_SLOTS - 1}
-    shl r10, 3
-    add r10, r8
-    cmp r9, [r10 + {FILTER_TABLE}]
-    jne {otherwise}
-"""
-
-
-def event_filter(state: int, get_code: int, release: int, call: int, set_profile: int, add_traceback: int) -> str:
-    """A profile function for PyEval_SetProfile: it counts and drops events of the table, and calls Python for others.
-
-    It gets the function in Python in rdi, the frame in rsi, the number of the event in edx, and the event's object in
-    rcx. An event that it does not drop is handled as Python does it (call_trampoline and profile_trampoline of
-    Python/sysmodule.c). After an error, no profile function is set. `add_traceback` is the
-    address of PyTraceBack_Here, or 0 for a Python whose own function does not call it.
-    """
-    failed = f"mov rdi, [rsp]\n    movabs rax, {add_traceback}\n    call rax" if add_traceback else ""
-    return f"""
-    and rdx, 255  ; an int: the register's upper half may hold anything
-    movabs r8, {state}
-    cmp rdx, {PY_C_CALL}
-    jb frame
-    mov r9, [rcx + {METHOD_SELF}]
-    cmp r9, 0
-    je method
-    mov r9, [r9 + {TYPE_OF}]
-    {_look_up("method")}
-    jmp builtin
-method:
-    mov r9, [rcx + {METHOD_ROW}]
-    {_look_up(FILTER_CALLS)}
-builtin:
-    inc qword ptr [r8 + {FILTER_BUILTINS}]
-    movabs rax, 0
-    ret
-frame:
-    push rdi
-    push rsi
-    push rdx
-    push rcx
-    push rbx  ; the stack is aligned to 16 now
-    mov rdi, rsi
-    movabs rax, {get_code}
-    call rax
-    mov rbx, rax
-    mov rdi, rax
-    movabs rax, {release}
-    call rax
-    mov r9, rbx
-    pop rbx
-    pop rcx
-    pop rdx
-    pop rsi
-    pop rdi
-    movabs r8, {state}
-    {_look_up(FILTER_CALLS)}
-    inc qword ptr [r8 + {FILTER_FRAMES}]
-    movabs rax, 0
-    ret
-{FILTER_CALLS}:  ; `unwinding` describes this part: who reads the C++ stack while Python runs must get past it
-    push rbp
-    mov rbp, rsp
-    push rbx
-    push rsi  ; the stack is aligned to 16 now
-    shl rdx, 3
-    add rdx, r8
-    mov rdx, [rdx + {FILTER_WORDS}]
-    cmp rcx, 0
-    jne given
-    mov rcx, [r8 + {FILTER_NONE}]
-given:
-    movabs r8, 0  ; the end of the arguments
-    movabs rbx, {call}
-    movabs rax, 0  ; no vector register has an argument
-    call rbx
-    cmp rax, 0
-    je failed
-    mov rdi, rax
-    movabs rax, {release}
-    call rax
-    movabs rax, 0
-    jmp done
-failed:
-    {failed}
-    movabs rdi, 0
-    movabs rsi, 0
-    movabs rax, {set_profile}
-    call rax
-    movabs rax, {(1 << 64) - 1}
-done:
-    pop rsi
-    pop rbx
-    pop rbp
-    ret
-"""
-
-
 # A note of an error (`error_note`): eight bytes each, then the return addresses on the C++ stack, then the message.
 N_DONE, N_FUNCTION, N_FILE, N_LINE, N_PROCESS, N_LENGTH, N_SECONDS, N_NANOSECONDS, N_DEPTH, N_STACK = range(0, 80, 8)
 NOTE_BITS = 12
@@ -981,10 +869,7 @@ copied:
 
 
 def unwinding(begin: int, size: int) -> bytes:
-    """Returns how to unwind through code that keeps its frame in rbp from its second instruction on.
-
-    It is an .eh_frame of one function (DWARF 5, 6.4).
-    """
+    """Returns how to unwind through `error_note` (DWARF 5, 6.4): an .eh_frame of one function with its frame in rbp."""
     rsp, rbp, returned = 7, 6, 16
     def_cfa, offset, advance = 0x0C, 0x80, 0x40
     rules = bytes([1, 0, 1, 0x78, returned, def_cfa, rsp, 8, offset | returned, 1])  # version, "", factors 1 and -8

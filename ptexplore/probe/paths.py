@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -21,13 +20,16 @@ WORKERS = "torch's own threads"
 
 PathKind: TypeAlias = Literal["program", "thread", "imports", "user", "library", "torch", "module", "builtin"]
 
+# The error of the time of recording, as a share of it: the time is a mean of samples, and Python runs slower beside it.
+UNSURE = 0.35
+
 
 class Path:
     """One path of Python calls: the function, module or builtin at its end, and how often it was taken."""
 
     __slots__ = (
         "calls", "calls_others", "children", "cold", "depth", "hot", "index", "inside", "label", "line", "marks",
-        "parent", "read", "recording", "seen", "site", "skipped", "slots", "time",
+        "parent", "read", "recording", "seen", "site", "slots", "time",
     )  # fmt: skip
 
     def __init__(self, index: int, parent: Path | None, label: Label, line: int | None) -> None:
@@ -39,18 +41,14 @@ class Path:
         self.read: dict[int, dict[int, int]] | None = None
         self.depth: int = parent.depth + 1 if parent is not None else 0
         self.calls = self.time = self.inside = self.seen = self.recording = 0
-        self.skipped = [0, 0]  # events in it that were skipped, as in `SkippedEvents.counts`
         self.site = (label.kind, label.file, label.first, label.type, label.table, label.method)  # in any module
         self.hot = label.has_row  # whether its time is needed
         self.hot = self.hot or (label.kind == "builtin" and label.name != "")  # it may call an operator any time
         self.cold = False
         self.calls_others = False  # whether it called a function of Python that has no path, except a comprehension
 
-    def data(self, recording: int, error: int, *, at_least: bool = False) -> CallPathData:
-        """Return the path as plain data, with the time that recording took in it, and the error of that time.
-
-        `at_least`: further calls of it had no room for a path.
-        """
+    def data(self, *, at_least: bool = False) -> CallPathData:
+        """Return the path as plain data. `at_least`: further calls of it had no room for a path."""
         label = self.label
         data: CallPathData = {
             "kind": label.kind,
@@ -68,8 +66,8 @@ class Path:
             data["package"] = True
         if label.method is not None:
             data["table"], data["method"] = label.table, label.method
-        if recording:
-            data["recording"], data["error"] = recording, error
+        if self.recording:
+            data["recording"], data["error"] = self.recording, round(UNSURE * self.recording)
         if self.inside:
             data["inside"] = self.inside
         if at_least:
@@ -166,10 +164,9 @@ class Paths:
         """Return the path for threads without a Python function: the threads that torch computes with."""
         return self.child(self.root, self._workers, self._workers)
 
-    def data(self, taken: Iterable[tuple[int, int]]) -> list[CallPathData]:
-        """Return all paths as plain data. `taken`: for each path the time of recording, and its error."""
-        paths = zip(self.by_number, taken, strict=True)
-        return [path.data(*of_path, at_least=path.label in self._uncounted) for path, of_path in paths]
+    def data(self) -> list[CallPathData]:
+        """Return all paths as plain data."""
+        return [path.data(at_least=path.label in self._uncounted) for path in self.by_number]
 
     def _new(self, parent: Path | None, label: Label, line: int | None) -> Path:
         path = Path(len(self.by_number), parent, label, line)

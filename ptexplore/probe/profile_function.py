@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import at_work, event_costs, event_filter, last_words, own_threads, unpatched, whose
+from . import at_work, last_words, own_threads, unpatched, whose
 from . import torch_api as api
 from .cuts import CutList
-from .event_costs import EventCosts, kind_of
 from .first_reads import read_tensors
 from .generators import goes_on
 from .graphs import Graphs
@@ -26,7 +25,6 @@ from .paths import Label, Path, Paths
 from .program_ranges import BEGINS, ENDS, ProgramRanges
 from .reasons import reason
 from .run_times import RunTimes
-from .skipped_events import BUILTINS, FRAMES, SkippedEvents
 from .slices import Slices
 from .stacks import BUILTIN, FRAME, Slot, Thread
 from .taken import sys, threading, time
@@ -44,10 +42,8 @@ PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
 CONTEXTS = contextlib.contextmanager.__code__.co_filename  # its functions only call others, for example ours
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")  # they run where they are, at one call
-# Functions of torch that begin or end a range, a profiler, a device or a capture. They are never skipped.
-SEEN = frozenset(map(id, (BEGINS, ENDS, PROFILER_BEGINS, PROFILER_ENDS, *api.ABOUT_DEVICES)))
 # Names that are needed at each call are variables of this module: a lookup in another module takes longer.
-FAST_RANGE, MODULE_CALL = api.FAST_RANGE, api.MODULE_CALL
+FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
 _get_ident = _thread.get_ident
 _set_frame_compiler = api.set_frame_compiler
 
@@ -61,10 +57,9 @@ class ProfileFunction:
     """
 
     __slots__ = (
-        "_before", "_builtins", "_by_builtin", "_by_code", "_codes", "_costs", "_counted", "_counts", "_cuts",
-        "_graphs", "_labels", "_local", "_main", "_owners", "_paths", "_profiler", "_ranges", "_skipped", "_slices",
-        "_threads", "_timed_next", "_times", "calls", "failed", "function", "given_up", "is_over", "set", "steps",
-        "threw",
+        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_labels", "_local", "_main", "_paths", "_profiler",
+        "_ranges", "_slices", "_threads", "_timed_next", "_times", "calls", "failed", "function", "given_up", "is_over",
+        "steps", "threw",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  (each call may come to any of them)
@@ -82,12 +77,6 @@ class ProfileFunction:
         self.failed: Path | None = None
         self.given_up = self.threw = self.is_over = False
         self.function = self.hook  # one object, to recognise it by identity
-        self._skipped = SkippedEvents()
-        self._codes, self._owners, self._builtins = self._skipped.codes, self._skipped.owners, self._skipped.builtins
-        self._counts = self._skipped.counts
-        self._counted = self._counts[BUILTINS], self._counts[FRAMES]  # how many of them are counted for a path
-        self._costs = EventCosts()
-        self.set = self._skipped.setter(self.function)  # sets it in the calling thread
         self._before: tuple[Any, Any] = (None, None)  # set before: in this thread, and for new threads
 
     # --- setting and putting back ---
@@ -96,14 +85,6 @@ class ProfileFunction:
         """Save the profile functions that are set now."""
         api.compile_never(ProfileFunction.hook.__code__)
         self._before = sys.getprofile(), threading.getprofile()
-
-    def measure_costs(self) -> None:
-        """Measure what an event costs now, outside of this function. No profile function is set afterwards."""
-        self.count_skipped()
-        with contextlib.suppress(RecursionError):  # the program may have little room on its stack
-            self._costs.measure(self.set, event_filter.set_directly(self.function))
-        event_filter.set_none()
-        self._counted = self._counts[BUILTINS], self._counts[FRAMES]  # these events are not the program's
 
     def set_for_threads(self) -> None:
         """Set the function for threads that start later. Python keeps one for new threads, and one in each thread."""
@@ -120,7 +101,6 @@ class ProfileFunction:
             elif not self.is_over and not interrupted:
                 self._cuts.add(reason("hook-taken-or-failed"))
         self.is_over = True
-        self._skipped.forget()
         if threading.getprofile() is self.function:
             threading.setprofile(self._before[1])
 
@@ -143,11 +123,11 @@ class ProfileFunction:
                 break
             self._threads.leave(thread)
         if not self.is_over:
-            self.set()
+            sys.setprofile(self.function)
 
     def runs_already(self, thread: Thread, frame: FrameType) -> None:
         """Record the later calls of a function that is running already as calls from it."""
-        label = self._by_code[id(frame.f_code)] = self._labels.classified(frame.f_code)
+        label = self._by_code[frame.f_code] = self._labels.classified(frame.f_code)
         if label is not None and label.kind == "user":
             path = self._paths.child(thread.stack[-1].path, (label, None), label)
             path.calls += 1
@@ -161,19 +141,9 @@ class ProfileFunction:
     # --- a call ---
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Handle one event. Turn torch.compile off first, since it would compile the functions that are called here.
-
-        Most events are skipped. For this, no Python function is called.
-        """
+        """Handle one event. Turn torch.compile off first, since it would compile the functions that are called here."""
         compiler = None
         try:
-            if event == "call" or event == "return":
-                if id(frame.f_code) in self._codes:
-                    self._counts[FRAMES] += 1
-                    return
-            elif type(argument.__self__) in self._owners or argument in self._builtins:
-                self._counts[BUILTINS] += 1
-                return
             compiler = _set_frame_compiler(None)  # before this function calls any Python function
             if self.is_over:  # a thread goes on after the end, or another thread ended the recording
                 sys.setprofile(self._before[_get_ident() != self._main])
@@ -196,48 +166,20 @@ class ProfileFunction:
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Handle the event and measure the time. This time also counts for the calls that are not timed."""
-        times, costs = self._times, self._costs
+        times = self._times
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
         began, apart = time.thread_time_ns(), times.slicing + times.waited
         outer = self._innermost()
         self._happened(frame, event, argument)
-        took = time.thread_time_ns() - began - costs.clock  # thread time: work of other threads would be multiplied
-        if took < 0 or times.slicing + times.waited != apart:
-            return
-        inner = self._innermost()
-        around, entered = (inner, outer) if inner.depth < outer.depth else (outer, inner)
-        around.recording += max(took - USUAL, 0)
-        if entered is not around:
-            costs.samples[kind_of(entered, cold=entered.cold)].add(min(took, USUAL), counts)
-        else:
-            around.recording += counts * min(took, USUAL)
-
-    def taken(self) -> list[tuple[int, int]]:
-        """Return for each path, by number, what recording took in it so far, and the error of that time."""
-        self.count_skipped()
-        return self._costs.taken(self._paths.by_number, self._times.slowness)
-
-    def count_skipped(self) -> None:
-        """Count the events that were skipped until now."""
-        if self._threads.by_number:
-            self._count_skipped((self._threads.mine or self._threads.by_number[0]).stack[-1].path)
-
-    def _count_skipped(self, path: Path) -> None:
-        """Count the events that were skipped since the last event as events in a path.
-
-        Some events may belong to other threads.
-        """
-        now, counted = (self._counts[BUILTINS], self._counts[FRAMES]), self._counted
-        path.skipped[BUILTINS] += now[BUILTINS] - counted[BUILTINS]
-        path.skipped[FRAMES] += now[FRAMES] - counted[FRAMES]
-        self._counted = now
-        if now[FRAMES] != counted[FRAMES]:
-            path.calls_others = True
-            threads = self._threads.by_number
-            if len(threads) > 1:
-                for thread in threads:
-                    thread.stack[-1].path.calls_others = True
+        took = time.thread_time_ns() - began  # thread time: work of other threads would be multiplied
+        if times.slicing + times.waited == apart:
+            took += (counts - 1) * min(took, USUAL)
+            times.hook += took
+            # A path that is entered begins late in the hook, and a path that is left ends early. So the hook's time
+            # belongs to the path around them.
+            inner = self._innermost()
+            (inner if inner.depth < outer.depth else outer).recording += took
 
     def _innermost(self) -> Path:
         """Return the innermost open path of this thread."""
@@ -249,33 +191,57 @@ class ProfileFunction:
             thread: Thread = self._local.thread
         except AttributeError:
             thread = self._threads.new()
-            self.set()
-        if self._counts[BUILTINS] != self._counted[BUILTINS] or self._counts[FRAMES] != self._counted[FRAMES]:
-            self._count_skipped(thread.stack[-1].path)
         if event == "c_call":
-            self._builtin_called(thread, frame, argument)
+            owner = getattr(argument, "__self__", None)
+            kind = type(owner)
+            key = argument if owner is None or kind is ModuleType else (kind, argument.__name__)
+            if kind is FAST_RANGE:
+                self._ranges.fast(owner, argument.__name__)
+            try:
+                label = self._by_builtin[key]
+            except KeyError:
+                label = self._by_builtin[key] = self._labels.builtin(argument)
+            if label is not None:
+                self._enter_builtin(thread, frame, label, argument)
+            elif argument is SET_PROFILE or not thread.is_main:
+                self.given_up = self.given_up or (thread.is_main and argument is SET_PROFILE)
+                thread.waits = (frame.f_code, frame.f_lasti) if at_work.only_waits(argument) else None
         elif event == "call" or event == "return":
             self._frame_event(thread, frame, event)
         else:  # c_return, c_exception
-            self._builtin_ended(thread, frame, event)
+            stack = thread.stack
+            slot = stack[-1]
+            if slot.builtin and slot.frame is frame:
+                path = slot.path
+                self.failed = path if event == "c_exception" else None
+                stack.pop()
+                mark = slot.mark
+                if mark is not None:
+                    try:  # noqa: SIM105  (a context manager costs more, at each call)
+                        mark[1](None, None, None)
+                    except RuntimeError:  # as in `Profiler.close`
+                        pass
+                    slot.frame = slot.held = None  # the slot is reused: it must not keep objects of the program alive
+                    path.slots[slot.sets].append(slot)
+                if self._profiler.left <= 0 or self.steps is not None or not path.label.name:
+                    self._builtin_left(thread, path)
 
     # --- functions ---
 
-    def _frame_event(self, thread: Thread, frame: FrameType, event: str) -> None:
+    def _frame_event(  # noqa: C901  (a further function costs more, at each call)
+        self, thread: Thread, frame: FrameType, event: str
+    ) -> None:
         """Handle the call or the end of a Python function."""
         code = frame.f_code
-        key = id(code)
         if event == "call":
             if code is BEGINS or code is ENDS:
                 self._ranges.at_work += 1
             try:
-                label = self._by_code[key]
+                label = self._by_code[code]
             except KeyError:
                 last_words.stay_ready()
                 with unpatched.ours():
-                    label = self._by_code[key] = self._labels.classified(code, frame)
-                if label is None and _may_skip(code):
-                    self._skipped.skip_code(code)
+                    label = self._by_code[code] = self._labels.classified(code, frame)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
             elif not (slot := thread.stack[-1]).path.calls_others:
@@ -286,24 +252,23 @@ class ProfileFunction:
             self._threads.leave(thread)
             if self.steps is not None:
                 self.steps.before_syntax(thread, innermost.path)
-        elif (known := self._by_code.get(key)) is not None and known.kind != "library":
+        elif (known := self._by_code.get(code)) is not None and known.kind != "library":
             self._threads.unwind(thread, frame)
-        if key in SEEN:
-            self._left(thread, frame, code)
-
-    def _left(self, thread: Thread, frame: FrameType, code: CodeType) -> None:
-        """Handle the end of one of the functions of `SEEN`."""
-        if code is BEGINS or code is ENDS:
-            if self._ranges.at_work:
-                self._ranges.at_work -= 1
-                self._ranges.changed(thread, code, frame.f_locals.get("self"))
-        elif code is PROFILER_ENDS:
+        if (code is BEGINS or code is ENDS) and self._ranges.at_work:
+            self._ranges.at_work -= 1
+            self._ranges.changed(thread, code, frame.f_locals.get("self"))
+        if code is PROFILER_ENDS:
             with self._slices.turn:
                 if not self.is_over:
                     self._slices.resume()
-        elif code in api.BEGIN_DEVICES:
+        if code in ABOUT_DEVICES:
+            self._about_device(code)
+
+    def _about_device(self, code: CodeType) -> None:
+        """Handle the end of a function of torch that begins to use a device, or begins or ends a graph capture."""
+        if code in api.BEGIN_DEVICES:
             self._slices.device_begins()
-        elif code in api.ABOUT_DEVICES:
+        else:
             self._ranges.capture(code)
 
     def _called(  # noqa: C901  (a further function costs more, at each call)
@@ -328,7 +293,7 @@ class ProfileFunction:
         elif label.timed:
             label = self._labels.of_class(frame, label)
             key = (label, key[1])
-            if code in api.BACKWARD:  # few functions are timed
+            if code in api.BACKWARD:
                 self._graphs.backward_begins(frame.f_locals.get(api.BACKWARD[code]))
         path = self._paths.child(outer.path, key, label, back if at is not None else None)
         own = path is not outer.path
@@ -358,43 +323,6 @@ class ProfileFunction:
             self._profiler.open(slot)
 
     # --- builtins ---
-
-    def _builtin_called(self, thread: Thread, frame: FrameType, builtin: Any) -> None:
-        owner = getattr(builtin, "__self__", None)
-        kind = type(owner)
-        key = builtin if owner is None or kind is ModuleType else (kind, builtin.__name__)
-        if kind is FAST_RANGE:
-            self._ranges.fast(owner, builtin.__name__)
-        try:
-            label = self._by_builtin[key]
-        except KeyError:
-            label = self._by_builtin[key] = self._labels.builtin(builtin)
-            if label is None:
-                with unpatched.ours():
-                    self._skipped.skip_builtin(builtin)
-        if label is not None:
-            self._enter_builtin(thread, frame, label, builtin)
-        elif builtin is SET_PROFILE or not thread.is_main:
-            self.given_up = self.given_up or (thread.is_main and builtin is SET_PROFILE)
-            thread.waits = (frame.f_code, frame.f_lasti) if at_work.only_waits(builtin) else None
-
-    def _builtin_ended(self, thread: Thread, frame: FrameType, event: str) -> None:
-        stack = thread.stack
-        slot = stack[-1]
-        if slot.builtin and slot.frame is frame:
-            path = slot.path
-            self.failed = path if event == "c_exception" else None
-            stack.pop()
-            mark = slot.mark
-            if mark is not None:
-                try:  # noqa: SIM105  (a context manager costs more, at each call)
-                    mark[1](None, None, None)
-                except RuntimeError:  # as in `Profiler.close`
-                    pass
-                slot.frame = slot.held = None  # the slot is reused: it must not keep objects of the program alive
-                path.slots[slot.sets].append(slot)
-            if self._profiler.left <= 0 or self.steps is not None or not path.label.name:
-                self._builtin_left(thread, path)
 
     def _enter_builtin(self, thread: Thread, frame: FrameType, label: Label, builtin: Any) -> None:
         words = thread.words
@@ -453,13 +381,6 @@ class ProfileFunction:
             self._slices.if_safe()
         if self.steps is not None:
             self.steps.before_syntax(thread, path)
-
-
-def _may_skip(code: CodeType) -> bool:
-    """Return whether each call of a function without a path is a call of others for the function around it."""
-    file = code.co_filename
-    is_around = file == CONTEXTS or (file.startswith(whose.OURS) and file != event_costs.__file__)
-    return id(code) not in SEEN and code.co_name not in COMPREHENSIONS and not is_around
 
 
 def _is_around(frame: FrameType, slot: Slot) -> bool:

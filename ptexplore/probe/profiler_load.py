@@ -67,15 +67,9 @@ def _memory() -> int:
 
 def _slowness() -> float:
     """Return the slowdown of this process by others: (run time + wait time of the main thread) / run time."""
-    ran, waited = scheduled()
-    return (ran + waited) / ran if ran else 1.0
-
-
-def scheduled() -> tuple[int, int]:
-    """Return how many nanoseconds the main thread ran and waited for a processor; zeros if the system does not say."""
     try:
         with open(f"/proc/{os.getpid()}/schedstat") as status:
             ran, waited, _ = map(int, status.read().split())
     except (OSError, ValueError):
-        return 0, 0
-    return ran, waited
+        return 1.0
+    return (ran + waited) / ran if ran else 1.0

@@ -67,19 +67,14 @@ def program() -> tuple[list[str], Said | None]:
         ctypes.cast(ctypes.pythonapi.PyEval_SetProfile, ctypes.c_void_p)
     except AttributeError as error:
         return [], reason("python-lacks", function=str(error.name or error))
-    if sys.implementation.name != "cpython" or name_of(len) != "len":
+    if sys.implementation.name != "cpython" or _method(_row_of(len))[0] != "len":
         return [], reason("other-builtins")
     return [machine_code.profile_function(get_code)], None
 
 
-def row_of(builtin: Any) -> int:
+def _row_of(builtin: Any) -> int:
     """Return the address of a builtin's PyMethodDef, as the machine code reads it."""
     return int(ctypes.c_uint64.from_address(id(builtin) + machine_code.METHOD_ROW).value)
-
-
-def name_of(builtin: Any) -> str:
-    """Return a builtin's name, as its PyMethodDef has it."""
-    return _method(row_of(builtin))[0]
 
 
 def _method(address: int) -> tuple[str, int]:
@@ -91,7 +86,7 @@ def _method(address: int) -> tuple[str, int]:
 
 def function_of(builtin: Any) -> int:
     """Return the address of the C function that a builtin calls; 0 if it is unknown."""
-    return _method(row_of(builtin))[1]
+    return _method(_row_of(builtin))[1]
 
 
 def _memory_at(address: int, size: int) -> bytes:

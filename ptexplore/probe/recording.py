@@ -16,7 +16,6 @@ Each part is a module with its own state. A part imports only parts before it:
 - `profiled.py`, `kinds.py`, `order.py`, `call_numbers.py`, ..., `fold.py`: the events of torch's profiler, folded
 - `profiler.py`, `threads.py`: the profiler and its markers; threads, their stacks and key sets
 - `program_ranges.py`, `safety.py`, `slices.py`: when the profiler can be stopped, and what happens then
-- `event_filter.py`, `skipped_events.py`, `event_costs.py`: events that are skipped; what an event costs
 - `graphs.py`, `program_steps.py`: graphs of backward that are read; calls that are stepped
 - `profile_function.py`, `imports.py`, `process_hooks.py`, `watcher.py`: what Python calls, and when
 - `faults.py`: the data about the error that ended the program
@@ -120,7 +119,6 @@ class Recorder:
         self.watcher = ProgramWatch(
             self.calls, self.threads, self.slices, self.cuts, self.times, limit, is_block=is_block
         )
-        self.slices.measures, self.slices.counts = self.calls.measure_costs, self.calls.count_skipped
         self.faults = Faults(self.fold, self.paths, self.cuts)
 
     # --- start ---
@@ -149,7 +147,6 @@ class Recorder:
         self.faults.on()
         # Everything that may fail comes before torch's profiler, which may crash if it ends without memory.
         thread = self.threads.new()
-        self.calls.measure_costs()
         self.watcher.start()
         mmap.mmap(-1, OF_A_PROFILE).close()
         self.profiler.begin()
@@ -158,7 +155,7 @@ class Recorder:
         self.times.begin()
         if frame is not None:
             self.calls.runs_already(thread, frame)
-        self.calls.set()
+        sys.setprofile(self.calls.function)
 
     def _prepare_stepping(self) -> None:
         from .program_steps import ProgramSteps  # its imports take time, and are needed only here
@@ -188,7 +185,6 @@ class Recorder:
         with self.slices.turn if not dying else nullcontext():
             self._end(dying=dying)
         self.times.end(dying=dying)
-        self.times.measure_slowness()
         self.threads.let_go()
         self._has_names = not self.is_block and api.tensors_have_names()  # a block's end cannot show this
         self.paths.root.calls, self.paths.root.time = 1, self.times.wall
@@ -202,7 +198,6 @@ class Recorder:
                 self.threads.close_all()
                 self.threads.count_closed()
                 self.times.end(dying=dying)
-                self.calls.measure_costs()
                 self.slices.fold_profile()
         finally:
             self._put_back()
@@ -292,14 +287,12 @@ class Recorder:
     def data(self) -> ProgramData:
         """Return the whole recording. Its records are in model/program.py."""
         times = self.times
-        taken = self.calls.taken()
-        times.hook = sum(recording for recording, _ in taken)
         cuts = [*self.cuts.reasons, *self.fold.kinds.cuts]
         if len(self.threads.by_number) > 1 and not api.records_all_threads():
             cuts.append(reason("more-threads", count=len(self.threads.by_number) - 1))
         folded, kept = self.fold.result(self.paths.by_number), self.fold.saved.counts
         data: ProgramData = {
-            "paths": self.paths.data(taken),
+            "paths": self.paths.data(),
             "sets": self.threads.sets.data(),
             "kinds": folded.kinds,
             "routes": folded.routes,

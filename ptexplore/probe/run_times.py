@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from . import last_words
-from .profiler_load import scheduled
 from .taken import time
 
 if TYPE_CHECKING:
@@ -21,17 +20,14 @@ class CallCounter(Protocol):
 class RunTimes:
     """The times of one run, in nanoseconds. `processor` is the processor time of the process, without forks.
 
-    `hook`: time of the events of the profile function, by `EventCosts`. `slicing`: time for folding. `slowness`: how
-    much longer the main thread took than it ran, because it waited for a processor.
+    `hook`: time in the profile function, estimated from samples. `slicing`: time for folding.
     """
 
-    __slots__ = ("_scheduled", "began", "counter", "ended", "hook", "processor", "slicing", "slowness", "stepping")
+    __slots__ = ("began", "counter", "ended", "hook", "processor", "slicing", "stepping")
 
     def __init__(self) -> None:
         self.began = self.ended = self.processor = 0
         self.hook = self.slicing = 0
-        self.slowness = 1.0
-        self._scheduled = 0, 0
         self.counter: CallCounter | None = None
         self.stepping: Stepping | None = None  # the program waits for its forks
 
@@ -54,14 +50,13 @@ class RunTimes:
     def overhead(self) -> int:
         """Return about how much of the run recording took.
 
-        This is the time for folding, and for the events of the profile function. The time that markers and the profiler
-        add to an operator is not included.
+        This is the time for folding and for the profile function, which is estimated from samples. The time that
+        markers and the profiler add to an operator is not included.
         """
         return min(self.slicing + self.hook, max(self.ended - self.began, 0))
 
     def begin(self) -> None:
         """Note that the program runs from here on."""
-        self._scheduled = scheduled()
         self.began, self.processor = time.perf_counter_ns(), -time.process_time_ns()
 
     def end(self, *, dying: bool = False) -> None:
@@ -72,12 +67,6 @@ class RunTimes:
         if self.stepping is not None:
             self.processor -= self.stepping.waited_on_processors
         self.ended = time.perf_counter_ns()
-
-    def measure_slowness(self) -> None:
-        """Find the slowness. This opens a file, which a running program could notice."""
-        (ran, waited), before = scheduled(), self._scheduled
-        if ran > before[0]:
-            self.slowness = 1 + (waited - before[1]) / (ran - before[0])
 
     def look(self) -> int:
         """Treat this moment as the end, to send the recording so far. Return the argument for `go_on`."""

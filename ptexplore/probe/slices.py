@@ -47,13 +47,12 @@ class Slices:
 
     `turn` is a lock for stopping or starting torch's profiler: a thread that starts the program's own profiler waits
     for it. `forks`: ptexplore itself is forking now. `keeps` is called now and then, so that the recording is kept if
-    the program is killed. `measures` is called in a slice that a clock led to: the profile function does not run then.
-    `counts` is called before each fold: it counts the skipped events.
+    the program is killed.
     """
 
     __slots__ = (
-        "_cuts", "_fold", "_keep_next", "_not_before", "_paths", "_size", "_threads", "_times", "counts",
-        "forks", "keeps", "measures", "profiler", "safety", "stepping", "turn",
+        "_cuts", "_fold", "_keep_next", "_not_before", "_paths", "_size", "_threads", "_times", "forks",
+        "keeps", "profiler", "safety", "stepping", "turn",
     )  # fmt: skip
 
     def __init__(
@@ -67,8 +66,6 @@ class Slices:
         self.turn = threading.RLock()
         self.forks = False
         self.keeps: Callable[[], None] | None = None
-        self.measures: Callable[[], None] | None = None
-        self.counts: Callable[[], None] | None = None
         self._keep_next = 0
         self._not_before = 0  # the call of the profile function from which the next try may happen
         self._size = profiler.left = SLICE
@@ -130,8 +127,6 @@ class Slices:
             were_open = self._threads.close_all()
             try:
                 self.fold_profile(counted=counted)
-                if not counted and self.measures is not None:
-                    self.measures()
                 if self.keeps is not None and time.perf_counter_ns() > self._keep_next:
                     self._keep(self.keeps)
                 if meanwhile is not None:
@@ -153,8 +148,6 @@ class Slices:
     def fold_profile(self, *, counted: bool = True) -> None:
         """End the profile and fold its events. Decisions follow only if `counted`."""
         try:
-            if self.counts is not None:
-                self.counts()
             profile = self.profiler.end()
             self._fold.take(profile, self.profiler.marked, self._paths.root, self._paths.workers)
             if counted:

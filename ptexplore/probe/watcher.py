@@ -87,10 +87,7 @@ class ProgramWatch:
             try:
                 self._slices.if_safe(counted=False)
             finally:
-                if hook is calls.function:
-                    calls.set()
-                else:
-                    sys.setprofile(hook)
+                sys.setprofile(hook)
         self._ticked += 1
 
     def _watch(self, runs: _thread.LockType) -> None:

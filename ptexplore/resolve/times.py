@@ -179,7 +179,7 @@ def _timed(program: Program, laid: _Laid, elsewhere: TimesElsewhere) -> Program:
         if program.paths[number].kind != "thread":  # it ran in parallel
             spans[program.paths[number].parent or 0] += spans[number] - laid.inside[number]
     paths = tuple(
-        structs.replace(path, time=spans[number], inside=laid.inside[number])
+        structs.replace(path, time=spans[number], inside=laid.inside[number], recording=0, error=0)
         for number, path in enumerate(program.paths)
     )
     return structs.replace(program, paths=paths, calls=calls, wall=spans[0], overhead=0, folding=0, elsewhere=elsewhere)

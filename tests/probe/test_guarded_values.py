@@ -9,7 +9,7 @@ import pytest
 
 from ptexplore.capture import own_process
 
-guarded: Any = own_process._probe("guarded_values")
+guarded: Any = own_process.probe_module("guarded_values")
 
 
 class Tricky:
