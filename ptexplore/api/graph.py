@@ -37,8 +37,8 @@ class PublicGraph:  # `ptexplore.Graph`
         """The nodes, each before the nodes that it leads to. An edge has the number of its node in this tuple.
 
         >>> import ptexplore
-        >>> [edge.node for edge in ptexplore.graph("a * b").nodes[0].edges]
-        [2, 1]
+        >>> sorted(edge.node for edge in ptexplore.graph("a * b").nodes[0].edges)
+        [1, 2]
         """
         return self.record.session.graph.nodes
 
