@@ -6,7 +6,6 @@ A file may have changed since Python read it. So it is compiled again: only a fu
 from __future__ import annotations
 
 import linecache
-import tokenize
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -87,8 +86,10 @@ def _file(name: str) -> _File:
         version = status.st_mtime_ns, status.st_size
         known = _READ.get(name)
         if known is None or known.version != version:
-            with tokenize.open(name) as opened:
-                known = _READ[name] = _compiled(name, version, opened.readlines())
+            with open(name, encoding="utf-8") as opened:  # `tokenize.open` calls functions that a program may replace
+                lines = opened.readlines()
+            lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
+            known = _READ[name] = _compiled(name, version, lines)
         return known
     except (OSError, SyntaxError, ValueError, TypeError, RecursionError):
         return _File(None, [], {})
