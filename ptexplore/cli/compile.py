@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_options_of
-from ptexplore.cli.options import open_console, open_workspace, print_json
+from ptexplore.cli.options import has_streams, open_console, open_workspace, print_json
 from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 
@@ -56,7 +56,8 @@ def _compile(
 
     with in_words():
         check_options(given(asked), is_script=bool(programs))
-    request = replace(asked_for(expression, read(asked)), wraps=wraps, native=False, passes_on=bool(programs))
+    passes_on = bool(programs) and has_streams()
+    request = replace(asked_for(expression, read(asked)), wraps=wraps, native=False, passes_on=passes_on)
     with open_workspace(python) as workspace:
         report = workspace.compile(typed(request))
     _show(report, request, python, as_json=as_json)

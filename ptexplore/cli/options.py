@@ -108,3 +108,11 @@ def fetch_if_none(workspace: Workspace) -> None:
     if workspace.choice().checkout is None:
         with progress_bar() as watcher:
             workspace.fetch(Request(), watcher)
+
+
+def has_streams() -> bool:
+    """Whether this process writes its errors to a file or a terminal, and not to an object of Python."""
+    try:
+        return sys.stderr.fileno() >= 0
+    except (AttributeError, OSError, ValueError):
+        return False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_trace_options
-from ptexplore.cli.options import linking, open_console, open_workspace, print_json
+from ptexplore.cli.options import has_streams, linking, open_console, open_workspace, print_json
 from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import FAILED, USAGE, PtexploreError
 from ptexplore.model.options import asked_options
@@ -181,7 +181,7 @@ def trace(
 
     request = asked_for(expression, read(asked))
     if file is None:
-        return _run(typed(replace(request, passes_on=_has_streams())), answer, _command(request, python), python)
+        return _run(typed(replace(request, passes_on=has_streams())), answer, _command(request, python), python)
     command = ("ptexplore", "trace", *loaded, "--rerun")
     return _run(_again(file, command, request, trust), answer, command, python)
 
@@ -241,14 +241,6 @@ def _run(run: AllowedRun, answer: _Answer, command: tuple[str, ...], python: str
             sys.stdout.flush()
             keep(*traced)
         return code
-
-
-def _has_streams() -> bool:
-    """Whether this process writes its errors to a file or a terminal, and not to an object of Python."""
-    try:
-        return sys.stderr.fileno() >= 0
-    except (AttributeError, OSError, ValueError):
-        return False
 
 
 def _file_of(load: str | None, last: str | None) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from ptexplore.model.program import NODES, CallPath, Program
 from ptexplore.model.run import Weighed, total
-from ptexplore.view.trace.program_parts import UNSURE, own_operators
+from ptexplore.view.trace.program_parts import own_operators, time_of_recording
 
 NOTHING = Weighed()
 _NO_CALLS = ("__getattr__", "__setattr__", "__delattr__")  # functions of torch that run for `self.layer`
@@ -197,9 +197,8 @@ def own_costs(program: Program) -> Iterator[tuple[int, bool]]:
         if path.kind != "thread":
             inside[path.parent or 0] += max(spans[number] - path.inside, 0)
     for path, cost in zip(program.paths, own, strict=True):
-        known = max(cost - path.recording, 0)
-        is_bound = cost > 0 and path.error > UNSURE * known
-        yield (min(cost, max(cost - path.recording + path.error, 0)), True) if is_bound else (known, False)
+        taken = time_of_recording(cost, path.recording, path.error)
+        yield cost - (taken.sure if taken.is_unsure else taken.known), taken.is_unsure
 
 
 def in_order(places: Iterable[LinePlace]) -> list[LinePlace]:

@@ -177,6 +177,8 @@ def _no_part(whole: Part, name: str) -> PtexploreError:
 
 def costliest(root: Part, run: Run, *, has_nodes: bool) -> Iterator[TraceRemark]:
     """Yields one line with the costliest operators and nodes of backward."""
+    if root.at_most:
+        return
     costs: dict[str, int] = {}
     for part in root.walk():
         for own in part.own:

@@ -82,7 +82,7 @@ def _added(held: Iterable[Counts[_Key]]) -> Counts[_Key]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operators:
-    """The rows of the view and everything around them. Shares are fractions of `whole`, which is a cost."""
+    """The rows of the view and everything around them. Shares are fractions of the cost `whole`; 0: it is not known."""
 
     ways: Sequence[OperatorWay]
     whole: int
@@ -128,7 +128,7 @@ def _row(way: OperatorWay, operators: Operators) -> ScreenRow:
     figures = zip(operators.columns, cells(operators.columns, way), strict=True)
     return ScreenRow(
         name=way.name,
-        share=way.cost / operators.whole if way.cost else None,
+        share=way.cost / operators.whole if way.cost and operators.whole else None,
         instructions=way.instructions or None,
         cells=tuple(f"{cell}{stepped}" if column is INSTRUCTIONS else cell for column, cell in figures),
         details=way.details,

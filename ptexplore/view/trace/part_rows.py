@@ -59,8 +59,10 @@ class Shown:
     def share(self, cost: int) -> float | None:
         """Returns the share of the whole.
 
-        None if nothing was measured, for example in another thread or after a cut.
+        None if nothing was measured, for example in another thread or after a cut; or if the whole is only a bound.
         """
+        if self.root.at_most:
+            return None
         return cost / self.whole if not self.each_call or (cost and self.whole > 1) else None
 
 

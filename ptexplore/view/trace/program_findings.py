@@ -38,7 +38,12 @@ class ProgramFinding:
 
 
 def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
-    """Returns a heading and a row for each finding, the costliest first; () if there is none."""
+    """Returns a heading and a row for each finding, the costliest first; () if there is none.
+
+    If the time of the run is only a bound, no share is known, and so no finding.
+    """
+    if run.whole.at_most:
+        return ()
     least = LEAST * max(run.whole.cost, 1)
     known = [*_by_line(program), *_loading(run.whole), *_outside(program, run.whole)]
     shown = sorted((each for each in known if each.weighed.cost >= least), key=lambda each: -each.weighed.cost)[:MOST]

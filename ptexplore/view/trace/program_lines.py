@@ -175,7 +175,7 @@ class _Table:
         file = given[0][0].file
         yield ScreenRow(
             shown_file(file),
-            cells=self.sums(total(figures.own for _, figures in given)),
+            cells=self.sums_of(given),
             heading=True,
             place=of_yours(file, 1),
         )
@@ -184,11 +184,16 @@ class _Table:
             if has_row:
                 yield from (self.line(place, figures) for place, figures in held)
             else:
-                cost = total(figures.own for _, figures in held)
-                yield ScreenRow(f"{INDENT}{worded(beside.MoreLines(few=len(held)))}", cells=self.sums(cost))
+                yield ScreenRow(f"{INDENT}{worded(beside.MoreLines(few=len(held)))}", cells=self.sums_of(held))
+
+    def sums_of(self, given: Sequence[_Given]) -> tuple[str, ...]:
+        """Formats the sums over several lines."""
+        own, bound = total(figures.own for _, figures in given), sum(figures.own_bound for _, figures in given)
+        time, cost, *others = self.sums(own)
+        return (time, _signed(cost, bound, own), *others)
 
     def sums(self, own: Weighed) -> tuple[str, ...]:
-        """Formats sums over several lines. They have no time: the time of one line can contain the time of another."""
+        """Formats a sum over several lines. It has no time: the time of one line can contain the time of another."""
         return ("", *("" if cell == "0" else cell for cell in cells(self.columns, own)))
 
     def line(self, place: LinePlace, figures: LineFigures) -> ScreenRow:
@@ -202,8 +207,7 @@ class _Table:
         without = ("backward",) if figures.runs_nodes else ()
         time, *others = cells(self.columns, figures.whole if not place.function else figures.own, *without)
         own, *_ = cells(self.columns, figures.own)
-        time = f"{AT_MOST}{time}" if time and figures.bound > NOTABLE * figures.whole.cost else time
-        own = f"{AT_MOST}{own}" if own and figures.own_bound > NOTABLE * figures.own.cost else own
+        time, own = _signed(time, figures.bound, figures.whole), _signed(own, figures.own_bound, figures.own)
         sign = AT_LEAST if figures.at_least else ""
         shown = ("" if place.function else time, own, *others)
         if place.function:
@@ -214,6 +218,11 @@ class _Table:
             details=details,
             place=of_yours(place.file, place.line),
         )
+
+
+def _signed(cell: str, bound: int, weighed: Weighed) -> str:
+    """Returns the cell of a cost, with a sign if more than a notable part of the cost is a bound."""
+    return f"{AT_MOST}{cell}" if cell and bound > NOTABLE * weighed.cost else cell
 
 
 def _rest(lines: LinesOfProgram, whole: int, table: _Table) -> list[ScreenRow]:

@@ -53,7 +53,7 @@ def program_operators(trace: Trace, options: Options, _session: Session | None) 
     program = trace.recorded
     ways = by_cost(_worded(way) for way in gathered(_ways(trace, program)).values())
     run = program_run(trace, None)
-    whole = max(run.whole.cost, 1)
+    whole = max(run.whole.cost, 1) if not run.whole.at_most else 0
     times = beside.TimesWithCalled(python=calls_python(program))
     one_run = beside.RunWithoutImports(time=time_of(run.whole))
     operators = Operators(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ptexplore.facts.timed_functions import timed
 from ptexplore.model import trace_remarks as beside
@@ -28,7 +29,21 @@ ENGINE = "autograd::engine::evaluate_function: "
 
 
 NOTABLE = 1.1  # a part that is so much longer with the bounds inside it is a bound itself.
-UNSURE = 0.5  # a time is known if its error is at most this share of the time.
+
+
+class TimeOfRecording(NamedTuple):
+    """The nanoseconds that recording took in a part: as known, and the sure part of that."""
+
+    known: int
+    sure: int
+    is_unsure: bool  # whether the error is larger than the time that is left
+
+
+def time_of_recording(time: int, recording: int, error: int) -> TimeOfRecording:
+    """Returns how much of a time recording took. An estimate that is longer than the time is the whole time."""
+    known = min(recording, time)
+    error = error * known // max(recording, 1)
+    return TimeOfRecording(known, known - error, error > time - known)
 
 
 @dataclass(eq=False)
@@ -98,10 +113,10 @@ def _take_recording(program: Program, owners: Sequence[_PathsPart]) -> None:
     # A part comes after the part around it: in reverse order, everything inside a part is known first.
     for part in reversed(list({id(owner): owner for owner in owners}.values())):
         if recording[id(part)]:
-            taken, error = min(recording[id(part)], part.cost), errors[id(part)]
-            if part.outer is not None and error > UNSURE * (part.cost - taken):
-                part.at_most, taken = True, min(max(recording[id(part)] - error, 0), part.cost)
-            part.cost, part.recording = part.cost - taken, part.recording + taken
+            taken = time_of_recording(part.cost, recording[id(part)], errors[id(part)])
+            if part.outer is not None and taken.is_unsure:
+                part.at_most, taken = True, taken._replace(known=taken.sure)
+            part.cost, part.recording = part.cost - taken.known, part.recording + taken.known
             if part.outer is not None and part.kind not in ("imports", "thread"):  # no other part has their time
                 recording[id(part.outer)] += recording[id(part)]
                 errors[id(part.outer)] += errors[id(part)]

@@ -23,7 +23,7 @@ from ptexplore.view.trace.page import Options, ScreenRow
 from ptexplore.view.trace.views import view
 
 MS = 1_000_000
-MINE, PACKAGE = "/work/train.py", "/env/lib/python3.11/site-packages/made/model.py"
+MINE, PACKAGE = "/project/train.py", "/env/lib/python3.11/site-packages/made/model.py"
 RELU, RELU_NODE, ADD = 0, 1, 2
 PATHS = (
     CallPath("program", "program", 1, 1_100 * MS),

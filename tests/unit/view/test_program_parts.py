@@ -16,7 +16,7 @@ from ptexplore.saved.trace import trace_from_json
 from ptexplore.view.trace.columns import columns_of
 from ptexplore.view.trace.page import Options, ScreenRow, TraceView
 from ptexplore.view.trace.part_rows import Shown, fitting
-from ptexplore.view.trace.program_parts import kernels, run_of
+from ptexplore.view.trace.program_parts import kernels, run_of, time_of_recording
 from ptexplore.view.trace.views import view
 from tests.hanging import ends
 
@@ -83,6 +83,33 @@ def test_a_time_with_a_large_error_is_shown_as_a_bound() -> None:
     assert (rows["b"].cells[0], rows["b"].share) == ("≤1.1 us", None)
     assert not rows["a"].cells[0].startswith("≤")
     assert rows["a"].share is not None
+
+
+def test_an_estimate_that_is_longer_than_the_time_leaves_a_bound_and_no_share_beside_it() -> None:
+    """Recording is estimated to have taken 6 s of a `load` of 5 s: its own time is at most the error of that."""
+    paths = (
+        CallPath("program", "program", 1, 6_000),
+        CallPath("user", "load", 1, 5_000, recording=6_000, error=2_100, parent=0, source=PLACE, file="net.py"),
+        CallPath("user", "compute", 1, 900, parent=0, source=PLACE, file="net.py"),
+    )
+    calls = (OperatorCalls(2, 0, 0, 1, 800),)
+    made = Program(
+        paths, (LocalSets(0, 0),), (OperatorKind("op", "aten::relu"),), (OperatorRoute(0, 0),), calls, "", 0, 6_000,
+        6_000,
+    )  # fmt: skip
+    assert time_of_recording(5_000, 6_000, 2_100) == (5_000, 3_250, True)
+    assert time_of_recording(5_000, 1_000, 350) == (1_000, 650, False)
+    whole = run_of(made, "net.py").whole
+    parts = {part.name: part for part in whole.walk()}
+    assert (parts["load"].cost, parts["load"].at_most) == (1_750, True)
+    assert whole.at_most, "most of its time is a bound"
+    trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
+    shown = view(trace, Options(view="modules"))
+    rows = {row.name.partition("  ")[0]: row for row in of_parts(shown)}
+    assert rows["load"].cells[0].startswith("≤")
+    assert not rows["compute"].cells[0].startswith("≤")
+    assert all(row.share is None for row in rows.values()), "900 of what?"
+    assert all(row.share is None for row in view(trace, Options(view="operators")).table)
 
 
 @pytest.mark.words
