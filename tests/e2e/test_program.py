@@ -420,7 +420,7 @@ def quick(net):
 def train(net):
     optimizer = torch.optim.AdamW(net.parameters())
     for _ in range(5):
-        loss = net(torch.ones(64, 256)).pow(2).mean()
+        loss = net(torch.ones(2048, 256)).pow(2).mean()
         loss.backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
@@ -438,7 +438,8 @@ def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp
     assert command(*arguments).code == 0
     whole = page_of(command, saved)
     names = [row["name"] for row in whole["table"]]
-    assert {"clip_grad_norm_", "AdamW.step", "AdamW.zero_grad"} <= {*names}
+    assert {"clip_grad_norm_", "AdamW.step"} <= {*names}
+    sums = 0
     for opened in ("", "train", "AdamW.step", "Tensor.backward", "body.0"):
         page = page_of(command, saved, *(("--open", opened) if opened else ()))
         rows = list(itertools.takewhile(lambda row: not row["heading"], page["table"]))
@@ -446,9 +447,13 @@ def test_rows_add_up_and_what_is_opened_is_the_costliest(command: InProcess, tmp
         assert first["share"] == 1
         for at, row in enumerate(rows):
             deeper = list(itertools.takewhile(lambda inner, level=row["level"]: inner["level"] > level, rows[at + 1 :]))
-            inside = [inner["share"] or 0 for inner in deeper if inner["level"] == row["level"] + 1]
-            if inside and row["share"]:
-                assert sum(inside) == pytest.approx(row["share"], abs=0.003), (opened, row["name"])
+            inside = [inner for inner in deeper if inner["level"] == row["level"] + 1]
+            has_bound = any(inner["cells"][0].startswith("≤") for inner in inside)  # a bound has no share
+            if inside and row["share"] and not has_bound:
+                shares = sum(inner["share"] or 0 for inner in inside)
+                assert shares == pytest.approx(row["share"], abs=0.003), (opened, row["name"])
+                sums += 1
+    assert sums >= 5
     assert any(fact.startswith("body.0 in train: ") for fact in page["facts"])
     assert any(fact.startswith("the costliest with this name; others: body.0 in quick") for fact in page["facts"])
 
