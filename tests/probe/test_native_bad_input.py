@@ -27,7 +27,7 @@ message = json.loads(outcome.answer) if outcome.answer else {"type": "died", "si
 print(json.dumps(message))
 """
 PLAIN: dict[str, Any] = {
-    "variables": [], "contexts": [], "grad": False, "backward": False, "once": False, "timeout": 60.0,
+    "variables": [], "contexts": [], "arguments": [], "grad": False, "backward": False, "once": False, "timeout": 60.0,
     "native_op": None, "script": None, "repeat": "again",
 }  # fmt: skip
 
