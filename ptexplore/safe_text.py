@@ -22,6 +22,9 @@ INSTEAD = "\ufffd"
 UNSAFE = frozenset(code for first, last in _RANGES for code in range(first, last + 1))
 _UNSAFE = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _RANGES)}]")
 
+# Colours of a terminal. `clean` writes U+FFFD for the first character.
+_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]|\ufffd\[[0-9;]{1,20}m")
+
 _SAFE_BYTES = bytes(code for code in range(0x80) if code not in UNSAFE)
 
 # In the text of a JSON document: an escape, or a pair of escapes that may stand for the two halves of a character.
@@ -144,3 +147,8 @@ def clean_document(value: Any) -> Any:
     if isinstance(value, list):
         return [clean_document(inner) for inner in value]
     return value
+
+
+def without_colours(text: str) -> str:
+    """Returns a text without the escapes that colour it in a terminal."""
+    return _COLOURS.sub("", text)

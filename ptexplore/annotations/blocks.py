@@ -13,13 +13,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from ptexplore.annotations.names import ID, STOP
 from ptexplore.annotations.records import Anchor, Lab, See, Unreadable, Where
 from ptexplore.model.hop_kinds import HopKind
 from ptexplore.safe_text import unsafe_in
 from ptexplore.source.tree import is_plain
 
-ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
-STOP = re.compile(r"[a-z0-9][a-z0-9-]{0,63}#[a-z0-9][a-z0-9-]{0,63}")
 _TOKEN = re.compile(r"([^\W\d]\w*)(?:#([1-9][0-9]{0,2}))?")
 _OPERATOR = re.compile(r"op:\w+(?:::\w+)*(?:\.\w+)*")
 _ANCHOR = ("path", "symbol", "signature", "in", "token", "lines", "see")

@@ -11,6 +11,7 @@ from ptexplore.annotations.format import LARGEST, decode, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
+from ptexplore.annotations.names import ID, STOP
 from ptexplore.annotations.records import Problem, Unreadable, Where, unread
 
 FILE = "concepts.md"
@@ -114,7 +115,7 @@ def parse(text: str, shown: str) -> tuple[list[Concept], list[Problem]]:
 
 def _concept(concept: Concept, section: HeadedSection) -> Concept:
     """Completes the concept with the content of its section. Raises Unreadable."""
-    if not blocks.ID.fullmatch(concept.id):
+    if not ID.fullmatch(concept.id):
         raise Unreadable(section.first, "a concept's heading ends in an id: ### Dispatch keys {#dispatch-key}")
     question = []
     for token in section.tokens:
@@ -132,11 +133,11 @@ def _filled(concept: Concept, source: str, first: int) -> Concept:
     fields = blocks.read_fields(source, first, ("stops", "lab"), ("stops",))
     stops = fields["stops"].texts()
     for stop in stops:
-        if not blocks.STOP.fullmatch(stop):
+        if not STOP.fullmatch(stop):
             raise Unreadable(fields["stops"].line, f"{stop!r} is not a stop: write tour#stop")
     lab = fields["lab"].text() if "lab" in fields else ""
     stop, _, name = lab.partition("/")
-    if lab and not (blocks.STOP.fullmatch(stop) and blocks.ID.fullmatch(name)):
+    if lab and not (STOP.fullmatch(stop) and ID.fullmatch(name)):
         raise Unreadable(fields["lab"].line, f"{lab!r} is not a lab: write tour#stop/lab")
     return replace(concept, stops=stops, lab=lab)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from ptexplore.annotations import blocks
 from ptexplore.annotations.blocks import Field, read_fields
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
+from ptexplore.annotations.names import ID
 from ptexplore.annotations.records import LEVELS, Anchor, Lab, Level, Problem, Stop, StopPart, Tour, Unreadable, Where
 from ptexplore.safe_text import clean_document, unsafe_in
 
@@ -183,7 +184,7 @@ def front_matter(lines: Sequence[str], known: Sequence[str], needed: Sequence[st
 def _front(reading: _Reading, kind: Kind) -> tuple[int, dict[str, Field]]:
     """Returns the line that ends the front matter, and its fields. Raises Unreadable."""
     end, fields = front_matter(reading.lines, _KEYS[kind], _NEEDED[kind])
-    if not blocks.ID.fullmatch(fields["id"].text()):
+    if not ID.fullmatch(fields["id"].text()):
         raise Unreadable(fields["id"].line, "an id has lower-case letters, digits and hyphens")
     return end, fields
 
@@ -199,7 +200,7 @@ def _level(given: Field) -> Level:
 def _ids(given: Field) -> tuple[str, ...]:
     names = given.texts()
     for name in names:
-        if not blocks.ID.fullmatch(name):
+        if not ID.fullmatch(name):
             raise Unreadable(given.line, f"{name!r} is not an id")
     return names
 
@@ -250,7 +251,7 @@ def _tokens(reading: _Reading, end: int) -> list[Token]:
 
 
 def _stop(reading: _Reading, section: HeadedSection) -> Stop | None:
-    if not blocks.ID.fullmatch(section.id):
+    if not ID.fullmatch(section.id):
         reading.problem(
             section.first, "the heading of a stop must end with an id in lower-case letters: ## Title {#an-id}"
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ptexplore.annotations.blocks import ID, STOP
+from ptexplore.annotations.names import ID, STOP
 from ptexplore.annotations.records import Tour
 from ptexplore.locations import progress_file
 from ptexplore.writing import changing, keep_whole, kept_bytes

@@ -108,7 +108,7 @@ def _library(workspace: Workspace) -> tuple[Library, list[str]]:
 
 def _start(name: str | None, load: str | None, library: Library) -> Start:
     """Returns the meaning of the target. Raises PtexploreError if it means nothing, before the screen is taken."""
-    from ptexplore.annotations.blocks import ID
+    from ptexplore.annotations.names import ID
     from ptexplore.lookup.targets import candidates, nothing
     from ptexplore.tui.app import Start
     from ptexplore.view.notes.folder import find_folder

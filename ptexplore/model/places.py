@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 else:  # a search makes many places and few reasons, so it should not wait for this import
     place_reasons = Deferred("ptexplore.model.place_reasons")
 
+EXPRESSION = "<expression>"  # the file name of the traced expression, which has one line
 Layer = Literal["checkout", "generated", "wheel", "atlas"]
 Precision = Literal["registered", "located", "consistent", "version-skew", "ambiguous", "unknown"]
 

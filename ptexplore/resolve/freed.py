@@ -12,10 +12,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from ptexplore.model.observed import CppFunction, FreedNode, GraphCall, PythonPlace, RaisedError
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import EXPRESSION, SourceRef
 from ptexplore.model.trace import Cause, FreedGraph, RecordingCall, Situation
 from ptexplore.resolve.causes import cause_of
-from ptexplore.resolve.python_places import EXPRESSION
 
 Placed = Callable[[PythonPlace | None], SourceRef]
 

@@ -38,12 +38,12 @@ from ptexplore.model.place_reasons import (
     RangeBegun,
     RangeMarked,
 )
+from ptexplore.model.places import EXPRESSION
 from ptexplore.model.reasons import MarksRange, OperatorSyntax, Reason, SlotByName, ThroughPython, WhichCall
 from ptexplore.model.recorders import DISPATCH, FRAMES, OPS
 from ptexplore.model.trace import Hop, LaunchRef, ModuleRef, PythonCall
 from ptexplore.resolve.claims import NOT_YET, Claim, Context
 from ptexplore.resolve.places.precision import unknown
-from ptexplore.resolve.python_places import EXPRESSION
 
 ENGINE_PREFIX = "autograd::engine::evaluate_function: "
 

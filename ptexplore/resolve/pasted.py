@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Colours of a terminal; safe_text writes U+FFFD for the first character.
-_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]|\ufffd\[[0-9;]{1,20}m")
+from ptexplore.safe_text import without_colours
+
 _RANK = re.compile(r"^\[(?:rank(?P<rank>\d{1,6})\]: ?|default(?P<local>\d{1,6})\]:)")
 _NAMED = re.compile(r"\w(?:Error|Exception)\b")  # in a line that names an error
 # The error of a process without a rank. torchrun raises ChildFailedError after its ranks
@@ -132,11 +132,6 @@ class RankText:
     def text(self) -> str:
         """The lines as one text."""
         return joined(self.lines)
-
-
-def without_colours(text: str) -> str:
-    """Returns a text without the escapes that colour it in a terminal."""
-    return _COLOURS.sub("", text)
 
 
 def joined(lines: Iterable[PastedLine]) -> str:

@@ -23,7 +23,6 @@ from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, un
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
 GIVEN = "<--setup"  # prefix of the file names for code from --setup
-EXPRESSION = "<expression>"  # the file name for the expression, which has one line
 VARIABLE, PROPERTIES = "torch/csrc/autograd/python_variable.cpp", "PyGetSetDef THPVariable_properties[]"
 # C functions behind the type slots of torch.Tensor. Source: THPVariable_as_mapping in
 # torch/csrc/autograd/python_variable.cpp, which no wheel contains.

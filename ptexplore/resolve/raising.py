@@ -32,7 +32,7 @@ from ptexplore.model.observed import (
     records,
 )
 from ptexplore.model.place_reasons import NoLineOfYours, OtherLibrary, ThrowNotAsked, ThrowRunCut, ThrowUnseen
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import EXPRESSION, SourceRef
 from ptexplore.model.reasons import (
     AfterError,
     ByCalling,
@@ -99,7 +99,7 @@ from ptexplore.resolve.native.call_tree import Function, landmark
 from ptexplore.resolve.native.linkage import UNLINKED, Linkage
 from ptexplore.resolve.native.sites import Sites
 from ptexplore.resolve.places.precision import in_runtime, of_yours, outside, unknown
-from ptexplore.resolve.python_places import EXPRESSION, is_torchs_or_yours
+from ptexplore.resolve.python_places import is_torchs_or_yours
 from ptexplore.source.canonical import InstalledFolders, installed_path
 
 BOXED_NAME = re.compile(rf"\b(?:{'|'.join(BOXED)})\b")

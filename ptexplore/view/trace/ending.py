@@ -11,7 +11,7 @@ from ptexplore.model import ending_remarks as remarks
 from ptexplore.model.actions import TraceAgain
 from ptexplore.model.details import Detail
 from ptexplore.model.ending_remarks import EndingRemark
-from ptexplore.model.places import SourceRef
+from ptexplore.model.places import EXPRESSION, SourceRef
 from ptexplore.model.reasons import OnStack
 from ptexplore.model.trace import (
     Cause,
@@ -29,8 +29,7 @@ from ptexplore.model.trace import (
     program_in,
     walk,
 )
-from ptexplore.resolve.pasted import without_colours
-from ptexplore.resolve.python_places import EXPRESSION
+from ptexplore.safe_text import without_colours
 from ptexplore.view.line import Line
 from ptexplore.view.why_there import why_there
 from ptexplore.view.words.actions import as_command

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TypeAlias
 
-from ptexplore.annotations.blocks import STOP
+from ptexplore.annotations.names import STOP
 from ptexplore.model import trace_remarks as says
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Made, Unrolling, each, folded, unrolled
