@@ -1,0 +1,44 @@
+"""Long answers in parts: a reader with little room gets one part, and a cursor for the next."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+
+# 2,000 tokens of the common tokenizers are some 6,000 characters of source, paths and tables.
+ROOM = 6000  # characters of one part
+KEPT = 32  # answers whose further parts can be asked for
+
+
+class Pages:
+    """Answers of which a part was not sent yet."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._rest: OrderedDict[str, str] = OrderedDict()
+
+    def first(self, text: str) -> str:
+        """Returns a text, or its first part with the cursor of the next one."""
+        text = text.rstrip("\n")
+        if len(text) <= self._room:
+            return text
+        cut = text.rfind("\n", 0, self._room)
+        # A line that is longer than the room, as in a document of JSON, is cut where the room ends.
+        part, rest = (text[:cut], text[cut + 1 :]) if cut > 0 else (text[: self._room], text[self._room :])
+        cursor = secrets.token_hex(4)
+        self._rest[cursor] = rest
+        while len(self._rest) > KEPT:
+            self._rest.popitem(last=False)
+        lines = rest.count("\n") + 1
+        return f"{part}\n[{lines} more lines: call this tool with cursor={cursor!r} alone]"
+
+    def next(self, cursor: str) -> str | None:
+        """Returns the part behind a cursor. None if it is not kept: it was never given, or many answers came since.
+
+        A part can be asked for again.
+        """
+        rest = self._rest.get(cursor)
+        if rest is None:
+            return None
+        self._rest.move_to_end(cursor)
+        return self.first(rest)
