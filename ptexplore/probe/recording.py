@@ -147,6 +147,7 @@ class Recorder:
         self.faults.on()
         # Everything that may fail comes before torch's profiler, which may crash if it ends without memory.
         thread = self.threads.new()
+        self.calls.begin(thread)
         self.watcher.start()
         mmap.mmap(-1, OF_A_PROFILE).close()
         self.profiler.begin()
