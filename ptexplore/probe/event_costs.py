@@ -12,39 +12,42 @@ from types import CodeType, FrameType
 
 from .taken import sys, time
 
-ROUNDS, CALLS = 5, 100  # the cheapest of so many rounds counts: the others were interrupted
+ROUNDS, CALLS = 5, 100  # the middle one of so many rounds counts
 LOCALS = 20  # local variables of `_with_locals`
 
 
 class EventCosts:
     """Nanoseconds of processor time. `clock`: what a measured time has too much, because the clock was read.
 
-    `event`: an event that nobody asks about, in a function without variables. `local`: what a variable adds.
+    `frame`: an event that nobody asks about, in a function without variables: its call or its end. `builtin`: the same
+    for a builtin. `local`: what a variable adds.
     """
 
-    __slots__ = ("clock", "event", "local")
+    __slots__ = ("builtin", "clock", "frame", "local")
 
     def __init__(self) -> None:
-        self.clock, self.event, self.local = 0, 0.0, 0.0
+        self.clock, self.frame, self.builtin, self.local = 0, 0.0, 0.0, 0.0
 
     def measure(self, function: Callable[[FrameType, str, object], object]) -> None:
         """Measure the events of a profile function."""
         before = sys.getprofile()
         sys.setprofile(None)
         with suppress(RecursionError):  # the program may have little room on its stack
-            self.clock = min(-(time.thread_time_ns() - time.thread_time_ns()) for _ in range(ROUNDS * CALLS))
-            bare, bare_locals = _took(_without_locals), _took(_with_locals)
+            self.clock = _middle([-(time.thread_time_ns() - time.thread_time_ns()) for _ in range(CALLS)])
+            bare = [_took(each) for each in (_without_locals, _with_locals, [].clear)]
             sys.setprofile(function)
             try:
-                few, many = _took(_without_locals), _took(_with_locals)
+                took = [_took(each) for each in (_without_locals, _with_locals, [].clear)]
             finally:
                 sys.setprofile(before)
-            self.event = max(few - bare, 0) / (2 * CALLS)  # a call and a return
-            self.local = max((many - bare_locals) / (2 * CALLS) - self.event, 0) / LOCALS
+            # Each call has two events.
+            few, many, self.builtin = (max(t - b, 0) / (2 * CALLS) for t, b in zip(took, bare, strict=True))
+            self.frame, self.local = few, max(many - few, 0) / LOCALS
 
-    def of(self, code: CodeType) -> int:
-        """Return what an event in this function costs apart from the work of the profile function."""
-        return int(self.event + self.local * (code.co_nlocals + len(code.co_cellvars) + len(code.co_freevars)))
+    def of(self, code: CodeType, event: str) -> int:
+        """Return what an event in this function costs, apart from the work of the profile function."""
+        base = self.builtin if event.startswith("c_") else self.frame
+        return int(base + self.local * (code.co_nlocals + len(code.co_cellvars) + len(code.co_freevars)))
 
 
 def _took(function: Callable[[], object]) -> int:
@@ -55,7 +58,11 @@ def _took(function: Callable[[], object]) -> int:
         for _ in range(CALLS):
             function()
         times.append(time.thread_time_ns() - began)
-    return min(times)
+    return _middle(times)
+
+
+def _middle(times: list[int]) -> int:
+    return sorted(times)[len(times) // 2]
 
 
 def _without_locals() -> None:

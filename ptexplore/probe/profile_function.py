@@ -18,7 +18,7 @@ from . import torch_api as api
 from .cuts import CutList
 from .event_costs import EventCosts
 from .first_reads import read_tensors
-from .generators import goes_on
+from .generators import RESUMED, goes_on
 from .graphs import Graphs
 from .held_signals import is_the_programs
 from .labels import Labels
@@ -192,10 +192,13 @@ class ProfileFunction:
                 is_unasked = not slot.builtin or slot.frame is not frame
             if is_unasked:
                 if calls >= self._timed_next:
-                    self._sample(frame.f_code)
+                    self._sample(frame.f_code, event)
                 return
             compiler = _set_frame_compiler(None)  # before this function calls any Python function
-            self._seen(frame, event, argument)
+            if calls < self._timed_next and not self.is_over:
+                self._happened(frame, event, argument)
+            else:
+                self._seen(frame, event, argument)
         except RecursionError:  # the program itself still has room; a further call would raise it once more
             pass
         except BaseException as error:
@@ -238,10 +241,10 @@ class ProfileFunction:
         else:
             self._happened(frame, event, argument)
 
-    def _sample(self, code: CodeType) -> None:
+    def _sample(self, code: CodeType, event: str) -> None:
         """Count the cost of an event that nobody asks about, also for the events that are not timed."""
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
-        took = self._costs.of(code) * (1 if self.calls <= TIMED else SAMPLED)
+        took = self._costs.of(code, event) * (1 if self.calls <= TIMED else SAMPLED)
         self._times.hook += took
         self._stack[-1].path.recording += took
 
@@ -250,12 +253,12 @@ class ProfileFunction:
         times, costs = self._times, self._costs
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
-        began, apart = time.thread_time_ns(), times.slicing + times.waited
-        outer = self._innermost()
+        outer, apart = self._innermost(), times.slicing + times.waited
+        began = time.thread_time_ns()
         self._happened(frame, event, argument)
         took = time.thread_time_ns() - began  # thread time: work of other threads would be multiplied
         if times.slicing + times.waited == apart:
-            took = max(took - costs.clock, 0) + costs.of(frame.f_code)
+            took = max(took - costs.clock, 0) + costs.of(frame.f_code, event)
             took += (counts - 1) * min(took, USUAL)
             times.hook += took
             # A path that is entered begins late in the hook, and a path that is left ends early. So the hook's time
@@ -398,12 +401,17 @@ class ProfileFunction:
             key = (label, key[1])
             if code in api.BACKWARD:
                 self._graphs.backward_begins(frame.f_locals.get(api.BACKWARD[code]))
-        path = self._paths.child(outer.path, key, label, back if at is not None else None)
-        own = path is not outer.path
-        path.calls += own and not goes_on(frame)
+        around = outer.path
+        known = around.children.get(key)
+        path = known if known is not None else self._paths.child(around, key, label, back if at is not None else None)
+        own = path is not around
         if not own:
             self._paths.count_without(path, label, frame)
-        sets = self._threads.look_at_sets(thread, around=False)
+        elif not code.co_flags & RESUMED or not goes_on(frame):
+            path.calls += 1
+        words = thread.words
+        as_before = words is not None and words.tobytes() == thread.seen
+        sets = thread.sets if as_before else self._threads.look_at_sets(thread, around=False)
         slot = Slot(frame, FRAME, path, sets, own)
         if label.kind == "module":
             place, outermost = thread.outermost
