@@ -54,16 +54,16 @@ class ProfileFunction:
     """The profile function, `function`, with its last state. `in_other_threads`: the one of threads that start later.
 
     Most events are of code that nobody asks about. In the main thread, `hook` knows such code and returns at once.
-        `calls`: how often it was called. `failed`: the path of the builtin that has just raised. `given_up`: the program
+    `calls`: how often it was called. `failed`: the path of the builtin that has just raised. `given_up`: the program
     called sys.setprofile itself. `threw`: an error left the function, and then Python removes the function. `is_over`:
-    it records no longer. `steps`: the object that steps calls, or None.
+    it records no longer. `steps`: the object that steps calls, or None. `costs`: what an event costs.
     """
 
     __slots__ = (
-        "_before", "_by_builtin", "_by_code", "_costs", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
+        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
         "_paths", "_profiler", "_ranges", "_slices", "_stack", "_threads", "_timed_next", "_times", "_unasked_builtins",
-        "_unasked_codes", "_unasked_owners", "calls", "failed", "function", "given_up", "in_other_threads", "is_over",
-        "steps", "threw",
+        "_unasked_codes", "_unasked_owners", "calls", "costs", "failed", "function", "given_up", "in_other_threads",
+        "is_over", "steps", "threw",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  (each call may come to any of them)
@@ -88,7 +88,7 @@ class ProfileFunction:
         self._inner: set[int] = set()
         self._unasked_owners: set[type] = set()
         self._unasked_builtins: set[Any] = set()
-        self._costs = EventCosts()
+        self.costs = EventCosts()
         self._before: tuple[Any, Any] = (None, None)  # set before: in this thread, and for new threads
 
     # --- setting and putting back ---
@@ -105,7 +105,7 @@ class ProfileFunction:
         path = thread.stack[-1].path
         path.calls_others = True  # else each call is looked at
         self._timed_next = sys.maxsize
-        self._costs.measure(self.function)
+        self.costs.measure(self.function)
         path.calls_others = False
         path.recording = self._times.hook = self.calls = self._timed_next = 0
         self.given_up = False  # the measurement called sys.setprofile
@@ -175,7 +175,7 @@ class ProfileFunction:
 
     # --- a call ---
 
-    def hook(self, frame: FrameType, event: str, argument: Any) -> None:  # noqa: C901  (a call costs more)
+    def hook(self, frame: FrameType, event: str, argument: Any) -> None:
         """Handle one event of the main thread. Events that nobody asks about call no function of Python."""
         compiler = None
         try:
@@ -244,13 +244,13 @@ class ProfileFunction:
     def _sample(self, code: CodeType, event: str) -> None:
         """Count the cost of an event that nobody asks about, also for the events that are not timed."""
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
-        took = self._costs.of(code, event) * (1 if self.calls <= TIMED else SAMPLED)
+        took = self.costs.of(code, event) * (1 if self.calls <= TIMED else SAMPLED)
         self._times.hook += took
         self._stack[-1].path.recording += took
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Handle the event and measure the time. This time also counts for the calls that are not timed."""
-        times, costs = self._times, self._costs
+        times, costs = self._times, self.costs
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
         outer, apart = self._innermost(), times.slicing + times.waited
@@ -271,7 +271,9 @@ class ProfileFunction:
         thread: Thread | None = getattr(self._local, "thread", None)
         return thread.stack[-1].path if thread is not None else self._paths.root
 
-    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _happened(  # noqa: C901  (a further function costs more, at each call)
+        self, frame: FrameType, event: str, argument: Any
+    ) -> None:
         try:
             thread: Thread = self._local.thread
         except AttributeError:
@@ -377,7 +379,7 @@ class ProfileFunction:
         else:
             self._ranges.capture(code)
 
-    def _called(  # noqa: C901  (a further function costs more, at each call)
+    def _called(  # noqa: C901, PLR0915  (a further function costs more, at each call)
         self, thread: Thread, frame: FrameType, code: CodeType, label: Label
     ) -> None:
         outer, back = thread.stack[-1], frame.f_back

@@ -151,6 +151,7 @@ class Recorder:
         self.watcher.start()
         mmap.mmap(-1, OF_A_PROFILE).close()
         self.profiler.begin()
+        self.calls.costs.measure_profiler()
         self.imports.set()
         self.calls.set_for_threads()
         self.times.begin()
@@ -305,6 +306,7 @@ class Recorder:
             "processor": times.processor,
             "threads": torch.get_num_threads(),
             "folding": min(times.slicing, times.overhead),
+            "profiling": int(self.calls.costs.operator),
             "backwards": self.graphs.backwards,
             "saved_backwards": kept["saved_backwards"],
             "saved_elsewhere": kept["saved_elsewhere"],
