@@ -164,6 +164,7 @@ class Program(Struct, frozen=True):
     processor: Nanoseconds = 0  # CPU time of all its threads together, in nanoseconds; 0: not known
     threads: Count = 0  # how many threads torch used at the end; 0: not known
     folding: Nanoseconds = 0  # the part of `overhead` that no path's time includes: folding of observations
+    profiling: Nanoseconds = 0  # about how much torch's profiler adds to an operator call; 0: not known
     backwards: Count = 0  # how many times backward was called
     saved_backwards: Count = 0  # for how many of these, the first ones, saved memory is known
     saved_elsewhere: Count = 0  # bytes first saved by nodes of operator calls that are not in the record

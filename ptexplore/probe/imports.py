@@ -52,7 +52,7 @@ class Imports:
     def _begins(self) -> tuple[Thread, Slot, int] | None:
         """Stop recording calls, before a module is imported. Returns None if calls are not being recorded anyway."""
         calls, thread = self._calls, self._threads.mine
-        if thread is None or thread.importing or calls.is_over or sys.getprofile() is not calls.function:
+        if thread is None or thread.importing or calls.is_over or not calls.is_set_here:
             return None
         path = self._paths.child(thread.stack[-1].path, "imports", self._label)
         slot = Slot(None, FRAME, path, thread.sets)
@@ -83,7 +83,7 @@ class Imports:
                 finally:
                     thread.importing = 0
                     if not self._calls.is_over and sys.getprofile() is None:
-                        sys.setprofile(self._calls.function)
+                        self._calls.set_here()
 
 
 def import_function(

@@ -36,21 +36,39 @@ INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of 
 class Labels:
     """The labels of one recording. None: no path, as for Python's own code, other packages and ptexplore itself.
 
-    `by_code` and `by_builtin` are read at each call. If they lack an entry, `classified` or `builtin` makes it.
+    `by_code` and `by_builtin` are read at each call. If they lack an entry, `of_code` or `builtin` makes it. `by_code`
+    has labels by the id of a code object: a look-up by the object itself hashes its constants and compares its bytes.
     """
 
-    __slots__ = ("_by_method", "_by_module", "_by_table", "_cuts", "_user_files", "by_builtin", "by_code")
+    __slots__ = ("_by_equal", "_by_method", "_by_module", "_by_table", "_cuts", "_user_files", "by_builtin", "by_code")
 
     def __init__(self, user_files: Iterable[str], cuts: CutList) -> None:
         self._user_files = frozenset(map(whose.real, user_files))
         self._cuts = cuts
-        self.by_code: dict[CodeType, Label | None] = {}
+        self.by_code: dict[int, Label | None] = {}
+        # Keeps the code objects alive whose ids are known. Equal code objects of two files are different functions.
+        self._by_equal: dict[tuple[CodeType, str], Label | None] = {}
         self.by_builtin: dict[Any, Label | None] = {}
         self._by_table: dict[tuple[str, str], Label] = {}  # builtins, by table and method
         self._by_method: dict[tuple[Label, type], Label] = {}  # methods, by label and class
         self._by_module: dict[tuple[str, type], Label] = {}
 
-    def classified(self, code: CodeType, frame: FrameType | None = None) -> Label | None:
+    def of_code(self, code: CodeType, frame: FrameType | None = None) -> Label | None:
+        """Returns the label of a function that `by_code` may lack. `frame` is its first call.
+
+        A program may compile the same text again and again. Of equal code objects only the first one is kept.
+        """
+        key = code, code.co_filename
+        if key not in self._by_equal:
+            self._by_equal[key] = self.by_code[id(code)] = self._classified(code, frame)
+        return self._by_equal[key]
+
+    def known(self, code: CodeType) -> Label | None:
+        """Returns the label of a function that was called before; None also if it was not."""
+        number = id(code)
+        return self.by_code[number] if number in self.by_code else self._by_equal.get((code, code.co_filename))
+
+    def _classified(self, code: CodeType, frame: FrameType | None) -> Label | None:
         """Returns the label of a function; None for Python's own, other packages', comprehensions and ptexplore's.
 
         `frame` is its first call. A function of another package has a label if it is an entry: your code calls it, and
@@ -79,7 +97,7 @@ class Labels:
     def by_user(self, frame: FrameType) -> bool:
         """Returns whether a function of yours called this function."""
         back = frame.f_back
-        label = self.by_code.get(back.f_code) if back is not None else None
+        label = self.known(back.f_code) if back is not None else None
         return label is not None and label.kind == "user"
 
     def builtin(self, builtin: Any) -> Label | None:

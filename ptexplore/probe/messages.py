@@ -983,6 +983,7 @@ class ProgramParts(TypedDict, total=False):
     processor: int
     threads: int
     folding: int
+    profiling: int
     backwards: int
     saved_backwards: int
     saved_elsewhere: int

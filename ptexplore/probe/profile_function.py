@@ -16,8 +16,9 @@ import torch
 from . import at_work, last_words, own_threads, unpatched, whose
 from . import torch_api as api
 from .cuts import CutList
+from .event_costs import EventCosts
 from .first_reads import read_tensors
-from .generators import goes_on
+from .generators import RESUMED, goes_on
 from .graphs import Graphs
 from .held_signals import is_the_programs
 from .labels import Labels
@@ -41,6 +42,7 @@ PROFILER_BEGINS = torch.autograd.profiler.profile._prepare_trace.__code__
 PROFILER_ENDS = torch.autograd.profiler.profile.__exit__.__code__
 SET_PROFILE = sys.setprofile
 CONTEXTS = contextlib.contextmanager.__code__.co_filename  # its functions only call others, for example ours
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made at run time
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>")  # they run where they are, at one call
 # Names that are needed at each call are variables of this module: a lookup in another module takes longer.
 FAST_RANGE, MODULE_CALL, ABOUT_DEVICES = api.FAST_RANGE, api.MODULE_CALL, api.ABOUT_DEVICES
@@ -49,17 +51,19 @@ _set_frame_compiler = api.set_frame_compiler
 
 
 class ProfileFunction:
-    """The profile function, `function`, which is set in each thread, with its last state.
+    """The profile function, `function`, with its last state. `in_other_threads`: the one of threads that start later.
 
+    Most events are of code that nobody asks about. In the main thread, `hook` knows such code and returns at once.
     `calls`: how often it was called. `failed`: the path of the builtin that has just raised. `given_up`: the program
     called sys.setprofile itself. `threw`: an error left the function, and then Python removes the function. `is_over`:
-    it records no longer. `steps`: the object that steps calls, or None.
+    it records no longer. `steps`: the object that steps calls, or None. `costs`: what an event costs.
     """
 
     __slots__ = (
-        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_labels", "_local", "_main", "_paths", "_profiler",
-        "_ranges", "_slices", "_threads", "_timed_next", "_times", "calls", "failed", "function", "given_up", "is_over",
-        "steps", "threw",
+        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
+        "_paths", "_profiler", "_ranges", "_slices", "_stack", "_threads", "_timed_next", "_times", "_unasked_builtins",
+        "_unasked_codes", "_unasked_owners", "calls", "costs", "failed", "function", "given_up", "in_other_threads",
+        "is_over", "steps", "threw",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  (each call may come to any of them)
@@ -76,19 +80,48 @@ class ProfileFunction:
         times.counter = self
         self.failed: Path | None = None
         self.given_up = self.threw = self.is_over = False
-        self.function = self.hook  # one object, to recognise it by identity
+        self.function, self.in_other_threads = self.hook, self.hook_elsewhere  # to recognise them by identity
+        self._stack: list[Slot] = []  # of the main thread
+        # What nobody asks about: functions (ids of code objects), the builtins of classes, and other builtins. `_inner`
+        # has the functions that are no call of another function for the one around them: comprehensions.
+        self._unasked_codes: set[int] = set()
+        self._inner: set[int] = set()
+        self._unasked_owners: set[type] = set()
+        self._unasked_builtins: set[Any] = set()
+        self.costs = EventCosts()
         self._before: tuple[Any, Any] = (None, None)  # set before: in this thread, and for new threads
 
     # --- setting and putting back ---
 
     def find(self) -> None:
         """Save the profile functions that are set now."""
-        api.compile_never(ProfileFunction.hook.__code__)
+        for function in (ProfileFunction.hook, ProfileFunction.hook_elsewhere, ProfileFunction._sample):
+            api.compile_never(function.__code__)
         self._before = sys.getprofile(), threading.getprofile()
+
+    def begin(self, thread: Thread) -> None:
+        """Prepare the function for the main thread, and measure what an event costs, before the run begins."""
+        self._stack = thread.stack
+        path = thread.stack[-1].path
+        path.calls_others = True  # else each call is looked at
+        self._timed_next = sys.maxsize
+        self.costs.measure(self.function)
+        path.calls_others = False
+        path.recording = self._times.hook = self.calls = self._timed_next = 0
+        self.given_up = False  # the measurement called sys.setprofile
 
     def set_for_threads(self) -> None:
         """Set the function for threads that start later. Python keeps one for new threads, and one in each thread."""
-        threading.setprofile(self.function)
+        threading.setprofile(self.in_other_threads)
+
+    def set_here(self) -> None:
+        """Set the function in the calling thread."""
+        sys.setprofile(self.function if _get_ident() == self._main else self.in_other_threads)
+
+    @property
+    def is_set_here(self) -> bool:
+        """Return whether the function is set in the calling thread."""
+        return sys.getprofile() is (self.function if _get_ident() == self._main else self.in_other_threads)
 
     def take_away(self, *, interrupted: bool) -> None:
         """Put back the profile functions that were set before, unless the program has set others meanwhile.
@@ -101,7 +134,9 @@ class ProfileFunction:
             elif not self.is_over and not interrupted:
                 self._cuts.add(reason("hook-taken-or-failed"))
         self.is_over = True
-        if threading.getprofile() is self.function:
+        for unasked in (self._unasked_codes, self._unasked_owners, self._unasked_builtins):
+            unasked.clear()  # the next event is looked at, and the function removes itself
+        if threading.getprofile() is self.in_other_threads:
             threading.setprofile(self._before[1])
 
     def go_on(self) -> None:
@@ -127,7 +162,7 @@ class ProfileFunction:
 
     def runs_already(self, thread: Thread, frame: FrameType) -> None:
         """Record the later calls of a function that is running already as calls from it."""
-        label = self._by_code[frame.f_code] = self._labels.classified(frame.f_code)
+        label = self._labels.of_code(frame.f_code)
         if label is not None and label.kind == "user":
             path = self._paths.child(thread.stack[-1].path, (label, None), label)
             path.calls += 1
@@ -141,39 +176,89 @@ class ProfileFunction:
     # --- a call ---
 
     def hook(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Handle one event. Turn torch.compile off first, since it would compile the functions that are called here."""
+        """Handle one event of the main thread. Events that nobody asks about call no function of Python."""
         compiler = None
         try:
-            compiler = _set_frame_compiler(None)  # before this function calls any Python function
-            if self.is_over:  # a thread goes on after the end, or another thread ended the recording
-                sys.setprofile(self._before[_get_ident() != self._main])
-                return
             calls = self.calls = self.calls + 1
-            if calls >= self._timed_next:
-                self._timed(frame, event, argument)
+            if event == "call":
+                code = id(frame.f_code)
+                is_unasked = code in self._unasked_codes and (self._stack[-1].path.calls_others or code in self._inner)
+            elif event == "return":
+                is_unasked = id(frame.f_code) in self._unasked_codes
+            elif event == "c_call":
+                is_unasked = type(argument.__self__) in self._unasked_owners or argument in self._unasked_builtins
             else:
+                slot = self._stack[-1]
+                is_unasked = not slot.builtin or slot.frame is not frame
+            if is_unasked:
+                if calls >= self._timed_next:
+                    self._sample(frame.f_code, event)
+                return
+            compiler = _set_frame_compiler(None)  # before this function calls any Python function
+            if calls < self._timed_next and not self.is_over:
                 self._happened(frame, event, argument)
+            else:
+                self._seen(frame, event, argument)
         except RecursionError:  # the program itself still has room; a further call would raise it once more
             pass
         except BaseException as error:
-            if is_the_programs(error):  # a signal handler raised it, as the handler of Ctrl-C does
-                self.threw = True
+            if self._is_the_programs(error):
                 raise
-            self._cuts.failed(error)
         finally:
             if compiler is not None:
                 _set_frame_compiler(compiler)
 
+    def hook_elsewhere(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Handle one event of another thread."""
+        compiler = None
+        try:
+            compiler = _set_frame_compiler(None)  # before this function calls any Python function
+            self.calls += 1
+            self._seen(frame, event, argument)
+        except RecursionError:
+            pass
+        except BaseException as error:
+            if self._is_the_programs(error):
+                raise
+        finally:
+            if compiler is not None:
+                _set_frame_compiler(compiler)
+
+    def _is_the_programs(self, error: BaseException) -> bool:
+        """Return whether an error in the function is the program's: a signal handler raised it, as that of Ctrl-C."""
+        if is_the_programs(error):
+            self.threw = True
+            return True
+        self._cuts.failed(error)
+        return False
+
+    def _seen(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Handle an event that somebody asks about. torch.compile is off: it would compile what is called here."""
+        if self.is_over:  # a thread goes on after the end, or another thread ended the recording
+            sys.setprofile(self._before[_get_ident() != self._main])
+        elif self.calls >= self._timed_next:
+            self._timed(frame, event, argument)
+        else:
+            self._happened(frame, event, argument)
+
+    def _sample(self, code: CodeType, event: str) -> None:
+        """Count the cost of an event that nobody asks about, also for the events that are not timed."""
+        self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
+        took = self.costs.of(code, event) * (1 if self.calls <= TIMED else SAMPLED)
+        self._times.hook += took
+        self._stack[-1].path.recording += took
+
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Handle the event and measure the time. This time also counts for the calls that are not timed."""
-        times = self._times
+        times, costs = self._times, self.costs
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)
-        began, apart = time.thread_time_ns(), times.slicing + times.waited
-        outer = self._innermost()
+        outer, apart = self._innermost(), times.slicing + times.waited
+        began = time.thread_time_ns()
         self._happened(frame, event, argument)
         took = time.thread_time_ns() - began  # thread time: work of other threads would be multiplied
         if times.slicing + times.waited == apart:
+            took = max(took - costs.clock, 0) + costs.of(frame.f_code, event)
             took += (counts - 1) * min(took, USUAL)
             times.hook += took
             # A path that is entered begins late in the hook, and a path that is left ends early. So the hook's time
@@ -186,7 +271,9 @@ class ProfileFunction:
         thread: Thread | None = getattr(self._local, "thread", None)
         return thread.stack[-1].path if thread is not None else self._paths.root
 
-    def _happened(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _happened(  # noqa: C901  (a further function costs more, at each call)
+        self, frame: FrameType, event: str, argument: Any
+    ) -> None:
         try:
             thread: Thread = self._local.thread
         except AttributeError:
@@ -201,6 +288,8 @@ class ProfileFunction:
                 label = self._by_builtin[key]
             except KeyError:
                 label = self._by_builtin[key] = self._labels.builtin(argument)
+                if label is None and argument is not SET_PROFILE:
+                    self._nobody_asks(argument, owner)
             if label is not None:
                 self._enter_builtin(thread, frame, label, argument)
             elif argument is SET_PROFILE or not thread.is_main:
@@ -226,6 +315,17 @@ class ProfileFunction:
                 if self._profiler.left <= 0 or self.steps is not None or not path.label.name:
                     self._builtin_left(thread, path)
 
+    def _nobody_asks(self, builtin: Any, owner: Any) -> None:
+        """Note a builtin without a label. It is kept alive, so it may not be one of a class that the program made."""
+        kind = type(owner)
+        if owner is None or kind is ModuleType or api.is_function_record(kind):
+            self._unasked_builtins.add(builtin)
+        elif kind is type:
+            if not owner.__flags__ & HEAP_TYPE:
+                self._unasked_builtins.add(builtin)
+        elif not any(map(api.is_torchs, kind.__mro__)):
+            self._unasked_owners.add(kind)
+
     # --- functions ---
 
     def _frame_event(  # noqa: C901  (a further function costs more, at each call)
@@ -237,11 +337,12 @@ class ProfileFunction:
             if code is BEGINS or code is ENDS:
                 self._ranges.at_work += 1
             try:
-                label = self._by_code[code]
+                label = self._by_code[id(code)]
             except KeyError:
                 last_words.stay_ready()
                 with unpatched.ours():
-                    label = self._by_code[code] = self._labels.classified(code, frame)
+                    label = self._labels.of_code(code, frame)
+                self._note_code(code, label)
             if label is not None and (label.kind != "library" or self._labels.by_user(frame)):
                 self._called(thread, frame, code, label)
             elif not (slot := thread.stack[-1]).path.calls_others:
@@ -252,7 +353,7 @@ class ProfileFunction:
             self._threads.leave(thread)
             if self.steps is not None:
                 self.steps.before_syntax(thread, innermost.path)
-        elif (known := self._by_code.get(code)) is not None and known.kind != "library":
+        elif (known := self._labels.known(code)) is not None and known.kind != "library":
             self._threads.unwind(thread, frame)
         if (code is BEGINS or code is ENDS) and self._ranges.at_work:
             self._ranges.at_work -= 1
@@ -264,6 +365,13 @@ class ProfileFunction:
         if code in ABOUT_DEVICES:
             self._about_device(code)
 
+    def _note_code(self, code: CodeType, label: Label | None) -> None:
+        """Note a function that was called for the first time, if nobody asks about it."""
+        if label is None and id(code) in self._by_code:
+            self._unasked_codes.add(id(code))
+            if code.co_name in COMPREHENSIONS:
+                self._inner.add(id(code))
+
     def _about_device(self, code: CodeType) -> None:
         """Handle the end of a function of torch that begins to use a device, or begins or ends a graph capture."""
         if code in api.BEGIN_DEVICES:
@@ -271,7 +379,7 @@ class ProfileFunction:
         else:
             self._ranges.capture(code)
 
-    def _called(  # noqa: C901  (a further function costs more, at each call)
+    def _called(  # noqa: C901, PLR0915  (a further function costs more, at each call)
         self, thread: Thread, frame: FrameType, code: CodeType, label: Label
     ) -> None:
         outer, back = thread.stack[-1], frame.f_back
@@ -295,12 +403,17 @@ class ProfileFunction:
             key = (label, key[1])
             if code in api.BACKWARD:
                 self._graphs.backward_begins(frame.f_locals.get(api.BACKWARD[code]))
-        path = self._paths.child(outer.path, key, label, back if at is not None else None)
-        own = path is not outer.path
-        path.calls += own and not goes_on(frame)
+        around = outer.path
+        known = around.children.get(key)
+        path = known if known is not None else self._paths.child(around, key, label, back if at is not None else None)
+        own = path is not around
         if not own:
             self._paths.count_without(path, label, frame)
-        sets = self._threads.look_at_sets(thread, around=False)
+        elif not code.co_flags & RESUMED or not goes_on(frame):
+            path.calls += 1
+        words = thread.words
+        as_before = words is not None and words.tobytes() == thread.seen
+        sets = thread.sets if as_before else self._threads.look_at_sets(thread, around=False)
         slot = Slot(frame, FRAME, path, sets, own)
         if label.kind == "module":
             place, outermost = thread.outermost

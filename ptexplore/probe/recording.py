@@ -147,9 +147,11 @@ class Recorder:
         self.faults.on()
         # Everything that may fail comes before torch's profiler, which may crash if it ends without memory.
         thread = self.threads.new()
+        self.calls.begin(thread)
         self.watcher.start()
         mmap.mmap(-1, OF_A_PROFILE).close()
         self.profiler.begin()
+        self.calls.costs.measure_profiler()
         self.imports.set()
         self.calls.set_for_threads()
         self.times.begin()
@@ -304,6 +306,7 @@ class Recorder:
             "processor": times.processor,
             "threads": torch.get_num_threads(),
             "folding": min(times.slicing, times.overhead),
+            "profiling": int(self.calls.costs.operator),
             "backwards": self.graphs.backwards,
             "saved_backwards": kept["saved_backwards"],
             "saved_elsewhere": kept["saved_elsewhere"],

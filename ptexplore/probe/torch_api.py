@@ -1243,6 +1243,11 @@ def _traces(builtin: Any, name: str) -> bool:
     return "_from_trace" in name and getattr(builtin, "__module__", None) == "torch._C"
 
 
+def is_function_record(kind: type) -> bool:
+    """Return whether a builtin's `__self__` of this class is the record of one function that pybind11 made."""
+    return kind.__name__ == "PyCapsule" or kind.__name__.startswith("pybind11_detail_function_record")
+
+
 def may_guard(code: CodeType) -> bool:
     """Return whether a function names a context manager of torch._C that may change the thread-local sets.
 

@@ -6,7 +6,7 @@ Reads of values and copies by line, loading of data, and the time outside of ope
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptexplore.facts import layouts
 from ptexplore.facts.value_reads import LISTS, READS
@@ -17,7 +17,7 @@ from ptexplore.model.program import CallPath, OperatorCalls, Program
 from ptexplore.model.run import Part, Run, Weighed, total
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.amounts import seconds, size
-from ptexplore.view.trace.columns import Column, cells
+from ptexplore.view.trace.columns import AT_MOST, Column, cells
 from ptexplore.view.trace.memory_layouts import bytes_of
 from ptexplore.view.trace.page import ScreenRow
 from ptexplore.view.trace.program_parts import operator_name, place_on_path, time_without_python, users_place
@@ -25,6 +25,9 @@ from ptexplore.view.words.trace_remarks import worded
 
 LEAST = 0.01  # of the run: from this share on, a finding is shown
 MOST = 8  # findings
+# The error of what torch's profiler adds to an operator call, as a share of it: many inputs take longer.
+ERROR_SHARE = 0.35
+KNOWN = 0.2  # the largest error of a time that is shown as known, as a share of the time
 ENOUGH = 1_000  # operator calls: with fewer of them, the time of a first use is most of the mean
 
 
@@ -35,6 +38,7 @@ class ProgramFinding:
     told: TraceRemark
     weighed: Weighed
     place: str | None = None
+    profiled: int = 0  # how many recorded calls are in it, to each of which torch's profiler added time
 
 
 def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tuple[ScreenRow, ...]:
@@ -44,25 +48,53 @@ def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tupl
     """
     if run.whole.at_most:
         return ()
-    least = LEAST * max(run.whole.cost, 1)
-    known = [*_by_line(program), *_loading(run.whole), *_outside(program, run.whole)]
-    shown = sorted((each for each in known if each.weighed.cost >= least), key=lambda each: -each.weighed.cost)[:MOST]
-    rows = (
-        ScreenRow(
-            name=worded(each.told),
-            level=1,
-            share=each.weighed.cost / run.whole.cost,
-            cells=cells(columns, each.weighed, *(() if each.weighed.calls else ("calls",))),
-            details=(CalledFrom(places=(each.place,)),) if each.place is not None else (),
-        )
-        for each in shown
-    )
+    events = _events_of(program)
+    recorded = sum(row.calls * events[program.routes[row.route].kind] for row in program.calls)
+    whole = max(run.whole.cost - program.profiling * recorded, 1)
+    known = [*_by_line(program, events), *_loading(run.whole), *_outside(program, run.whole)]
+    timed = [(each, program.profiling * each.profiled) for each in known]
+    shown = sorted(
+        ((each, added) for each, added in timed if each.weighed.cost - (1 + ERROR_SHARE) * added >= LEAST * whole),
+        key=lambda shown: shown[1] - shown[0].weighed.cost,
+    )[:MOST]
+    rows = (_row(each, added, whole, columns) for each, added in shown)
     return (ScreenRow(worded(beside.FindingsFollow()), heading=True), *rows) if shown else ()
 
 
-def _by_line(program: Program) -> Iterator[ProgramFinding]:
+def _row(finding: ProgramFinding, added: int, whole: int, columns: tuple[Column, ...]) -> ScreenRow:
+    """Returns the row of a finding. `added`: what torch's profiler added to its time. `whole`: the run without that.
+
+    If the time is not known without the profiler's part, it is a bound, and has no share.
+    """
+    cost = finding.weighed.cost - added
+    is_known = ERROR_SHARE * added <= KNOWN * cost
+    weighed = replace(finding.weighed, cost=cost if is_known else int(cost + ERROR_SHARE * added))
+    texts = cells(columns, weighed, *(() if weighed.calls else ("calls",)))
+    if not is_known:
+        texts = tuple(
+            AT_MOST + text if column.weight == "cost" else text for column, text in zip(columns, texts, strict=True)
+        )
+    return ScreenRow(
+        name=worded(finding.told),
+        level=1,
+        share=min(cost / whole, 1.0) if is_known else None,
+        cells=texts,
+        details=(CalledFrom(places=(finding.place,)),) if finding.place is not None else (),
+    )
+
+
+def _events_of(program: Program) -> list[int]:
+    """Returns for each kind how many recorded calls it consists of: the call itself, and all calls inside it."""
+    counts: list[int] = []
+    for kind in program.kinds:
+        # The kinds inside come before it.
+        counts.append(1 + sum(counts[inner] for inner, _ in kind.inside if 0 <= inner < len(counts)))
+    return counts
+
+
+def _by_line(program: Program, events: list[int]) -> Iterator[ProgramFinding]:
     """Yields the reads of values and the copies, each summed for a line and an operator."""
-    held: dict[tuple[str | None, str, bool], list[tuple[Weighed, int]]] = {}
+    held: dict[tuple[str | None, str, bool], list[tuple[Weighed, int, int]]] = {}
     for calls in program.calls:
         route = program.routes[calls.route]
         name = program.kinds[route.kind].name
@@ -72,15 +104,16 @@ def _by_line(program: Program) -> Iterator[ProgramFinding]:
             method = route.method if is_copy else None
             key = users_place(program, calls), method or operator_name(program.kinds[route.kind]), is_copy
             weighed = Weighed(calls=calls.calls, cost=time_without_python(calls))
-            held.setdefault(key, []).append((weighed, _bytes(calls)))
+            held.setdefault(key, []).append((weighed, _bytes(calls), calls.calls * events[route.kind]))
     for number, path in enumerate(program.paths):
         if path.kind == "builtin" and path.method == LISTS:
             key = place_on_path(program, number), LISTS, False
-            held.setdefault(key, []).append((Weighed(calls=path.calls, cost=_time_of(path)), 0))
+            held.setdefault(key, []).append((Weighed(calls=path.calls, cost=_time_of(path)), 0, 0))
     for (place, name, is_copy), each in held.items():
-        amount = size(sum(copied for _, copied in each))
+        amount = size(sum(copied for _, copied, _ in each))
         told = beside.CopiesBy(call=name, size=amount) if is_copy else beside.ReadsValue(call=name)
-        yield ProgramFinding(told, total(weighed for weighed, _ in each), place)
+        profiled = sum(count for _, _, count in each)
+        yield ProgramFinding(told, total(weighed for weighed, _, _ in each), place, profiled)
 
 
 def _time_of(path: CallPath) -> int:
@@ -112,5 +145,6 @@ def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:
     own = total(own for part in held for own in part.own)
     outside = whole.cost - loading - own.cost
     if own.operators >= ENOUGH and outside > program.overhead - program.folding:
-        told = beside.OutsideOperators(each=seconds(outside // own.operators))
-        yield ProgramFinding(told, Weighed(cost=outside, operators=own.operators))
+        each = max(outside // own.operators - program.profiling, 0)
+        told = beside.OutsideOperators(each=seconds(each))
+        yield ProgramFinding(told, Weighed(cost=outside, operators=own.operators), profiled=own.operators)
