@@ -255,7 +255,7 @@ MESSAGES = (
     ),
     Message(
         "matrix-shapes",
-        re.compile(r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)"),
+        re.compile(r"mat1 and mat2 shapes cannot be multiplied(?! \(\d)|mat1 dim 1 must match mat2 dim 0"),
         (FactSource("aten/src/ATen/native/LinearAlgebra.cpp", "mat1 and mat2 shapes cannot be multiplied"),),
     ),
     Message(
@@ -344,12 +344,12 @@ MESSAGES = (
     ),
     Message(
         "device-assert",
-        re.compile(r"CUDA error: device-side assert triggered"),
+        re.compile(r"(?:CUDA error|cuda runtime error \(\d+\) ?): device-side assert triggered"),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
         MEMORY,
-        re.compile(r"CUDA out of memory|CUDA error: ?out of memory"),
+        re.compile(r"CUDA out of memory|CUDA error: ?out of memory|cuda runtime error \(2\) ?: out of memory"),
         (FactSource("c10/cuda/CUDACachingAllocator.cpp", "CUDA out of memory"),),
     ),
     Message(
@@ -535,7 +535,8 @@ MESSAGES = (
     Message(
         "illegal-access",
         re.compile(
-            r"(?:CUDA error|Triton Error \[CUDA\]|cudaErrorIllegalAddress): an illegal memory access was encountered"
+            r"(?:CUDA error|Triton Error \[CUDA\]|cudaErrorIllegalAddress|cuda runtime error \(\d+\) ?)"
+            ": an illegal memory access was encountered"
         ),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),

@@ -186,7 +186,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cudnn-rnn-eval",
-        re.compile("cudnn RNN backward can only be called in training mode"),
+        re.compile("(?:cudnn RNN backward|^RuntimeError: backward_\\w+) can only be called in training mode"),
         (FactSource("aten/src/ATen/native/cudnn/RNN.cpp", "cudnn RNN backward can only be called in training mode"),),
     ),
     Message(
@@ -346,7 +346,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "zip-broken",
-        re.compile("PytorchStreamReader failed (?:reading|locating|finding|in)|failed finding central directory"),
+        re.compile(
+            "PytorchStreamReader failed (?:reading|locating|finding|in)|failed finding central directory"
+            r"|enforce fail at inline_container\.cc:\d+\] ?\. file not found"
+        ),
         (FactSource("caffe2/serialize/inline_container.cc", "PytorchStreamReader failed "),),
     ),
     Message(
@@ -654,6 +657,7 @@ OF_SYSTEMS = (
         (FactSource("torch/utils/cpp_extension.py", "Error building extension"),),
     ),
     Message("torch-not-imported", re.compile(r"undefined symbol: THP\w+"), ()),
+    Message("python-library-of-another", re.compile(r"undefined symbol: (?P<name>_?Py[A-Z]\w{1,100})"), ()),
     Message("undefined-symbol", re.compile(r"undefined symbol: (?P<name>_ZN?K?[\w.]*(?:c10|at|torch|caffe2)\w*)"), ()),
     Message(
         "library-missing",
@@ -694,7 +698,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "store-barrier",
-        re.compile(r"Timed out initializing process group in store based barrier on rank"),
+        re.compile(
+            r"Timed out initializing process group in store based barrier on rank"
+            r"(?:.{0,200}\(world_size=(?P<size>\d+), (?:worker_count|num_workers_joined)=(?P<given>\d+))?"
+        ),
         (
             FactSource(
                 "torch/distributed/distributed_c10d.py",
@@ -795,7 +802,10 @@ OF_SYSTEMS = (
     ),
     Message(
         "windows-library",
-        re.compile(r"\[WinError (?:126|127|193|1114|182)\].{0,300}Error loading \""),
+        re.compile(
+            r"\[WinError (?:126|127|193|1114|182)\].{0,300}Error loading \""
+            r"|DLL load failed(?: while importing _C)?: The specified (?:module|procedure) could not be found"
+        ),
         (FactSource("torch/__init__.py", "or one of its dependencies."),),
     ),
     Message(
@@ -938,7 +948,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "cuda-argument",
-        re.compile(r"CUDA error: invalid argument"),
+        re.compile(r"(?:CUDA error|cuda runtime error \(\d+\) ?): invalid argument"),
         (FactSource("c10/cuda/CUDAException.cpp", "CUDA error: "),),
     ),
     Message(
@@ -976,6 +986,21 @@ OF_SYSTEMS = (
             r"kMaxSupportedFileFormatVersion"
         ),
         (FactSource("caffe2/serialize/inline_container.cc", "but the maximum supported version for reading is "),),
+    ),
+    Message(
+        "storage-size-unknown",
+        re.compile(r"storage has wrong (?:size: expected|byte size: expected %ld)"),
+        (FactSource("torch/csrc/serialization.cpp", "storage has wrong byte size: expected "),),
+    ),
+    Message(
+        "zip-in-old-torch",
+        re.compile(r"is a zip archive \(did you mean to use torch\.jit\.load\(\)\?\)"),
+        (FactSource("torch/serialization.py", "is a zip archive (did you mean to use torch.jit.load()?)"),),
+    ),
+    Message(
+        "archive-without-version",
+        re.compile(r"Expected hasRecord\(\"version\"\) to be true"),
+        (FactSource("caffe2/serialize/inline_container.cc", 'TORCH_CHECK(hasRecord("version"))'),),
     ),
     Message(
         "storage-size",
@@ -1056,5 +1081,65 @@ OF_SYSTEMS = (
         "peer-closed",
         re.compile(r"Connection (?:closed|reset) by peer"),
         (),
+    ),
+    Message(
+        "linalg-in-threads",
+        re.compile(r"lazy wrapper should be called at most once"),
+        (FactSource("aten/src/ATen/native/cuda/LinearAlgebraStubs.cpp", "lazy wrapper should be called at most once"),),
+    ),
+    Message(
+        "nvrtc-architecture",
+        re.compile(r"nvrtc: error: invalid value for --gpu-architecture"),
+        (),
+    ),
+    Message(
+        "event-device",
+        re.compile(r"Event device type \w+ does not match (?:blocking|recording) stream's device type \w+"),
+        (FactSource("c10/core/impl/InlineEvent.h", "stream's device type "),),
+    ),
+    Message(
+        "shared-device",
+        re.compile(r"_share_(?:filename|fd)_(?:cpu_)?: only available on CPU"),
+        (FactSource("torch/csrc/StorageSharing.cpp", ": only available on CPU"),),
+    ),
+    Message(
+        "gathered-size",
+        re.compile(r"output tensor size must be equal to world_size times input tensor size"),
+        (
+            FactSource(
+                "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp",
+                "output tensor size must be equal to world_size times input tensor size",
+            ),
+        ),
+    ),
+    Message(
+        "sampler-rank",
+        re.compile(r"Invalid rank (?P<given>-?\d+), rank should be in the interval \[0, (?P<size>-?\d+)\]"),
+        (FactSource("torch/utils/data/distributed.py", "rank should be in the interval [0, "),),
+    ),
+    Message(
+        "key-without-backend",
+        re.compile(r"Unrecognized tensor type ID: (?P<name>\w+)"),
+        (FactSource("c10/core/Backend.h", "Unrecognized tensor type ID: "),),
+    ),
+    Message(
+        "file-mapping",
+        re.compile(r"Couldn't open shared file mapping: <[^>]{0,200}>, error code: <(?P<given>\d+)>"),
+        (FactSource("aten/src/ATen/MapAllocator.cpp", "Couldn't open shared file mapping: <"),),
+    ),
+    Message(
+        "device-not-linked",
+        re.compile(r"PyTorch is not linked with support for (?P<name>\w+) devices"),
+        (FactSource("c10/core/impl/DeviceGuardImplInterface.h", "PyTorch is not linked with support for "),),
+    ),
+    Message(
+        "pin-thread-ended",
+        re.compile(r"Pin memory thread exited unexpectedly"),
+        (FactSource("torch/utils/data/dataloader.py", "Pin memory thread exited unexpectedly"),),
+    ),
+    Message(
+        "rendezvous-closed",
+        re.compile(r"RendezvousClosedError"),
+        (FactSource("torch/distributed/elastic/rendezvous/api.py", "class RendezvousClosedError"),),
     ),
 )

@@ -778,4 +778,174 @@ OF_TENSORS = (
         re.compile(r"weight should have at least (?:two|three) dimensions"),
         (FactSource("aten/src/ATen/native/Convolution.cpp", "weight should have at least three dimensions"),),
     ),
+    Message(
+        "attention-dtypes",
+        re.compile(r"Expected query, key, and value to have the same dtype"),
+        (
+            FactSource(
+                "aten/src/ATen/native/transformers/attention.cpp",
+                "Expected query, key, and value to have the same dtype, but got query.dtype: ",
+            ),
+        ),
+    ),
+    Message(
+        "norm-dtypes",
+        re.compile(r"mixed dtype \(CPU\): (?:expect parameter|all inputs must share)"),
+        (FactSource("aten/src/ATen/native/cpu/mixed_data_type.h", "mixed dtype (CPU): expect parameter to have"),),
+    ),
+    Message(
+        "quantile-dtype",
+        re.compile(r"quantile\(\) input tensor must be either float or double dtype"),
+        (FactSource("aten/src/ATen/native/Sorting.cpp", "input tensor must be either float or double dtype"),),
+    ),
+    Message(
+        "size-called",
+        re.compile(r"'torch\.Size' object is not callable"),
+        (),
+    ),
+    Message(
+        "complex-pairs",
+        re.compile(r"Tensor must have a last dimension of size 2"),
+        (FactSource("aten/src/ATen/native/ComplexHelper.h", "Tensor must have a last dimension of size 2"),),
+    ),
+    Message(
+        "pooled-input",
+        re.compile(
+            r"non-empty (?:2D or 3D|3D or 4D|4D or 5D) \(batch mode\) tensor expected"
+            r"|adaptive_\w+_pool[123]d\w*\(\): Expected \dD or \dD tensor"
+        ),
+        (
+            FactSource("aten/src/ATen/native/DilatedMaxPool2d.cpp", " (batch mode) tensor expected for input"),
+            FactSource("aten/src/ATen/native/AdaptiveAveragePooling.cpp", "Expected 3D or 4D tensor, but got "),
+        ),
+    ),
+    Message(
+        "grid-batch",
+        re.compile(
+            r"grid_sampler\(\): expected grid and input to have same batch size, but got input with sizes"
+            r" \[(?P<size>\d+)[^\]]*\] and grid with sizes \[(?P<given>\d+)"
+        ),
+        (
+            FactSource(
+                "aten/src/ATen/native/GridSamplerUtils.h",
+                "grid_sampler(): expected grid and input to have same batch size, but got ",
+            ),
+        ),
+    ),
+    Message(
+        "pixel-shuffle",
+        re.compile(
+            r"pixel_shuffle expects .{0,90} but input\.size\(-3\)=(?P<given>\d+) is not divisible by (?P<size>\d+)"
+        ),
+        (FactSource("aten/src/ATen/native/PixelShuffle.h", "'channel' dimension to be divisible by the square of"),),
+    ),
+    Message(
+        "fold-channels",
+        re.compile(
+            r"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got"
+            r" input\.size\(1\)=(?P<given>\d+) and kernel_size=\((?P<size>\d+, \d+)\)"
+        ),
+        (FactSource("aten/src/ATen/native/im2col_shape_check.h", "product of kernel_size, but got input.size(1)="),),
+    ),
+    Message(
+        "distance-columns",
+        re.compile(r"X1 and X2 must have the same number of columns\. X1: (?P<size>\d+) X2: (?P<given>\d+)"),
+        (FactSource("aten/src/ATen/native/Distance.cpp", "X1 and X2 must have the same number of columns. X1: "),),
+    ),
+    Message(
+        "clamp-without-bounds",
+        re.compile(r"torch\.clamp: At least one of 'min' or 'max' must not be None"),
+        (FactSource("aten/src/ATen/native/TensorCompare.cpp", "At least one of 'min' or 'max' must not be None"),),
+    ),
+    Message(
+        "mask-dtype",
+        re.compile(r"masked_fill_? only supports boolean masks|where expected condition to be a boolean tensor"),
+        (
+            FactSource("aten/src/ATen/native/TensorAdvancedIndexing.cpp", "masked_fill_ only supports boolean masks"),
+            FactSource("aten/src/ATen/native/TensorCompare.cpp", "where expected condition to be a boolean tensor"),
+        ),
+    ),
+    Message(
+        "module-name",
+        re.compile(r"module name can\\?'t (?:contain \"\.\"|be empty string)"),
+        (FactSource("torch/nn/modules/module.py", "module name can\\'t contain"),),
+    ),
+    Message(
+        "module-name-taken",
+        re.compile(r"attribute '(?P<name>\w{1,80})' already exists"),
+        (FactSource("torch/nn/modules/module.py", "' already exists"),),
+    ),
+    Message(
+        "metadata-of-data",
+        re.compile(r"\w+ is not allowed on a Tensor created from \.data or \.detach\(\)"),
+        (FactSource("c10/core/TensorImpl.cpp", "is not allowed on a Tensor created from .data or .detach()."),),
+    ),
+    Message(
+        "resize-with-grad",
+        re.compile(r"cannot resize variables that require grad"),
+        (FactSource("torch/csrc/autograd/VariableTypeManual.cpp", "cannot resize variables that require grad"),),
+    ),
+    Message(
+        "uncoalesced",
+        re.compile(r"Cannot get (?:indices|values) on an uncoalesced tensor"),
+        (FactSource("aten/src/ATen/native/sparse/SparseTensor.cpp", " on an uncoalesced tensor, please call "),),
+    ),
+    Message(
+        "padding-dimensions",
+        re.compile(
+            r"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+            r"|Padding size \d+ is not supported for \d+D input tensor"
+        ),
+        (FactSource("aten/src/ATen/native/PadNd.cpp", "padding with non-constant padding are supported for now"),),
+    ),
+    Message(
+        "unfold-size",
+        re.compile(
+            r"maximum size for tensor at dimension (?P<dimension>\d+) is (?P<size>\d+) but size is (?P<given>\d+)"
+        ),
+        (FactSource("aten/src/ATen/native/TensorShape.cpp", "maximum size for tensor at dimension "),),
+    ),
+    Message(
+        "not-close",
+        re.compile(r"(?:Tensor-likes|Scalars) are not (?:close|equal)!"),
+        (FactSource("torch/testing/_comparison.py", " are not {'equal' if equality else 'close'}!"),),
+    ),
+    Message(
+        "contained-class",
+        re.compile(
+            r"Tensor\.__contains__ only supports Tensor or scalar, but you passed in a <class '(?P<given>[\w.]+)'"
+        ),
+        (FactSource("torch/_tensor.py", "Tensor.__contains__ only supports Tensor or scalar, but you passed in a"),),
+    ),
+    Message(
+        "window-gaps",
+        re.compile(r"window overlap add min: "),
+        (FactSource("aten/src/ATen/native/SpectralOps.cpp", "window overlap add min: "),),
+    ),
+    Message(
+        "window-device",
+        re.compile(
+            r"stft input and window must be on the same device but got self on (?P<size>[\w:]+) and window on"
+            r" (?P<given>[\w:]+)"
+        ),
+        (FactSource("aten/src/ATen/native/SpectralOps.cpp", "input and window must be on the same device but got"),),
+    ),
+    Message(
+        "storage-device",
+        re.compile(
+            r'Attempted to set the storage of a tensor on device "(?P<size>[\w:]+)" to a storage on different device'
+            r' "(?P<given>[\w:]+)"'
+        ),
+        (FactSource("aten/src/ATen/native/Resize.h", "Attempted to set the storage of a tensor on device "),),
+    ),
+    Message(
+        "resumed-without-rate",
+        re.compile(r"param 'initial_lr' is not specified in param_groups\[\d+\] when resuming"),
+        (FactSource("torch/optim/lr_scheduler.py", "param 'initial_lr' is not specified "),),
+    ),
+    Message(
+        "never-scaled",
+        re.compile(r"Attempted \w+ but _(?:scale|growth_tracker) is None"),
+        (FactSource("torch/amp/grad_scaler.py", " but _scale is None."),),
+    ),
 )

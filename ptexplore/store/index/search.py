@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -36,6 +37,53 @@ class FragmentGroup(NamedTuple):
 
 _KEPT = 64  # fragments whose names are kept
 _FEW_LINES = 10_000  # looking through so many names is faster than through the whole text
+_BETWEEN = "\0"  # between two texts of containers; such a text may have line ends
+
+
+class NumberedLines:
+    """Texts, each between two marks, found by a part of them. The first text has the number 0."""
+
+    def __init__(self, text: str, mark: str) -> None:
+        self.text = text
+        self._mark = mark
+        lengths = accumulate(map(len, text.split(mark)[:-1]))
+        self._ends = array("q", (length + line for line, length in enumerate(lengths)))  # the offsets of the marks
+        self._kept: dict[str, Sequence[int]] = {}
+
+    def holding(self, fragment: str) -> Sequence[int]:
+        """Returns the numbers of the texts that contain `fragment`.
+
+        The answers for the last fragments are kept: a palette asks for the same words after every letter, and the last
+        word grows.
+        """
+        known = self._kept.get(fragment)
+        if known is not None:
+            return known
+        shorter = self._kept.get(fragment[:-1])
+        if self._mark in fragment:
+            lines = []
+        elif shorter is not None and len(shorter) < _FEW_LINES:
+            lines = self.among(shorter, fragment)
+        else:
+            lines = self._through_all(fragment)
+        if len(self._kept) >= _KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[fragment] = lines
+        return lines
+
+    def among(self, lines: Iterable[int], fragment: str) -> list[int]:
+        """Returns those of the lines that contain `fragment`."""
+        text, ends = self.text, self._ends
+        return [line for line in lines if text.find(fragment, ends[line], ends[line + 1]) != -1]
+
+    def _through_all(self, fragment: str) -> list[int]:
+        text, ends, lines = self.text, self._ends, []
+        at = text.find(fragment)
+        while at != -1:
+            line = bisect_right(ends, at) - 1
+            lines.append(line)
+            at = text.find(fragment, ends[line + 1])
+        return lines
 
 
 class LinesText:
@@ -43,7 +91,6 @@ class LinesText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._kept: dict[str, Sequence[int]] = {}
 
     @cached_property
     def lower(self) -> str:
@@ -106,49 +153,39 @@ class LinesText:
         """Returns the weight of the groups of each name that has one, by the number of the name."""
         weights: dict[int, int] = {}
         for group in groups:
-            for line in dict.fromkeys(chain.from_iterable(map(self._lines_with, group.fragments))):
+            for line in dict.fromkeys(chain.from_iterable(map(self._squeezed.holding, group.fragments))):
                 weights[line] = weights.get(line, 0) + group.weight
         return weights
 
     def has_text(self, text: str) -> bool:
         """Whether a name contains a text, ignoring case and "_"."""
-        return text in self._squeezed[0]
-
-    def _lines_with(self, fragment: str) -> Sequence[int]:
-        """Returns the numbers of the names that contain `fragment`, ignoring case and "_".
-
-        The answers for the last fragments are kept: a palette asks for the same words after every letter, and the last
-        word grows.
-        """
-        known = self._kept.get(fragment)
-        if known is not None:
-            return known
-        text, ends = self._squeezed
-        shorter = self._kept.get(fragment[:-1])
-        if shorter is not None and len(shorter) < _FEW_LINES:
-            lines = [line for line in shorter if text.find(fragment, ends[line], ends[line + 1]) != -1]
-        else:
-            lines = []
-            at = text.find(fragment)
-            while at != -1:
-                line = bisect_right(ends, at) - 1
-                lines.append(line)
-                at = text.find(fragment, ends[line + 1])
-        if len(self._kept) >= _KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[fragment] = lines
-        return lines
+        return text in self._squeezed.text
 
     @cached_property
     def _names(self) -> list[str]:
         return self.text.split("\n")[1:-1]
 
     @cached_property
-    def _squeezed(self) -> tuple[str, list[int]]:
-        """The names in small letters without "_", and the offsets of their line ends."""
-        text = self.lower.replace("_", "")
-        lengths = accumulate(map(len, text.split("\n")[:-1]))
-        return text, [length + line for line, length in enumerate(lengths)]
+    def _squeezed(self) -> NumberedLines:
+        """The names in small letters without "_"."""
+        return NumberedLines(self.lower.replace("_", ""), "\n")
+
+
+class ContainersText:
+    """Texts before the names of symbols ("at::native::"), with their ids. Other texts among them do no harm."""
+
+    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
+        self._ids = array("q", (number for number, _text in rows))
+        texts = (lowered(text) for _number, text in rows)
+        self._lines = NumberedLines(_BETWEEN + "".join(f"{text}{_BETWEEN}" for text in texts), _BETWEEN)
+
+    def with_words(self, words: Sequence[str]) -> frozenset[int]:
+        """Returns the ids of the texts that contain every word. The words are in small letters."""
+        first, *others = words
+        lines = self._lines.holding(first)
+        for word in others:
+            lines = self._lines.among(lines, word)
+        return frozenset(self._ids[line] for line in lines)
 
 
 class PathsText:
@@ -199,6 +236,7 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _AT_ONCE = 32  # names in one query
 _MANY_CONTAINERS = 500
+_ASKED_AT_ONCE = 500  # names in a query that reads no row of a table, only its index
 _MOST_KEPT = 1000  # names whose symbols are kept
 _MANY = 8  # the least number of symbols of one similar name: other names are similar, too
 _START = re.compile(
@@ -221,6 +259,13 @@ _WORD = re.compile(r"\w+")
 _LATEST = "\U0010ffff"
 
 
+class _Inside(NamedTuple):
+    """The containers of a qualified name: the words that each of them contains, and the ids of their texts."""
+
+    words: tuple[str, ...]
+    containers: frozenset[int]
+
+
 class IndexSearch(IndexConnection):
     """Searches the names and paths of an open index."""
 
@@ -239,7 +284,8 @@ class IndexSearch(IndexConnection):
         if not last or limit < 1 or any(mark in last for mark in "\n\0"):
             return []
         words = tuple(word.lower() for word in outer if word)
-        if words and not self._containers(words):
+        inside = _Inside(words, self._containers.with_words(words)) if words else None
+        if inside is not None and not inside.containers:
             return []  # nothing is in such a container
         scores: dict[Symbol, int] = {}
         # TI may mean TILE or TensorIterator: prefixes must not use up all places.
@@ -247,7 +293,7 @@ class IndexSearch(IndexConnection):
         for tier, names in self._ranked(last, max(200, 4 * limit), slips=slips):
             room = shared if tier == PREFIX else limit
             each = room if tier == EXACT else max(_MANY, room // _MANY)
-            for place, candidate in self._best(names, outer, room - len(scores), each):
+            for place, candidate in self._best(names, inside, room - len(scores), each):
                 if len(scores) < room:
                     scores.setdefault(candidate, tier - min(place, 99))
             if len(scores) >= limit:
@@ -277,7 +323,7 @@ class IndexSearch(IndexConnection):
             kept.clear()
             missing = list(dict.fromkeys(names))
         kept |= {(name, each): [] for name in missing}
-        for place, hit in self._best(missing, [], each * len(missing), each):
+        for place, hit in self._best(missing, None, each * len(missing), each):
             kept[missing[place], each].append(hit)
         return [hit for name in names for hit in kept[name, each]]
 
@@ -285,36 +331,52 @@ class IndexSearch(IndexConnection):
     def _kept_symbols(self) -> dict[tuple[str, int], list[Symbol]]:
         return {}
 
-    def _best(self, names: Sequence[str], outer: list[str], limit: int, each: int) -> list[tuple[int, Symbol]]:
+    def _best(self, names: Sequence[str], inside: _Inside | None, limit: int, each: int) -> list[tuple[int, Symbol]]:
         """Returns at most `limit` symbols, best first, each with the rank of its name.
 
-        At most `each` symbols of one name. The container of each symbol contains the words of `outer`. Some names are
-        queried at a time: most are not needed, and a namespace has a row for each file.
+        At most `each` symbols of one name, all of them `inside` such containers. Some names are queried at a time: most
+        are not needed, and a namespace has a row for each file.
         """
+        ranks = {name: rank for rank, name in enumerate(names)}
+        if inside is not None:
+            names = self._named_inside(names, inside.containers)
         placed: list[tuple[int, int]] = []
         for first in range(0, len(names), _AT_ONCE):
             if len(placed) >= limit:
                 break
             some = names[first : first + _AT_ONCE]
-            ids = self._ids(some, outer, each)
-            for place, name in enumerate(some, first):
-                placed += [(place, number) for number in ids.get(name, ())[: limit - len(placed)]]
+            ids = self._ids(some, inside, each)
+            for name in some:
+                placed += [(ranks[name], number) for number in ids.get(name, ())[: limit - len(placed)]]
+        if not placed:
+            return []
         listed = ", ".join(str(number) for _, number in placed)
         rows = self.rows(f"SELECT s.id, {SYMBOL[7:]} WHERE s.id IN ({listed})")
         by_id = {row[0]: symbol(row[1:]) for row in rows}
         return [(place, by_id[number]) for place, number in placed]
 
-    def _ids(self, names: Sequence[str], outer: Sequence[str], each: int) -> dict[str, list[int]]:
+    def _named_inside(self, names: Sequence[str], containers: frozenset[int]) -> list[str]:
+        """Returns those of the names that a symbol in one of the containers has. The order stays.
+
+        One query about many names is faster than one about the symbols of each.
+        """
+        held: set[str] = set()
+        for first in range(0, len(names), _ASKED_AT_ONCE):
+            some = names[first : first + _ASKED_AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            rows = self.rows(f"SELECT name, container FROM symbol WHERE name IN ({marks})", *some)
+            held.update(name for name, container in rows if container in containers)
+        return [name for name in names if name in held]
+
+    def _ids(self, names: Sequence[str], inside: _Inside | None, each: int) -> dict[str, list[int]]:
         """Returns the ids of the first `each` symbols of each name, in their order."""
-        words = tuple(word.lower() for word in outer if word)
         where = ""
         wanted: tuple[str, ...] = ()
-        if words:
-            containers = self._containers(words)
-            if len(containers) > _MANY_CONTAINERS:
-                where, wanted = " AND instr(lower(c.text), ?)" * len(words), words
-            else:
-                where = f" AND s.container IN ({', '.join(map(str, containers))})"
+        if inside is not None and len(inside.containers) > _MANY_CONTAINERS:
+            where, wanted = " AND instr(lower(c.text), ?)" * len(inside.words), inside.words
+        elif inside is not None:
+            # Few symbols have these names. The "+" stops SQLite from looking up each name in each container.
+            where = f" AND +s.container IN ({', '.join(map(str, inside.containers))})"
         marks = ", ".join("?" * len(names))
         rows = self.rows(
             f"""SELECT name, id FROM (
@@ -330,23 +392,9 @@ class IndexSearch(IndexConnection):
             ids.setdefault(name, []).append(number)
         return ids
 
-    @remembered
-    def _containers(self, words: tuple[str, ...]) -> list[int]:
-        """Returns the ids of the texts with these words, ignoring case: containers of symbols, and other texts.
-
-        Words are added at the end while somebody types, so the answer for the words before is used.
-        """
-        where, last = "", words[-1]
-        if len(words) > 1:
-            before = self._containers(words[:-1])
-            if not before:
-                return []
-            where = f" AND id IN ({', '.join(map(str, before))})" if len(before) <= _MANY_CONTAINERS else ""
-            if not where:
-                where, last = " AND instr(lower(text), ?)" * (len(words) - 1), words[-1]
-                rows = self.rows(f"SELECT id FROM text WHERE instr(lower(text), ?){where}", last, *words[:-1])
-                return [number for (number,) in rows]
-        return [number for (number,) in self.rows(f"SELECT id FROM text WHERE instr(lower(text), ?){where}", last)]
+    @cached_property
+    def _containers(self) -> ContainersText:
+        return ContainersText(self.rows("SELECT id, text FROM text"))
 
     def _ranked(self, last: str, most: int, *, slips: bool) -> Iterator[tuple[int, list[str]]]:
         """Yields groups of names that `last` may mean, best group first, with the group's score.

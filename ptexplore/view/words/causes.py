@@ -1285,9 +1285,19 @@ ENGLISH: dict[str, Explained] = {
         " -vz HOST PORT)",
     ),
     "store-barrier": Explained(
-        "not all ranks came to init_process_group or new_group in time: some did not start, ended before, or call it"
-        " under another condition",
-        "look at the output of the other ranks; every rank must call new_group, also those that are not in the group",
+        "init_process_group or new_group waited until as many processes had come as the world size says, and another"
+        " number came (worker_count or num_workers_joined in the message)",
+        "",
+        (
+            (
+                "fewer came: some did not start, ended before, or call it under another condition",
+                "look at the output of the other ranks; every rank must call new_group, whether it is a member or not",
+            ),
+            (
+                "more came: processes of another run use the same store, or more were started than the world size says",
+                "another port (or file) for the store; world_size must be the number of processes on all machines",
+            ),
+        ),
     ),
     "nccl-id": Explained(
         "this rank asked rank {given} for the id of their NCCL communicator, and got no answer: rank {given} had"
@@ -1529,6 +1539,21 @@ ENGLISH: dict[str, Explained] = {
         "the file was written by a newer torch than the one that reads it",
         "a newer torch; or save it there with torch.save(…, _use_new_zipfile_serialization=False)",
     ),
+    "storage-size-unknown": Explained(
+        "the file has another number of bytes for a storage than that storage needs: the file is incomplete or damaged,"
+        " or several processes wrote to it at once",
+        "download it again, or save it again from one process (rank 0)",
+    ),
+    "zip-in-old-torch": Explained(
+        "torch.save writes zip archives since 1.6, and the torch that reads this one is older",
+        "read it with torch 1.6 or newer; a newer torch writes the old format with"
+        " torch.save(…, _use_new_zipfile_serialization=False)",
+    ),
+    "archive-without-version": Explained(
+        "the zip archive lacks the record with the version of its format, which torch.save and torch.jit.save write:"
+        " another program wrote or packed the archive",
+        "get the original file; do not unpack and pack it again",
+    ),
     "storage-size": Explained(
         "the file has {given} bytes for a storage that should have {size}: it is damaged, or was written by another"
         " program",
@@ -1731,6 +1756,11 @@ ENGLISH: dict[str, Explained] = {
         "a compiled extension uses functions of libtorch_python, which was not loaded before it",
         "import torch before the extension",
     ),
+    "python-library-of-another": Explained(
+        "a library asks the Python interpreter for {name}, which this interpreter does not have: the library was built"
+        " for another version of Python. LD_LIBRARY_PATH may lead to a libtorch beside the installed one",
+        "unset LD_LIBRARY_PATH; else install torch or the extension for this version of Python",
+    ),
     "undefined-symbol": Explained(
         "a compiled extension asks for a C++ function that no loaded library has. It was built for"
         " another torch (or with the other C++ ABI), or torch was not imported before it",
@@ -1882,6 +1912,162 @@ ENGLISH: dict[str, Explained] = {
         " both share",
         "call backward once on the sum of the losses, or pass retain_graph=True to each backward except the last;"
         " call opt.step() after the last",
+    ),
+    "attention-dtypes": Explained(
+        "attention multiplies query, key and value, so all three must have one dtype",
+        "cast the others (key.to(query.dtype)), or compute all three under torch.autocast",
+    ),
+    "norm-dtypes": Explained(
+        "on the CPU a normalization takes one dtype for the input and its parameters. The only exception is an input of"
+        " bfloat16 or float16 with parameters of float32",
+        "give both one dtype: module.to(x.dtype) or x.to(weight.dtype)",
+    ),
+    "quantile-dtype": Explained("quantile is computed in float32 or float64 only", "x.float().quantile(q)"),
+    "size-called": Explained(
+        "shape holds the sizes of a tensor; it is no method", "x.shape or x.size(), and x.shape[0] or x.size(0)"
+    ),
+    "complex-pairs": Explained(
+        "view_as_complex reads the last dimension as pairs of a real and an imaginary part",
+        "make the last dimension 2: x.reshape(*x.shape[:-1], -1, 2)",
+    ),
+    "pooled-input": Explained(
+        "pooling takes the input with its channels, with or without a batch before them; only the batch may be empty",
+        "print the shape: it may have been flattened already, or have lost its channels",
+    ),
+    "grid-batch": Explained(
+        "grid_sample reads one grid for each input of the batch: the batch has {size} inputs and {given} grids",
+        "grid.expand({size}, -1, -1, -1) uses one grid for all of them",
+    ),
+    "pixel-shuffle": Explained(
+        "pixel_shuffle moves channels into the two last dimensions: the number of channels must be a multiple of"
+        " {size}, the square of upscale_factor, and it is {given}",
+        "let the convolution before it give out_channels × upscale_factor ** 2 channels",
+    ),
+    "fold-channels": Explained(
+        "fold reads dimension 1 as channels × the elements of a kernel ({size}), and {given} is no multiple of them",
+        "pass the kernel_size that unfold had; x.reshape(batch, channels × elements, blocks) has the order of fold",
+    ),
+    "distance-columns": Explained(
+        "cdist compares rows, so both need equally many columns: {size} and {given}",
+        "print both shapes; the last dimension holds the coordinates",
+    ),
+    "clamp-without-bounds": Explained("clamp got neither min nor max", "pass at least one: x.clamp(min=0)"),
+    "mask-dtype": Explained(
+        "a mask or a condition holds truth values, so its dtype must be torch.bool",
+        "mask.bool() (or mask != 0); a comparison has this dtype already",
+    ),
+    "module-name": Explained(
+        "the name of a submodule is a part of the keys of a state_dict, and a dot separates these parts",
+        "another name, as name.replace('.', '_')",
+    ),
+    "module-name-taken": Explained(
+        "the module has an attribute {name} that is no submodule, parameter or buffer of this kind (it may be a method"
+        " of nn.Module)",
+        "choose another name",
+    ),
+    "metadata-of-data": Explained(
+        "a tensor from .data or .detach() shares its values with another tensor. Its sizes, strides and storage cannot"
+        " be replaced, since the other tensor would not change with them",
+        "call the method on the tensor itself, under torch.no_grad(); or on a clone()",
+    ),
+    "resize-with-grad": Explained(
+        "resize_ records nothing for backward, so it refuses a tensor that requires grad",
+        "reshape() or a slice makes a new tensor; x.detach().clone().resize_(...) works without gradients",
+    ),
+    "uncoalesced": Explained(
+        "a sparse tensor may hold several values for one index until coalesce() adds them up, so its indices are not"
+        " those of its elements yet",
+        "x.coalesce().indices(); x._indices() reads them as they are",
+    ),
+    "padding-dimensions": Explained(
+        "modes other than constant pad exactly the last one, two or three dimensions: the list of paddings must have 2"
+        " numbers for a tensor of 2 or 3 dimensions, 4 for 3 or 4, and 6 for 4 or 5",
+        "print the shape and the paddings; unsqueeze(0) adds a dimension, mode='constant' takes any number of them",
+    ),
+    "unfold-size": Explained(
+        "unfold cuts windows of {given} elements, and dimension {dimension} has {size}",
+        "a smaller window, or F.pad before",
+    ),
+    "not-close": Explained(
+        "assert_close compared the two: some difference is greater than atol + rtol × abs(expected). The lines after"
+        " the error say how many elements differ, and where most",
+        "pass rtol and atol that fit the dtype and the way of computing; equal results need the same kernels and order",
+    ),
+    "contained-class": Explained(
+        "`in` compares each element of a tensor with a tensor or a number, and got {given}",
+        "use a list or a dict for other values",
+    ),
+    "window-gaps": Explained(
+        "istft divides by the sum of the squared windows, and at some sample all windows are zero",
+        "a smaller hop_length, the window that stft had, or center=True (the ends of a window are near zero)",
+    ),
+    "window-device": Explained(
+        "the input is on {size} and the window on {given}", "window.to(x.device), or register it as a buffer"
+    ),
+    "storage-device": Explained(
+        "a tensor on {size} was to take over a storage on {given}. In torch.load it means that new tensors get a CUDA"
+        " default (set_default_tensor_type, set_default_device) and map_location names another device, or the reverse",
+        "load without that default, or with map_location of the same device, and move the model after that",
+    ),
+    "resumed-without-rate": Explained(
+        "a scheduler with last_epoch of 0 or more continues a run: each group of its optimizer must have initial_lr"
+        " from that run, and one has none",
+        "last_epoch=-1 for a new run. To continue one, load the optimizer's state_dict before the scheduler is made",
+    ),
+    "never-scaled": Explained(
+        "the scaler gets its scale at the first scaler.scale(loss), which was not called before",
+        "scaler.scale(loss).backward() before unscale_() and step()",
+    ),
+    "linalg-in-threads": Explained(
+        "the linear algebra of CUDA is a library that is loaded at its first use, and two threads used it first at the"
+        " same time (as nn.DataParallel does)",
+        "use it once in the main thread before the others start: torch.linalg.inv(torch.eye(1, device='cuda'))",
+    ),
+    "nvrtc-architecture": Explained(
+        "a kernel is compiled while the program runs, and the compiler of this torch's CUDA does not know the GPU."
+        " Most often the GPU is newer",
+        "install a torch for a newer CUDA; torch.version.cuda and torch.cuda.get_device_capability() name both",
+    ),
+    "event-device": Explained(
+        "an event of one type of device was given to a stream of another type: tensors of both take part in one"
+        " computation",
+        "look for the tensor or module that was left on the other device",
+    ),
+    "shared-device": Explained(
+        "memory is shared through a file only if it is the CPU's, and this storage is on another device",
+        "x.cpu() before it is put into a queue or shared",
+    ),
+    "gathered-size": Explained(
+        "all_gather_into_tensor writes the inputs of all ranks one after the other: the output must have world_size"
+        " times the elements of the input",
+        "allocate it from the input's size, and check that every rank passes the same size",
+    ),
+    "sampler-rank": Explained(
+        "DistributedSampler got rank {given}; its ranks are 0 to {size} (num_replicas - 1)",
+        "leave both arguments out, so that they come from the process group; else pass its rank and its world size",
+    ),
+    "key-without-backend": Explained(
+        "the dispatch key {name} was to be converted to a backend, and the code that converted it knows no backend for"
+        " it. Most often this code is of an extension that was built for another torch",
+        "build or install the extension (torchvision, torch_scatter, …) for this torch",
+    ),
+    "file-mapping": Explained(
+        "Windows could not map memory that processes share; its error code is {given}",
+        "1455: the paging file is too small, so raise it or use fewer workers. 2: the process that made the memory has"
+        " ended, so keep it alive until the tensor is read",
+    ),
+    "device-not-linked": Explained(
+        "this build of torch has no code for {name} devices, and no imported package adds it",
+        "install the build for {name}, or import the package that adds the device before the first tensor on it",
+    ),
+    "pin-thread-ended": Explained(
+        "the thread that copies batches into pinned memory has ended. Most often an error ended it, which it printed"
+        " before",
+        "look for that error above (of CUDA, or of memory); pin_memory=False shows whether pinning is the reason",
+    ),
+    "rendezvous-closed": Explained(
+        "the run with this id has ended or failed on another node, so no node can join it any longer",
+        "look at the first node that failed; start again with another --rdzv-id",
     ),
     "freed-same": Explained(
         "backward ran again from the same tensor, and the forward had not run again",

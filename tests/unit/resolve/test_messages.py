@@ -271,6 +271,20 @@ def with_wrong_arguments(x: torch.Tensor) -> torch.Tensor:  # type: ignore[name-
     return torch.cat(x, "a", "b")
 
 
+def istft_with_gaps() -> Any:
+    window = torch.hann_window(8)
+    spectrum = torch.stft(ones(64), 8, 8, window=window, return_complex=True)
+    return torch.istft(spectrum, 8, 8, window=window)
+
+
+def resumed(last_epoch: int) -> Any:
+    return torch.optim.lr_scheduler.StepLR(torch.optim.SGD([leaf()], 0.1), 1, last_epoch=last_epoch)
+
+
+def never_scaled() -> None:
+    torch.amp.GradScaler("cpu").unscale_(torch.optim.SGD([leaf()], 0.1))
+
+
 def child_failed(code: int) -> Exception:
     errors = module("torch.distributed.elastic.multiprocessing.errors")
     failed: Exception = errors.ChildFailedError("train.py", {0: errors.ProcessFailure(0, 71, code, "<N/A>")})
@@ -423,6 +437,30 @@ RAISED: dict[str, Callable[[], Any]] = {
     "view-of-dtype": lambda: ones(4, 2).t().view(torch.float64),
     "no-dtype-for": lambda: tensor([None]),
     "weight-dimensions": lambda: F.conv2d(ones(1, 1, 3, 3), ones(3)),
+    "attention-dtypes": lambda: F.scaled_dot_product_attention(ones(1, 2, 4).half(), ones(1, 2, 4), ones(1, 2, 4)),
+    "norm-dtypes": lambda: F.layer_norm(ones(2, 4).bfloat16(), (4,), ones(4).half(), ones(4).half()),
+    "quantile-dtype": lambda: ones(3).half().quantile(0.5),
+    "size-called": lambda: ones(3).shape(),
+    "complex-pairs": lambda: torch.view_as_complex(ones(3, 3)),
+    "pooled-input": lambda: F.max_pool2d(ones(2, 2), 2),
+    "grid-batch": lambda: F.grid_sample(ones(4, 3, 8, 8), ones(1, 8, 8, 2), align_corners=True),
+    "pixel-shuffle": lambda: F.pixel_shuffle(ones(1, 3, 2, 2), 2),
+    "fold-channels": lambda: F.fold(ones(1, 10, 4), (4, 4), (3, 3)),
+    "distance-columns": lambda: torch.cdist(ones(2, 3), ones(2, 4)),
+    "clamp-without-bounds": lambda: torch.clamp(ones(2)),
+    "mask-dtype": lambda: ones(2).masked_fill_(ones(2).int(), 0),
+    "module-name": lambda: nn.Module().add_module("a.b", nn.ReLU()),
+    "module-name-taken": lambda: nn.Module().add_module("forward", nn.ReLU()),
+    "resize-with-grad": lambda: (leaf() * 1).resize_(4),
+    "uncoalesced": lambda: torch.sparse_coo_tensor(zeros(1, 2).long(), ones(2), (2,)).indices(),
+    "padding-dimensions": lambda: F.pad(ones(3, 3), (1, 1, 1, 1), mode="reflect"),
+    "unfold-size": lambda: ones(2, 3, 5).unfold(2, 7, 1),
+    "not-close": lambda: torch.testing.assert_close(ones(2), zeros(2)),
+    "contained-class": lambda: "a" in ones(2),
+    "window-gaps": istft_with_gaps,
+    "resumed-without-rate": lambda: resumed(5),
+    "never-scaled": never_scaled,
+    "sampler-rank": lambda: torch.utils.data.DistributedSampler([1], num_replicas=2, rank=2),
     "child-signal": lambda: raised(child_failed(-9)),
     "child-failed": lambda: raised(child_failed(1)),
 }
@@ -431,6 +469,25 @@ RAISED: dict[str, Callable[[], Any]] = {
 # The words of messages that need another machine or a long run, as the rows of the tables find them in the source.
 PRINTED = {
     "no-numpy": "RuntimeError: Numpy is not available",
+    "metadata-of-data": "RuntimeError: set_storage is not allowed on a Tensor created from .data or .detach().",
+    "device-not-linked": "RuntimeError: PyTorch is not linked with support for xpu devices",
+    "python-library-of-another": "ImportError: /x/libtorch_python.so: undefined symbol: PyThread_tss_alloc",
+    "storage-size-unknown": "RuntimeError: storage has wrong size: expected 0 got 64",
+    "zip-in-old-torch": "RuntimeError: x.pth is a zip archive (did you mean to use torch.jit.load()?)",
+    "archive-without-version": 'RuntimeError: Expected hasRecord("version") to be true, but got false',
+    "window-device": "RuntimeError: stft input and window must be on the same device but got self on cuda:0 and window"
+    " on cpu",
+    "storage-device": 'RuntimeError: Attempted to set the storage of a tensor on device "cuda:0" to a storage on'
+    ' different device "cpu".',
+    "linalg-in-threads": "RuntimeError: lazy wrapper should be called at most once",
+    "nvrtc-architecture": "RuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)",
+    "event-device": "RuntimeError: Event device type CUDA does not match blocking stream's device type CPU.",
+    "shared-device": "RuntimeError: _share_filename_: only available on CPU",
+    "gathered-size": "RuntimeError: output tensor size must be equal to world_size times input tensor size",
+    "key-without-backend": "RuntimeError: Unrecognized tensor type ID: AutogradCUDA",
+    "file-mapping": "RuntimeError: Couldn't open shared file mapping: <torch_13684_4>, error code: <1455>",
+    "pin-thread-ended": "RuntimeError: Pin memory thread exited unexpectedly",
+    "rendezvous-closed": "torch.distributed.elastic.rendezvous.api.RendezvousClosedError",
     "fork-with-autograd": "RuntimeError: Unable to handle autograd's threading in combination with fork-based"
     " multiprocessing.",
     "unsafe-to-autocast": "RuntimeError: torch.nn.BCELoss are unsafe to autocast.",
