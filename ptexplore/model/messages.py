@@ -166,6 +166,7 @@ class RunRequest(TypedDict, total=False):
     called: int  # how many operators the passes saw
     operators: int  # how many operators a script's recorded run called
     after: str | None  # for tensors: further statements, after which the tensors are read again
+    against: str | None  # for tensors: statements whose tensors are compared
     sample: Any  # for a survey: makes the expression and its values
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
     calls: int  # for a survey: how many operator calls are stepped if the whole is too long
@@ -339,6 +340,7 @@ class AnswerParts(TypedDict, total=False):
     program: Annotated[Plain, Program]
     tensors: Annotated[Plain, SeenTensors]
     after: Annotated[Plain, SeenTensors]  # for tensors: the same after further statements
+    against: Annotated[Plain, SeenTensors]  # for tensors: those that are compared
     graph: Annotated[Plain, ReadGraph]
     lines: Annotated[Plain, GraphLines]
     compiler: Annotated[Plain, CompilerLog]

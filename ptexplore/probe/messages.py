@@ -656,6 +656,7 @@ class RunRequestParts(TypedDict, total=False):
     called: int
     operators: int
     after: str | None
+    against: str | None
     sample: Any
     whole: tuple[int, int]
     calls: int
@@ -1019,6 +1020,10 @@ class SeenTensorParts(TypedDict, total=False):
     """What may be left out of SeenTensorData."""
 
     quantizer: str | None
+    objection: (
+        Literal["leaf", "view-of-leaf", "no-grad-view", "inference-view", "one-of-several", "custom-view", "inference"]
+        | None
+    )
     part_of: int | None
 
 
@@ -1393,6 +1398,7 @@ class RunToldParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
     compiler: CompilerLogData
@@ -1423,6 +1429,7 @@ class RunAnsweredParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
     compiler: CompilerLogData
