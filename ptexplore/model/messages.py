@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from ptexplore.model.autograd_graph import GraphLines, ReadGraph
+from ptexplore.model.autograd_graph import GraphLines, GraphRun, ReadGraph
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
@@ -343,6 +343,7 @@ class AnswerParts(TypedDict, total=False):
     against: Annotated[Plain, SeenTensors]  # for tensors: those that are compared
     graph: Annotated[Plain, ReadGraph]
     lines: Annotated[Plain, GraphLines]
+    ran: Annotated[Plain, GraphRun]
     compiler: Annotated[Plain, CompilerLog]
 
 

@@ -22,6 +22,7 @@ RecorderName: TypeAlias = Literal[
     "twice",
     "graph",
     "graph-lines",
+    "graph-run",
     "compiler",
     "probe",
     "compare",
@@ -1256,6 +1257,45 @@ class GraphLinesData(GraphLinesParts):
     made: Sequence[NodeMadeAtData | None]
 
 
+class GradientSeenParts(TypedDict, total=False):
+    """What may be left out of GradientSeenData."""
+
+    layout: str
+
+
+class GradientSeenData(GradientSeenParts):
+    """A gradient that a node received or sent."""
+
+    sizes: Sequence[int] | None
+    dtype: str
+
+
+class NodeRunData(TypedDict):
+    """A node that backward ran."""
+
+    node: int
+    thread: int
+    took: int
+    received: Sequence[GradientSeenData | None]
+    sent: Sequence[GradientSeenData | None]
+
+
+class GraphRunParts(TypedDict, total=False):
+    """What may be left out of GraphRunData."""
+
+    had_grad: Sequence[int]
+    unfinished: Sequence[int]
+    error: str
+    message: str
+
+
+class GraphRunData(GraphRunParts):
+    """One backward over the graph, from a gradient of ones. `shape` tells if the graph is the same one."""
+
+    shape: str
+    ran: Sequence[NodeRunData]
+
+
 class CodeLineParts(TypedDict, total=False):
     """What may be left out of CodeLineData."""
 
@@ -1401,6 +1441,7 @@ class RunToldParts(TypedDict, total=False):
     against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    ran: GraphRunData
     compiler: CompilerLogData
 
 
@@ -1432,6 +1473,7 @@ class RunAnsweredParts(TypedDict, total=False):
     against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    ran: GraphRunData
     compiler: CompilerLogData
 
 
