@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
 
 if TYPE_CHECKING:
-    from ptexplore.model.autograd_graph import AutogradNode, LocatedGraph
+    from ptexplore.model.autograd_graph import AutogradNode, GraphRun, LocatedGraph
     from ptexplore.view.documents.graph import GradientEntry
 
 
@@ -53,6 +53,16 @@ class PublicGraph:  # `ptexplore.Graph`
         graph = self.record.session.graph
         own = sum(storage.bytes for storage in graph.storages if not storage.holders)
         return own if graph.reads_saved else None
+
+    @property
+    def run(self) -> GraphRun | None:
+        """What backward did, for a graph that was asked for with `run=True`: its nodes in order, with gradients.
+
+        >>> import ptexplore
+        >>> [node.node for node in ptexplore.graph("a.exp()", run=True).run.ran]
+        [0, 1]
+        """
+        return self.record.session.ran
 
     def why(self, name: str) -> GradientEntry:
         """Returns why backward gives a tensor a gradient, or why it does not.

@@ -116,6 +116,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         setup: Sequence[str] = (),
         contexts: Sequence[str] = (),
         timeout: float = 60.0,
+        run: bool = False,
     ) -> PublicGraph:
         """Does the same as `ptexplore.graph`, in this workspace.
 
@@ -124,7 +125,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         ...     workspace.graph("a.exp()").nodes[0].name
         'ExpBackward0'
         """
-        return self._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout)
+        return self._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout, run=run)
 
     def _graph(
         self,
@@ -135,6 +136,8 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         setup: Sequence[str],
         contexts: Sequence[str],
         timeout: float,
+        *,
+        run: bool,
     ) -> PublicGraph:
         """Returns the graph behind a text, or behind a value of `caller`, whose variables name the leaves."""
         from ptexplore.api.graph import PublicGraph
@@ -155,6 +158,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
                 "contexts": tuple(contexts),
                 "timeout": timeout,
                 "grad": script is None,
+                "backward": run,
                 "native": False,
             }
             expression = _check_text("the value", value) or None
@@ -338,6 +342,7 @@ def graph(
     setup: Sequence[str] = (),
     contexts: Sequence[str] = (),
     timeout: float = 60.0,
+    run: bool = False,
     python: str | None = None,
 ) -> PublicGraph:
     """Returns the autograd graph behind a value: nodes, edges, leaves, and what each node keeps until backward.
@@ -345,7 +350,8 @@ def graph(
     `value` is the text of an expression, which runs in a process of its own, or a tensor of yours (or a list, tuple or
     dictionary of tensors). Of a tensor of yours, your variables name the leaves, and nothing is run or changed; the
     options below apply to a text only. With `script`, the script runs up to its first backward, and the text is
-    evaluated there; without a text, the value is the one that backward is called for.
+    evaluated there; without a text, the value is the one that backward is called for. With `run`, backward runs in one
+    more process.
 
     Names of a text are bound as in `ptexplore.trace`, and require grad. Raises PtexploreError if the expression cannot
     be run, or if the value has no tensor.
@@ -359,7 +365,7 @@ def graph(
     ('w',)
     """
     with PublicWorkspace(python) as workspace:
-        return workspace._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout)
+        return workspace._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout, run=run)
 
 
 def op(name: str, *, python: str | None = None) -> Card:

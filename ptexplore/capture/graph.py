@@ -1,4 +1,7 @@
-"""Captures the autograd graph behind the value of an expression: one run reads it, a second one notes its lines."""
+"""Captures the autograd graph behind the value of an expression: one run reads it, a second one notes its lines.
+
+A third run does backward, if it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ from ptexplore.capture.probing import TraceRequest, ask, request_of
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
-from ptexplore.model.autograd_graph import AutogradGraph, GraphLines, GraphSession, NoLines, ReadGraph
+from ptexplore.model.autograd_graph import AutogradGraph, GraphLines, GraphRun, GraphSession, NoLines, ReadGraph
 from ptexplore.model.messages import RunAnswered
 from ptexplore.model.places import Runtime
-from ptexplore.model.recorders import GRAPH, GRAPH_LINES
+from ptexplore.model.recorders import GRAPH, GRAPH_LINES, GRAPH_RUN
 from ptexplore.model.trace import BoundName, ResultInfo, TorchInfo
 
 
@@ -47,6 +50,10 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
     answer = answers[GRAPH]
     read = convert(answer["graph"], ReadGraph)
     second = answers.get(GRAPH_LINES)
+    third = answers.get(GRAPH_RUN)
+    ran = convert(third["ran"], GraphRun) if third is not None else None
+    is_same = ran is not None and ran.shape == read.shape
+    no_run: NoLines | None = None if is_same or not request.backward else "failed" if ran is None else "differs"
     graph, no_lines = _with_lines(read, convert(second["lines"], GraphLines) if second is not None else None)
     return GraphSession(
         expression=(request.expression or request.script or "").strip(),
@@ -56,6 +63,8 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
         result=convert(answer["result"], ResultInfo),
         graph=graph,
         no_lines=no_lines,
+        ran=ran if is_same else None,
+        no_run=no_run,
         printed=printed,
     )
 

@@ -18,7 +18,7 @@ from ptexplore.capture.probing import ask, request_of
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
-from ptexplore.model.messages import ProbeMessage
+from ptexplore.model.messages import ProbeMessage, RunAnswered
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.places import Runtime
 from ptexplore.model.tensor_layouts import SeenTensors
@@ -26,10 +26,11 @@ from ptexplore.model.tensor_layouts import SeenTensors
 
 @dataclass(frozen=True, slots=True)
 class TensorRun:
-    """The tensors that statements gave, the same after further statements, and the text that all of them printed."""
+    """The tensors that statements gave, the same after further statements, those to compare, and the printed text."""
 
     seen: SeenTensors
     after: SeenTensors | None
+    against: SeenTensors | None
     printed: str
 
 
@@ -51,19 +52,19 @@ def see_tensors(run: AllowedRun, runtime: Runtime) -> TensorRun:
 
 def _seen(run: AllowedRun, runtime: Runtime, left: list[LeftProcess]) -> TensorRun:
     request, printed = run.request, ""
-    seen: list[SeenTensors] = []
+    answer: RunAnswered | None = None
     with closing(ask(runtime, request_of(request, "tensors", runtime, {}), request.timeout, left=left)) as messages:
         for message in messages:
             printed += _text(message)
             if is_about_run(message) and is_failure(message):
                 raise failure(message, request)
             if message["type"] == "pass":
-                seen.append(convert(message["tensors"], SeenTensors))
-                if "after" in message:
-                    seen.append(convert(message["after"], SeenTensors))
-    if not seen:
+                answer = message
+    if answer is None:
         raise NotCaptured(why.ProbeUnread(), why.SaysNothing(), to.ShowOutput())
-    return TensorRun(seen[0], seen[1] if len(seen) > 1 else None, printed)
+    after = convert(answer["after"], SeenTensors) if "after" in answer else None
+    against = convert(answer["against"], SeenTensors) if "against" in answer else None
+    return TensorRun(convert(answer["tensors"], SeenTensors), after, against, printed)
 
 
 def _text(message: ProbeMessage) -> str:

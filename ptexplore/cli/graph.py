@@ -23,6 +23,7 @@ examples:
   ptexplore graph "torch.mm(a, b).exp().sum()"
   ptexplore graph "m(x).mean()" --setup "m = nn.Sequential(nn.Linear(3, 4), nn.ReLU())" --var x="torch.randn(2, 3)"
   ptexplore graph "(a.detach() * b).sum()" --why a
+  ptexplore graph "torch.mm(a, b).exp().sum()" --run
   ptexplore graph loss --script train.py
 
 names: as in `ptexplore trace`. The tensors bound to names require grad; a name of --setup stays as it is.
@@ -48,6 +49,14 @@ def graph(
         list[str] | None,
         Option("--why", metavar="NAME", help="say why a tensor gets a gradient, or none", rich_help_panel=SHOWN),
     ] = None,
+    run: Annotated[
+        bool,
+        Option(
+            "--run",
+            help="run backward: the order of the nodes, threads, times, gradients, and what .grad gets",
+            rich_help_panel=SHOWN,
+        ),
+    ] = False,
     full: Annotated[
         bool, Option("--full", help="all rows; repeated parts are not folded", rich_help_panel=SHOWN)
     ] = False,
@@ -77,7 +86,7 @@ def graph(
     from ptexplore.view.graph.page import GraphOptions, check_names
     from ptexplore.workspace.typed import typed
 
-    request = asked_for(expression, {**read(asked), "grad": asked["script"] is None, "native": False})
+    request = asked_for(expression, {**read(asked), "grad": asked["script"] is None, "backward": run, "native": False})
     with open_workspace(python) as workspace:
         located = workspace.graph(typed(request))
         names = tuple(why or ())
@@ -87,7 +96,7 @@ def graph(
 
             print_json(graph_document(located, names))
         else:
-            _show(located, GraphOptions(depth, only, full, names), linking(workspace.place_of), svg)
+            _show(located, GraphOptions(depth, only, full, names, run), linking(workspace.place_of), svg)
     return 0
 
 

@@ -17,6 +17,7 @@ EPILOG = """\
 examples:
   ptexplore tensor "x = torch.arange(12).view(3, 4); v = x[1:, ::2]; t = x.t()"
   ptexplore tensor "x.transpose(0, 1)" --var x="torch.randn(2, 3, 4)" --reshape "6, 4"
+  ptexplore tensor "x = torch.ones(2, 3).t()" --against "x.contiguous()"
   ptexplore tensor "x = torch.arange(6).view(2, 3)" --after "x.transpose_(0, 1)"
 
 Several statements are separated by ; . Names that they assign and bare expressions are drawn if they are tensors.
@@ -47,6 +48,10 @@ def tensor(
             rich_help_panel=SHOWN,
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        Option(metavar="EXPR", help='draw other tensors beside, for example "x.contiguous()"', rich_help_panel=SHOWN),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
     svg: Annotated[
         str | None, Option(metavar="FILE", help="save the picture as an SVG file", rich_help_panel=SHOWN)
@@ -61,7 +66,9 @@ def tensor(
         raise PtexploreError(f"{svg} is a folder", "ptexplore writes one file", f"--svg {svg}/tensors.svg", USAGE)
     shapes = tuple(map(_sizes, reshape or ()))
     with open_workspace(python) as workspace:
-        answer = workspace.tensors(typed(asked_for(expression, {**read(asked), "after": after})), shapes)
+        answer = workspace.tensors(
+            typed(asked_for(expression, {**read(asked), "after": after, "against": against})), shapes
+        )
     text = " ".join(expression.split())
     if answer.printed:
         from ptexplore.render.terminal.trace import print_printed
@@ -70,12 +77,13 @@ def tensor(
     if as_json:
         from ptexplore.view.documents.tensor import tensor_document
 
-        print_json(tensor_document(answer.layouts, text, answer.after))
+        print_json(tensor_document(answer.layouts, text, answer.after, answer.against))
         return 0
     from ptexplore.render.terminal.tensor import print_tensors
-    from ptexplore.view.tensor.page import tensor_page
+    from ptexplore.view.tensor.page import AFTER, compared_page
 
-    page = tensor_page(answer.layouts, text, after, answer.after)
+    others = ((against or "", answer.against), (AFTER.format(after), answer.after))
+    page = compared_page(answer.layouts, text, others)
     print_tensors(open_console(), page)
     if svg is not None:
         from ptexplore.render.terminal.console import picture

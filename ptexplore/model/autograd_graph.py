@@ -17,8 +17,8 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 Holder = Literal["leaf", "name", "result"]
 # What a node keeps. tensor: a tensor. packed: what a hook made of it. freed: backward freed it. unread: torch raised.
 Kept = Literal["tensor", "packed", "freed", "unread"]
-# Why the code that made the nodes is not known. failed: the second run failed. differs: its graph was another one. own:
-# a graph of your own process, made without anomaly mode.
+# Why a further run of the code does not tell about this graph. failed: the further run failed. differs: its graph was
+# another one. own: a graph of your own process, made without anomaly mode.
 NoLines = Literal["failed", "differs", "own"]
 # The kinds of hooks. gradient: Tensor.register_hook. accumulated: Tensor.register_post_accumulate_grad_hook.
 HookKind = Literal["gradient", "accumulated"]
@@ -159,6 +159,37 @@ class GraphLines(Struct, frozen=True):
     detached: tuple[tuple[str, NodeMadeAt], ...] = ()  # leaves that are not reached: a call of detach() behind them
 
 
+class GradientSeen(Struct, frozen=True, omit_defaults=True):
+    """A gradient that a node received or sent."""
+
+    sizes: tuple[int, ...] | None  # null if it has no single shape
+    dtype: str  # `float32`
+    layout: str = "strided"  # `strided`, `sparse_coo`, …
+
+
+class NodeRun(Struct, frozen=True):
+    """A node that backward ran."""
+
+    node: Count  # the number of the node
+    thread: Count  # 0 is the thread that called backward
+    took: Count  # nanoseconds between a hook before the node and a hook after it.
+
+    received: tuple[GradientSeen | None, ...]  # by output of its operator; null: undefined, which counts as zeros
+    sent: tuple[GradientSeen | None, ...]  # by edge; null: undefined, or not needed. () for AccumulateGrad
+
+
+class GraphRun(Struct, frozen=True):
+    """One backward over the graph, from a gradient of ones. `shape` tells if the graph is the same one."""
+
+    shape: str
+    ran: tuple[NodeRun, ...]  # in the order in which the nodes began
+    had_grad: tuple[Count, ...] = ()  # the nodes of leaves whose `.grad` was set before
+
+    unfinished: tuple[Count, ...] = ()  # nodes that began and did not end, since backward raised
+    error: str = ""  # the class of the error that ended backward
+    message: str = ""  # its message
+
+
 class ReadGraph(Struct, frozen=True):
     """A graph with the digest of its names and edges."""
 
@@ -175,6 +206,10 @@ class GraphSession(Struct, frozen=True):
     result: ResultInfo  # the value
     graph: AutogradGraph
     no_lines: NoLines | None = None  # why the code that made the nodes is not known; null if it is
+
+    ran: GraphRun | None = None  # the backward, if it was asked for
+    no_run: NoLines | None = None  # why that run is unknown although it was asked for
+
     printed: str = ""  # what the expression printed
     script: str | None = None  # the script whose first backward was waited for
 

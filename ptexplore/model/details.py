@@ -367,6 +367,7 @@ class Copies(Detail, frozen=True):
     is_cast: bool = False  # the dtype changes
     sizes: tuple[str, ...] = ()
     strides: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()  # the memory formats of both sides, if they differ and both have one
     kept: str = ""  # the strides that both sides have, if they are not contiguous
 
 

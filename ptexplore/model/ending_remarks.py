@@ -229,6 +229,19 @@ class InMemory(EndingRemark, frozen=True):
     words: str
 
 
+class ForExample(EndingRemark, frozen=True):
+    """A small tensor for which the same error is raised: the code that makes it, and the call."""
+
+    makes: str
+    call: str
+
+
+class CellsDrawn(EndingRemark, frozen=True):
+    """A line of the drawing of that tensor in memory."""
+
+    line: str
+
+
 class WhatFailed(EndingRemark, frozen=True):
     """The condition that failed."""
 

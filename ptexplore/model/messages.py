@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from ptexplore.model.autograd_graph import GraphLines, ReadGraph
+from ptexplore.model.autograd_graph import GraphLines, GraphRun, ReadGraph
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
@@ -166,6 +166,7 @@ class RunRequest(TypedDict, total=False):
     called: int  # how many operators the passes saw
     operators: int  # how many operators a script's recorded run called
     after: str | None  # for tensors: further statements, after which the tensors are read again
+    against: str | None  # for tensors: statements whose tensors are compared
     sample: Any  # for a survey: makes the expression and its values
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
     calls: int  # for a survey: how many operator calls are stepped if the whole is too long
@@ -339,8 +340,10 @@ class AnswerParts(TypedDict, total=False):
     program: Annotated[Plain, Program]
     tensors: Annotated[Plain, SeenTensors]
     after: Annotated[Plain, SeenTensors]  # for tensors: the same after further statements
+    against: Annotated[Plain, SeenTensors]  # for tensors: those that are compared
     graph: Annotated[Plain, ReadGraph]
     lines: Annotated[Plain, GraphLines]
+    ran: Annotated[Plain, GraphRun]
     compiler: Annotated[Plain, CompilerLog]
 
 

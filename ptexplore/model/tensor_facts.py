@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
 from msgspec import Struct
 
 from ptexplore.model.codes import code_of, every
 from ptexplore.model.reasons import AnyReason
+
+# Why autograd refuses to write to a tensor in place. leaf: a leaf that requires grad. inference: a tensor of inference
+# mode. All others are views that require grad. view-of-leaf: a view of a leaf. no-grad-view, inference-view: a view
+# that was made in that mode. one-of-several: one operator made several views. custom-view: a view that a
+# torch.autograd.Function made.
+WriteObjection = Literal[
+    "leaf", "view-of-leaf", "no-grad-view", "inference-view", "one-of-several", "custom-view", "inference"
+]
 
 
 class TensorFact(Struct, frozen=True, kw_only=True, tag_field="code", tag=code_of):
@@ -190,8 +198,14 @@ class WriteRefused(TensorFact, frozen=True):
     dimension: int
 
 
-class LeafRefusesWrites(TensorFact, frozen=True):
-    """A leaf that requires grad: a write in place is refused while grad mode is on."""
+class GradRefusesWrites(TensorFact, frozen=True):
+    """A write in place is refused while grad mode is on."""
+
+    objection: WriteObjection
+
+
+class InferenceRefusesWrites(TensorFact, frozen=True):
+    """A tensor that was made in inference mode: outside of that mode, a write in place is refused."""
 
 
 def facts() -> tuple[type[TensorFact], ...]:

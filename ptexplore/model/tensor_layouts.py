@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from ptexplore.model.observed import Count
-from ptexplore.model.tensor_facts import TensorFact
+from ptexplore.model.tensor_facts import TensorFact, WriteObjection
 
 
 class SeenStorage(Struct, frozen=True):
@@ -44,6 +44,7 @@ class SeenTensor(Struct, frozen=True):
     requires_grad: bool
     is_leaf: bool
     quantizer: str | None = None  # how its integers become numbers: `per_tensor_affine, scale 0.1, zero point 10`
+    objection: WriteObjection | None = None  # why autograd refuses a write in place; null: no refusal.
     part_of: Count | None = None  # the place in the list of the tensor that consists of this one and others
 
 

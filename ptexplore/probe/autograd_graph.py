@@ -65,7 +65,7 @@ class AskedValue(NamedTuple):
 def run(request: RunRequestData) -> RunToldData:
     """Run the code, and return the graph behind the asked value. Raises Refused if the value has no tensor."""
     running = passes.prepared(RECORDER, request)
-    asked = _evaluated(running)
+    asked = evaluated(running)
     reader = GraphReader(asked.value, named_tensors(asked.variables))
     return {
         "observations": [],
@@ -81,7 +81,7 @@ def lines(request: RunRequestData) -> RunToldData:
     notes = _Notes((request.get("expression") or "").strip())
     detaches = Detaches(notes)
     with api.noting_nodes(notes.note):
-        asked = _evaluated(running, detaches)
+        asked = evaluated(running, detaches)
     notes.name_modules(asked.variables)
     reader = GraphReader(asked.value, named_tensors(asked.variables))
     made = [notes.made(node) for node in reader.nodes]
@@ -89,7 +89,8 @@ def lines(request: RunRequestData) -> RunToldData:
     return {"observations": [], "lines": {"shape": reader.shape(), "made": made, "detached": detached}}
 
 
-def _evaluated(running: passes.Pass, detaches: Detaches | None = None) -> AskedValue:
+def evaluated(running: passes.Pass, detaches: Detaches | None = None) -> AskedValue:
+    """Run the code up to the asked value. Raises Raised or Refused."""
     script = running.request.get("script")
     watch = _Backward(running.request.get("expression"), script, detaches) if script is not None else None
     with passes.stage("context"), ExitStack() as stack:
@@ -282,7 +283,7 @@ class GraphReader:
     def _leaf(self, tensor: Any) -> GraphLeafData:
         return {
             "names": self.named.of(tensor),
-            "sizes": _sizes(tensor),
+            "sizes": sizes_of(tensor),
             "dtype": _dtype(tensor),
             "device": str(tensor.device),
             "has_grad": api.gradient(tensor) is not None,
@@ -349,7 +350,7 @@ def _saved(node: Any, slot: api.SavedSlot, storages: _Storages) -> KeptValueData
         data["type"] = type_name(tensor)
     if not issubclass(type(tensor), api.TENSOR_BASE):
         return data
-    data["sizes"], data["dtype"], data["device"] = _sizes(tensor), _dtype(tensor), str(tensor.device)
+    data["sizes"], data["dtype"], data["device"] = sizes_of(tensor), _dtype(tensor), str(tensor.device)
     data["version"], data["saved_version"] = api.version(tensor), api.saved_version(node, slot)
     data["is_number"] = api.is_wrapped_number(tensor)
     if not data["is_number"]:
@@ -357,7 +358,7 @@ def _saved(node: Any, slot: api.SavedSlot, storages: _Storages) -> KeptValueData
     return data
 
 
-def _sizes(tensor: Any) -> list[int] | None:
+def sizes_of(tensor: Any) -> list[int] | None:
     """Return the sizes of a tensor; None if it has no single shape, or if a size is symbolic."""
     try:
         sizes = list(tensor.shape)

@@ -22,6 +22,7 @@ RecorderName: TypeAlias = Literal[
     "twice",
     "graph",
     "graph-lines",
+    "graph-run",
     "compiler",
     "probe",
     "compare",
@@ -656,6 +657,7 @@ class RunRequestParts(TypedDict, total=False):
     called: int
     operators: int
     after: str | None
+    against: str | None
     sample: Any
     whole: tuple[int, int]
     calls: int
@@ -1020,6 +1022,10 @@ class SeenTensorParts(TypedDict, total=False):
     """What may be left out of SeenTensorData."""
 
     quantizer: str | None
+    objection: (
+        Literal["leaf", "view-of-leaf", "no-grad-view", "inference-view", "one-of-several", "custom-view", "inference"]
+        | None
+    )
     part_of: int | None
 
 
@@ -1252,6 +1258,45 @@ class GraphLinesData(GraphLinesParts):
     made: Sequence[NodeMadeAtData | None]
 
 
+class GradientSeenParts(TypedDict, total=False):
+    """What may be left out of GradientSeenData."""
+
+    layout: str
+
+
+class GradientSeenData(GradientSeenParts):
+    """A gradient that a node received or sent."""
+
+    sizes: Sequence[int] | None
+    dtype: str
+
+
+class NodeRunData(TypedDict):
+    """A node that backward ran."""
+
+    node: int
+    thread: int
+    took: int
+    received: Sequence[GradientSeenData | None]
+    sent: Sequence[GradientSeenData | None]
+
+
+class GraphRunParts(TypedDict, total=False):
+    """What may be left out of GraphRunData."""
+
+    had_grad: Sequence[int]
+    unfinished: Sequence[int]
+    error: str
+    message: str
+
+
+class GraphRunData(GraphRunParts):
+    """One backward over the graph, from a gradient of ones. `shape` tells if the graph is the same one."""
+
+    shape: str
+    ran: Sequence[NodeRunData]
+
+
 class CodeLineParts(TypedDict, total=False):
     """What may be left out of CodeLineData."""
 
@@ -1394,8 +1439,10 @@ class RunToldParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    ran: GraphRunData
     compiler: CompilerLogData
 
 
@@ -1424,8 +1471,10 @@ class RunAnsweredParts(TypedDict, total=False):
     program: ProgramData
     tensors: SeenTensorsData
     after: SeenTensorsData
+    against: SeenTensorsData
     graph: ReadGraphData
     lines: GraphLinesData
+    ran: GraphRunData
     compiler: CompilerLogData
 
 

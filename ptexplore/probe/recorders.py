@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from . import (
     autograd_graph,
+    autograd_run,
     compiling,
     freed,
     libraries,
@@ -70,6 +71,7 @@ RUNS: Mapping[str, ChildRun] = {
     twice.RECORDER: _of_request(twice.run),
     autograd_graph.RECORDER: _of_request(autograd_graph.run),
     autograd_graph.LINES: _of_request(autograd_graph.lines),
+    autograd_run.RECORDER: _of_request(autograd_run.run),
     compiling.RECORDER: ChildRun(lambda request, _: compiling.run(request), speaks=True),
     ALONE: _of_request(passes.alone),
     tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
@@ -149,6 +151,10 @@ def _graph_lines(request: RunRequestData, outcomes: Outcomes) -> Asked:
     return request if outcomes[autograd_graph.RECORDER].answer.startswith(PASS) else None
 
 
+def _graph_run(request: RunRequestData, outcomes: Outcomes) -> Asked:
+    return _graph_lines(request, outcomes) if request.get("backward") else None
+
+
 # In the order in which they run. The native pass comes late: if it dies, nothing else is lost.
 FOLLOWING_RUNS = (
     FollowingRun(native.RECORDER, "expression", _native),
@@ -161,4 +167,5 @@ FOLLOWING_RUNS = (
     FollowingRun(writes.RECORDER, "stack", _writes),
     FollowingRun(freed.RECORDER, "stack", _freed),
     FollowingRun(autograd_graph.LINES, "graph", _graph_lines),
+    FollowingRun(autograd_run.RECORDER, "graph", _graph_run),
 )

@@ -32,28 +32,41 @@ FORMATS = {
 def run(request: RunRequestData) -> RunToldData:
     """Run the statements, and return the tensors that they give. Raises Refused or Raised."""
     text, after = (request.get("expression") or "").strip(), (request.get("after") or "").strip()
+    against = (request.get("against") or "").strip()
     statements = parse_statements(text, EXPRESSION)
     later = parse_statements(after, EXPRESSION) if after else None
+    others = parse_statements(against, EXPRESSION) if against else None
+    trees = [tree for tree in (statements, others, later) if tree is not None]
+    whole = ast.Module([statement for tree in trees for statement in tree.body], [])
     names = Namespace(request)
-    names.fill(statements)
-    check_attributes(statements, names.values)
+    names.fill(whole)
+    check_attributes(whole, names.values)
     with stage("context"), ExitStack() as stack:
         enter_contexts_of(stack, request["contexts"], names.values)
-        given = _run(text, statements, names)
+        given = {entry["name"]: names.values[entry["name"]] for entry in names.bound}
+        given |= _run(text, statements, names)
         told: RunToldData = {"observations": [], "tensors": _read(given)}
+        if others is not None:
+            told["against"] = _read(_run(against, others, names))
         if later is not None:
-            told["after"] = _read(given | _run(after, later, names))
+            made = _run(after, later, names)
+            given = {name: names.values.get(name, value) for name, value in given.items()}
+            told["after"] = _read(given | {n: v for n, v in made.items() if n.isidentifier() or not _is_in(given, v)})
     return told
 
 
+def _is_in(given: Mapping[str, Any], value: Any) -> bool:
+    """Whether a value has a name already: an expression that writes in place gives the tensor that it wrote to."""
+    return any(value is other for other in given.values())
+
+
 def _run(text: str, statements: ast.Module, names: Namespace) -> dict[str, Any]:
-    """Run statements, and return what they give, by name, after the names that they read. Raises Raised."""
+    """Run statements, and return what they give, by name. Raises Raised."""
     try:
         given = list(_given(text, statements, names.values))
     except BaseException as error:
         raise Raised("expression", error) from error
-    bound = {entry["name"]: names.values[entry["name"]] for entry in names.bound}
-    return bound | {name: names.values.get(name, value) for name, value in given}
+    return {name: names.values.get(name, value) for name, value in given}
 
 
 def _read(given: Mapping[str, Any]) -> SeenTensorsData:
@@ -170,6 +183,7 @@ class _Reader:
             "requires_grad": bool(_asked(api.TENSOR_BASE.requires_grad.__get__, tensor)),
             "is_leaf": bool(_asked(api.TENSOR_BASE.is_leaf.__get__, tensor)),
             "quantizer": api.quantizer_of(tensor),
+            "objection": _asked(api.objection_to_writes, tensor),
         }
 
     def _storage(self, tensor: Any) -> int | None:

@@ -1469,6 +1469,33 @@ def parts_of(tensor: Any) -> list[tuple[str, Any]]:
         return []
 
 
+WriteObjection = Literal[
+    "leaf", "view-of-leaf", "no-grad-view", "inference-view", "one-of-several", "custom-view", "inference"
+]
+# By how a view was made: why autograd refuses to write to it, if it requires grad.
+_REFUSED_VIEWS: Mapping[str, WriteObjection] = {
+    "NO_GRAD_MODE": "no-grad-view",
+    "INFERENCE_MODE": "inference-view",
+    "MULTI_OUTPUT_NODE": "one-of-several",
+    "IN_CUSTOM_FUNCTION": "custom-view",
+}
+
+
+def objection_to_writes(tensor: Any) -> WriteObjection | None:
+    """Return why autograd refuses to write to a tensor in place, as its check_inplace decides; None: it does not."""
+    if TENSOR_BASE.is_inference(tensor) and version(tensor) is None:  # a detached one counts its writes
+        return "inference"
+    if not TENSOR_BASE.requires_grad.__get__(tensor):
+        return None
+    base = TENSOR_BASE._base.__get__(tensor)
+    if base is not None:
+        made = getattr(torch._C._autograd, "_get_creation_meta", None)
+        refused = _REFUSED_VIEWS.get(made(tensor).name) if made is not None else None
+        if refused is not None or TENSOR_BASE.is_leaf.__get__(base):
+            return refused or "view-of-leaf"
+    return "leaf" if TENSOR_BASE.is_leaf.__get__(tensor) else None
+
+
 def quantizer_of(tensor: Any) -> str | None:
     """Return how a quantized tensor's integers become numbers, in a few words; None for any other tensor."""
     try:

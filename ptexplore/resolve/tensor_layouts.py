@@ -266,8 +266,10 @@ def _writes(seen: SeenTensors, block: MemoryBlock) -> Iterator[TensorAnswer]:
         facts = list(_changed(seen, written, others))
         if along:
             facts = [is_so.WriteRefused(dimension=along[0])]
-        elif tensor.is_leaf and tensor.requires_grad:
-            facts.insert(0, is_so.LeafRefusesWrites())
+        elif tensor.objection == "inference":
+            facts.insert(0, is_so.InferenceRefusesWrites())
+        elif tensor.objection is not None:
+            facts.insert(0, is_so.GradRefusesWrites(objection=tensor.objection))
         if facts:
             yield TensorAnswer(written.tensor, "", tuple(facts))
 

@@ -88,10 +88,11 @@ def _ignore(event: object) -> None:
 
 @dataclass(frozen=True)
 class DrawnTensors:
-    """Tensors in memory, the same after further statements, and the text that all of them printed."""
+    """Tensors in memory, the same after further statements, those to compare, and the text that all of them printed."""
 
     layouts: TensorLayouts
     after: TensorLayouts | None
+    against: TensorLayouts | None
     printed: str
 
 
@@ -350,8 +351,10 @@ class Workspace:
 
         with in_words():
             seen = see_tensors(run, self.runtime)
-        after = conclude(seen.after, shapes) if seen.after is not None else None
-        return DrawnTensors(conclude(seen.seen, shapes), after, seen.printed)
+        after, against = (
+            conclude(other, shapes) if other is not None else None for other in (seen.after, seen.against)
+        )
+        return DrawnTensors(conclude(seen.seen, shapes), after, against, seen.printed)
 
     def graph(self, run: AllowedRun) -> LocatedGraph:
         """Runs an allowed expression in a probe. Returns the autograd graph behind its value, with places.

@@ -202,3 +202,32 @@ def test_the_picture(command: InProcess, tmp_path: Path) -> None:
     file = tmp_path / "graph.svg"
     assert command("graph", "a.exp().sum()", "--svg", str(file)).code == 0
     assert "ExpBackward0" in file.read_text(encoding="utf-8")
+
+
+def test_what_backward_does(command: InProcess) -> None:
+    given = ("graph", "torch.mm(a, b).exp().sum() + a.sum()", "--run")
+    shown = command(*given).out
+    table = [line.split() for line in shown.splitlines() if re.match(r" +\d+ ", line)]
+    assert [row[0] for row in table] == [str(number) for number in range(1, 8)]
+    assert [row[3] for row in table][:1] + [row[3] for row in table][-2:] == ["AddBackward0", "a", "b"]
+    assert "[3, 3], the sum of 2 → .grad, which was None" in shown
+    assert "self: grad * result.conj()" in shown
+    document = command(*given, "--json").data
+    names = [document["nodes"][node["node"]]["name"].rpartition("::")[2] for node in document["run"]["ran"]]
+    assert names[0] == "AddBackward0"
+    assert names[-2:] == ["AccumulateGrad"] * 2
+    assert document["run"]["error"] == ""
+
+
+def test_a_backward_that_raises(command: InProcess) -> None:
+    setup = "def f(a):\n    b = a.exp()\n    c = b * b\n    b.add_(1)\n    return c"
+    shown = " ".join(command("graph", "f(a).sum()", "--setup", setup, "--run").out.split())
+    assert "backward raised RuntimeError in MulBackward0: one of the variables needed for gradient" in shown
+    assert "it did not end" in shown
+
+
+def test_backward_over_a_script(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    ran = command("graph", "loss", "--script", str(script), "--run", "--json").data["run"]["ran"]
+    assert [node["received"][0]["sizes"] for node in ran[:3]] == [[], [4, 2], [4, 2]]

@@ -94,3 +94,26 @@ def test_a_freed_storage_and_a_huge_tensor(command: InProcess) -> None:
     huge = command("tensor", "x = torch.empty(10**9, device='meta'); x[5:]", env={"COLUMNS": "80"}).out
     assert "more cells" in huge
     assert len(huge.splitlines()) < 60
+
+
+def test_tensors_beside_each_other_and_what_differs(command: InProcess) -> None:
+    given = ("tensor", "x = torch.ones(2, 3).t()", "--against", "x.contiguous()")
+    narrow, wide = (command(*given, env={"COLUMNS": width}).out for width in ("80", "160"))
+    assert [line.split() for line in narrow.splitlines()[-3:]] == [
+        ["x", "x.contiguous()"],
+        ["strides", "(1,", "3)", "(2,", "1)"],
+        ["contiguous", "in", "no", "format", "contiguous"],
+    ]
+    assert any("(1, 3)" in line and "│" in line and "(2, 1)" in line for line in wide.splitlines())
+    assert max(map(len, wide.splitlines())) <= 160
+    document = command(*given, "--json").data
+    assert [tensor["strides"] for tensor in document["against"]["tensors"]] == [[2, 1]]
+
+
+def test_a_tensor_before_and_after(command: InProcess) -> None:
+    given = ("tensor", "x = torch.arange(6).view(2, 3)", "--after", "x.transpose_(0, 1); x.add_(1)")
+    shown = command(*given, env={"COLUMNS": "80"}).out
+    assert "the same tensor" not in shown
+    assert [line.split()[-2:] for line in shown.splitlines()[-3:-1]] == [["(3,", "2)"], ["(1,", "3)"]]
+    unchanged = command("tensor", "x = torch.ones(2)", "--after", "x.add_(1)").out
+    assert unchanged.splitlines()[-1] == "x: the same sizes, strides, offset and dtype"

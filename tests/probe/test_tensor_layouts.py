@@ -298,9 +298,60 @@ def test_one_tensor_with_two_names_is_drawn_once() -> None:
 def test_a_leaf_that_requires_grad_refuses_writes() -> None:
     x = torch.ones(4, requires_grad=True)
     answer = concluded(x=x, v=x.detach()[1:]).answers[0]
-    assert (answer.method, answer.facts[0]) == ("", is_so.LeafRefusesWrites())
+    assert (answer.method, answer.facts[0]) == ("", is_so.GradRefusesWrites(objection="leaf"))
     with pytest.raises(RuntimeError, match="leaf"):
         x.add_(1)
+
+
+class Passes(torch.autograd.Function):
+    """Returns a view of its input."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0].view(4, 3)
+
+
+def viewed(base: Any, mode: Any, view: str) -> Any:
+    with mode():
+        made = eval(view, {"x": base, "Passes": Passes})
+    return made[0] if isinstance(made, (tuple, list)) else made
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_autograd_objects_to_a_write_if_it_is_said_to_object() -> None:
+    """Against the error of add_, for each way to make a tensor, each view of it, and each mode around the view."""
+    bases = {
+        "leaf": lambda: torch.ones(4, 3, requires_grad=True),
+        "no leaf": lambda: torch.ones(4, 3, requires_grad=True) * 2,
+        "no grad": lambda: torch.ones(4, 3),
+        "detached": lambda: torch.ones(4, 3, requires_grad=True).detach(),
+        "view that became a leaf": lambda: torch.ones(2, 4, 3)[0].requires_grad_(requires_grad=True),
+        "made in inference mode": lambda: viewed(torch.ones(4, 3), torch.inference_mode, "x + 1"),
+    }
+    views = ("x", "x.t()", "x[1:]", "x.chunk(2)", "x.unbind()", "x.view(-1)", "x.detach()", "x.data", "x.split(2)",
+             "x * 2", "Passes.apply(x)", "x.t()[1:]", "x.chunk(2)[0].t()")  # fmt: skip
+    words = {"leaf": "a leaf Variable", "view-of-leaf": "a view of a leaf", "no-grad-view": "no_grad mode",
+             "inference-view": "inference mode", "one-of-several": "multiple views", "inference": "InferenceMode",
+             "custom-view": "custom Function"}  # fmt: skip
+    compared: set[str | None] = set()
+    for name, make in bases.items():
+        for view in views:
+            for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+                tensor = viewed(make(), mode, view)
+                objection = seen(x=tensor).tensors[0].objection
+                try:
+                    tensor.add_(1)
+                    error = ""
+                except RuntimeError as raised:
+                    error = str(raised)
+                assert (objection is None) == (not error), (name, view, mode, objection, error)
+                assert objection is None or words[objection] in error, (name, view, mode, objection, error)
+                compared.add(objection)
+    assert compared >= {*words, None} - {"inference-view", "custom-view"}
 
 
 def test_reading_changes_nothing() -> None:

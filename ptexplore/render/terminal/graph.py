@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, folded, linked, place_text
 from ptexplore.safe_text import clean
 from ptexplore.view.graph.page import GraphRow, GraphView
+from ptexplore.view.graph.run import RunView
 from ptexplore.view.place_marks import mark_of
 from ptexplore.view.words import graph as says
 
@@ -29,11 +33,59 @@ def print_graph(console: Console, view: GraphView, locate: Locate) -> None:
     if view.rows:
         console.print()
         _Rows(console, view, locate, width).draw()
+    if view.run is not None:
+        _print_run(console, view.run, locate, width)
     for line in view.left_out:
         console.print(Text(line, style="dim"))
-    if any(mark_of(row.place) == "~" for row in view.rows):
+    places = [row.place for row in (view.rows if view.run is None else view.run.rows)]
+    if any(mark_of(place) == "~" for place in places):
         console.print()
         folded(console, Text(says.SKEWED, style="dim"), "", "  ")
+
+
+def _print_run(console: Console, run: RunView, locate: Locate, width: int) -> None:
+    """Print what backward did: a row for each node, and its formulas on further lines if there are few rows."""
+    console.print()
+    for fact in run.facts:
+        folded(console, Text(clean(fact), style="dim"), "", "  ")
+    if not run.rows:
+        return
+    heads = (says.ORDER, says.THREAD if run.has_threads else "", says.TIME, says.NODE)
+    cells = [(row.number, row.thread if run.has_threads else "", row.took, clean(row.name)) for row in run.rows]
+    sizes = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    sizes[-1] = min(sizes[-1], int(width * NAME))
+    console.print(Text(f"{_run_row(heads, sizes)}{_GAP}{says.GRADIENTS}", style="dim"), soft_wrap=True)
+    for row, shown in zip(run.rows, cells, strict=True):
+        line = Text(_run_row(shown, sizes))
+        margin = line.cell_len - max(sizes[-1], cell_len(shown[-1])) + 2
+        place = _place_text(row.place, locate)
+        room = width - line.cell_len - len(_GAP) - (place.cell_len + len(_GAP) if place else 0)
+        is_beside = cell_len(row.gradients) <= room
+        if is_beside:
+            line.append(f"{_GAP}{clean(row.gradients)}")
+        if place:
+            line.append(" " * max(width - place.cell_len - line.cell_len, len(_GAP))).append_text(place)
+        console.print(line, soft_wrap=True)
+        further = [] if is_beside else [Text(clean(row.gradients))]
+        further += [Text(clean(formula), style="dim") for formula in row.formulas]
+        for text in further:
+            for part in text.wrap(console, max(width - margin, 20)):
+                console.print(Text.assemble(" " * margin, part), soft_wrap=True)
+
+
+def _run_row(cells: Sequence[str], sizes: Sequence[int]) -> str:
+    """Returns the cells of a row: numbers to the right, the name to the left."""
+    numbers = [f"{cell:>{size}}" for cell, size in zip(cells[:-1], sizes[:-1], strict=True) if size]
+    return _GAP.join([*numbers, f"{cells[-1]:<{sizes[-1]}}"])
+
+
+def _place_text(place: SourceRef | None, locate: Locate) -> Text:
+    """Returns a place with its mark, as a link where it is on this machine."""
+    if place is None:
+        return Text("")
+    mark = mark_of(place)
+    text = f"{place_text(place, 0)}{f' {mark}' if mark else ''}"
+    return Text(clean(text), style=linked(locate(place)) or ("yellow" if mark else "green"))
 
 
 def print_printed(console: Console, text: str) -> None:
@@ -72,7 +124,7 @@ class _Rows:
         if row.made:
             self._pad(out, self.kept + 2 + self.name)
             out.append(f"{_GAP}{clean(row.made)}", "cyan")
-        place = self._place(row)
+        place = _place_text(row.place, self.locate)
         room = self.width - max(out.cell_len, self.what - len(_GAP)) - len(_GAP) - (place.cell_len + 2 if place else 0)
         is_beside = bool(row.keeps) and cell_len(row.keeps) <= room
         if is_beside:
@@ -89,13 +141,6 @@ class _Rows:
 
     def _pad(self, out: Text, column: int) -> None:
         out.append(" " * max(column - out.cell_len, 0))
-
-    def _place(self, row: GraphRow) -> Text:
-        if row.place is None:
-            return Text("")
-        mark = mark_of(row.place)
-        text = f"{place_text(row.place, 0)}{f' {mark}' if mark else ''}"
-        return Text(clean(text), style=linked(self.locate(row.place)) or ("yellow" if mark else "green"))
 
     def _print(self, text: Text) -> None:
         text.rstrip()

@@ -12,11 +12,13 @@ from ptexplore.model.autograd_graph import (
     Count,
     GraphLeaf,
     GraphResult,
+    GraphSession,
     KeptStorage,
     KeptValue,
     LocatedGraph,
     NamedTensor,
     NodeMadeAt,
+    NodeRun,
     NodeSource,
     NoLines,
 )
@@ -62,6 +64,17 @@ class GradientEntry(Struct, frozen=True):
     text: str  # the reason in words
 
 
+class GraphRunEntry(Struct, frozen=True):
+    """What backward did, from a gradient of ones."""
+
+    ran: tuple[NodeRun, ...]  # in the order in which the nodes began
+    had_grad: tuple[Count, ...]  # the nodes of leaves whose `.grad` was set before
+
+    unfinished: tuple[Count, ...]  # nodes that began and did not end, since backward raised
+    error: str  # the class of the error that ended backward; empty without one.
+    message: str  # its message
+
+
 class GraphDocument(Struct, frozen=True):
     """`graph EXPR --json`."""
 
@@ -82,6 +95,9 @@ class GraphDocument(Struct, frozen=True):
     no_lines: NoLines | None  # why the code that made the nodes is not known; null if it is
     cut: bool  # whether there are more nodes than were read
 
+    run: GraphRunEntry | None = None  # for `--run`: what backward did; null if unknown
+    no_run: NoLines | None = None  # for `--run`: why it is unknown
+
 
 def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocument:
     """Returns a graph as a document."""
@@ -101,7 +117,16 @@ def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocum
         why=tuple(gradient_entry(graph, name) for name in why),
         no_lines=session.no_lines,
         cut=graph.cut,
+        run=_run(session),
+        no_run=session.no_run,
     )
+
+
+def _run(session: GraphSession) -> GraphRunEntry | None:
+    ran = session.ran
+    if ran is None:
+        return None
+    return GraphRunEntry(ran.ran, ran.had_grad, ran.unfinished, ran.error, ran.message)
 
 
 def gradient_entry(graph: AutogradGraph, name: str) -> GradientEntry:

@@ -73,9 +73,12 @@ class TensorDocument(TensorPicture, frozen=True, omit_defaults=True):
     expression: str  # the text that gave the tensors
     torch: str  # the version of torch
     after: TensorPicture | None = None  # the same after the statements of `--after`; left out without them
+    against: TensorPicture | None = None  # the tensors of `--against`; left out without it
 
 
-def tensor_document(layouts: TensorLayouts, expression: str, after: TensorLayouts | None = None) -> TensorDocument:
+def tensor_document(
+    layouts: TensorLayouts, expression: str, after: TensorLayouts | None = None, against: TensorLayouts | None = None
+) -> TensorDocument:
     """Returns the document."""
     return TensorDocument(
         *_picture(layouts),
@@ -83,6 +86,7 @@ def tensor_document(layouts: TensorLayouts, expression: str, after: TensorLayout
         expression=expression,
         torch=layouts.torch,
         after=TensorPicture(*_picture(after)) if after is not None else None,
+        against=TensorPicture(*_picture(against)) if against is not None else None,
     )
 
 

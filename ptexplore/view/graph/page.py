@@ -16,6 +16,7 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace_remarks import InOneLine, TorchRan
 from ptexplore.view.graph.layout import LaidOut, LayoutEdge, lay_out
 from ptexplore.view.graph.repeats import RepeatedPart, fold
+from ptexplore.view.graph.run import RunView, run_view
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.screen import bound_names
 from ptexplore.view.words import graph as says
@@ -35,6 +36,7 @@ class GraphOptions:
     only: str | None = None
     full: bool = False
     why: tuple[str, ...] = ()  # the names of tensors whose gradient is explained
+    run: bool = False  # the rows show a backward
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,14 @@ class GraphView:
     why: tuple[tuple[str, str], ...] = ()  # by name of a tensor: why it gets a gradient, or none
     left_out: tuple[str, ...] = ()
     has_code: bool = True  # whether the code that made nodes is known
+    run: RunView | None = None  # what backward did, instead of the rows
 
 
 def graph_view(located: LocatedGraph, options: GraphOptions) -> GraphView:
     """Returns the screen of a graph."""
     page = _Page(located)
-    rows = page.rows(options)
+    ran = run_view(located, options.only, full=options.full) if options.run else None
+    rows = page.rows(options) if ran is None else []
     most = len(rows) if options.full or options.only else MOST_ROWS
     left_out = (says.MORE.format(rows=len(rows) - most),) if len(rows) > most else ()
     session = located.session
@@ -78,6 +82,7 @@ def graph_view(located: LocatedGraph, options: GraphOptions) -> GraphView:
         why=tuple(page.reasons(options.why)),
         left_out=left_out,
         has_code=session.no_lines is None,
+        run=ran,
     )
 
 
@@ -89,11 +94,6 @@ def check_names(located: LocatedGraph, names: Sequence[str]) -> None:
             close = difflib.get_close_matches(name, tensors, 3) or tensors[:NAMED]
             why = f"the tensors with a name are {says.listed(tensors, NAMED)}" if tensors else "no tensor has a name"
             raise PtexploreError(f"there is no tensor {name}", why, f"--why {close[0]}" if close else "--var", USAGE)
-
-
-def row_name(node: AutogradNode) -> str:
-    """Returns the name of a node without the namespace of autograd."""
-    return node.name.removeprefix("torch::autograd::")
 
 
 @dataclass
@@ -140,7 +140,7 @@ class _Page:
             names = [name or says.THE_RESULT for _, name in self._storage(storage).holders]
             holder = holder or next(iter(names), "")
             first = self.counted_at[storage]
-            counted_at = counted_at or (row_name(self.nodes[first]) if first != number else "")
+            counted_at = counted_at or (says.short_node(self.nodes[first].name) if first != number else "")
         return says.saved_text(value, holder, counted_at)
 
     # --- above the rows ---
@@ -258,7 +258,7 @@ class _Page:
 
     def _next(self, row: LaidOut) -> GraphRow:
         """Returns the row of an edge to the next round of a repeated part."""
-        name = says.NEXT.format(name=row_name(self.nodes[row.node]))
+        name = says.NEXT.format(name=says.short_node(self.nodes[row.node].name))
         return GraphRow(f"{self._label(row)}{name}", node=row.node)
 
     def _module_of(self, rows: Sequence[LaidOut]) -> str:
@@ -273,7 +273,7 @@ class _Page:
         node, source = self.nodes[row.node], self.located.sources[row.node]
         label = self._label(row)
         if row.kind == "again":
-            name = says.AGAIN.format(number=self.numbers[row.node], name=row_name(node))
+            name = says.AGAIN.format(number=self.numbers[row.node], name=says.short_node(node.name))
             return GraphRow(f"{label}{name}", row.lead, row.hanging, node=row.node)
         number = says.NUMBER.format(number=self.numbers[row.node]) if row.node in self.numbers else ""
         if node.leaf is not None:
@@ -284,7 +284,7 @@ class _Page:
         keeps += self._without_edge(row.node)
         place = source.derivative.source if source.derivative is not None else source.apply
         return GraphRow(
-            f"{label}{number}{row_name(node)}",
+            f"{label}{number}{says.short_node(node.name)}",
             row.lead,
             row.hanging,
             kept=size(kept) if kept else "",
@@ -297,7 +297,7 @@ class _Page:
     def _leaf_row(self, row: LaidOut, label: str) -> GraphRow:
         leaf = self.nodes[row.node].leaf
         assert leaf is not None
-        name = " = ".join(leaf.names) or row_name(self.nodes[row.node])
+        name = " = ".join(leaf.names) or says.short_node(self.nodes[row.node].name)
         facts = [says.LEAF.format(sizes=says.sizes_text(leaf.sizes, leaf.dtype))]
         facts += [says.HAS_GRAD] if leaf.has_grad else []
         facts += map(says.hook_text, leaf.hooks)

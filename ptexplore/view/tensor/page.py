@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from ptexplore.facts.layouts import JOINED
 from ptexplore.model.tensor_facts import TensorFact, ViewRefused
@@ -16,6 +16,10 @@ COLUMNS = ("tensor", "sizes", "strides", "offset", "")
 SHOWS_RULE = f"ptexplore show {JOINED.words}"  # the rule of views in the source
 MOST_ANSWERS = 24
 WRITE = "a write to {}"
+AFTER = "after {}"  # the heading of tensors after further code
+NOW, LATER = "before", "after"  # the columns of one tensor before and after further code
+NO_DIFFERENCE = "{} and {}: the same sizes, strides, offset and dtype"
+NO_CHANGE = "{}: the same sizes, strides, offset and dtype"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,63 @@ class TensorPage:
     rows: tuple[TensorRowView, ...]
     answers: tuple[AnswerView, ...]
     notes: tuple[str, ...]
-    after: TensorPage | None = None
+    others: tuple[OtherPage, ...] = ()
 
 
-def tensor_page(
-    layouts: TensorLayouts, title: str, after: str | None = None, later: TensorLayouts | None = None
-) -> TensorPage:
-    """Returns the page of tensors. `title` is the text that gave them. `later`: the same after further code."""
+@dataclass(frozen=True, slots=True)
+class DifferenceView:
+    """A property in which two tensors differ: its name, and its value in both."""
+
+    name: str
+    values: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPage:
+    """A second page: the same tensors after further code, or others. Pairs of tensors have their differences."""
+
+    page: TensorPage
+    pairs: tuple[tuple[str, str, tuple[DifferenceView, ...]], ...]
+
+
+def compared_page(layouts: TensorLayouts, title: str, others: Iterable[tuple[str, TensorLayouts | None]]) -> TensorPage:
+    """Returns the page of tensors, and of others beside it, each with its title."""
+    pages = tuple(
+        OtherPage(tensor_page(other, text), tuple(_pairs(layouts, other)))
+        for text, other in others
+        if other is not None
+    )
+    return replace(tensor_page(layouts, title), others=pages)
+
+
+def _pairs(layouts: TensorLayouts, others: TensorLayouts) -> Iterator[tuple[str, str, tuple[DifferenceView, ...]]]:
+    """Yields pairs of tensors with the same name, else the last tensor of both, with their differences."""
+    first, second = ([t.seen for t in side.tensors if t.seen.part_of is None] for side in (layouts, others))
+    named = {tensor.name: tensor for tensor in second}
+    pairs = [(tensor, named[tensor.name]) for tensor in first if tensor.name in named]
+    for left, right in pairs or [(first[-1], second[-1])]:
+        yield left.name, right.name, tuple(_differences(left, right))
+
+
+def _differences(first: SeenTensor, second: SeenTensor) -> Iterator[DifferenceView]:
+    names = (*COLUMNS[1:4], "dtype", "device", "layout", "contiguous in")
+    for name, *values in zip(names, *map(_properties, (first, second)), strict=True):
+        if values[0] != values[1]:
+            yield DifferenceView(name, (values[0], values[1]))
+
+
+def _properties(tensor: SeenTensor) -> tuple[str, ...]:
+    return (
+        *_cells(tensor)[1:],
+        tensor.dtype,
+        tensor.device,
+        tensor.layout,
+        ", ".join(name.removesuffix("_format") for name in tensor.formats) or "no format",
+    )
+
+
+def tensor_page(layouts: TensorLayouts, title: str) -> TensorPage:
+    """Returns the page of tensors. `title` is the text that gave them."""
     answers = tuple(
         AnswerView(layouts.tensors[answer.tensor].seen.name, answer.method, facts_text(answer.facts))
         for answer in layouts.answers
@@ -79,7 +133,6 @@ def tensor_page(
         rows=tuple(TensorRowView(_cells(tensor.seen), facts_text(tensor.facts)) for tensor in layouts.tensors),
         answers=answers[:MOST_ANSWERS],
         notes=tuple(notes),
-        after=tensor_page(later, f"after {after}") if later is not None else None,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ptexplore.model.tensor_layouts import PlacedTensor
@@ -81,20 +82,34 @@ class Strip:
 
 
 def strip(tensors: Sequence[tuple[str, PlacedTensor]], cells: int, width: int) -> Strip:
-    """Returns the cells of a block of memory in rows that fit the width, with the names of the tensors before them."""
-    shown = [(shortened(name, width), placed) for name, placed in tensors]
-    names = max(len(HEADING), *(len(name) for name, _ in shown))
-    cell = max(len(str(cells - 1)), *(_widest(placed) for _, placed in shown))
+    """Returns the cells of a block of memory in rows that fit the width, with the names of the tensors before them.
+
+    `short_names` makes names that are short enough.
+    """
+    names = max(len(HEADING), *(len(name) for name, _ in tensors))
+    cell = max(len(str(cells - 1)), *(_widest(placed) for _, placed in tensors))
     room = max((width - names) // (cell + GAP), 1)
-    count = _in_a_row([placed for _, placed in shown], cells, room)
-    return Strip(names, cell, tuple(_rows(shown, cells, count)))
+    count = _in_a_row([placed for _, placed in tensors], cells, room)
+    return Strip(names, cell, tuple(_rows(tensors, cells, count)))
 
 
-def shortened(name: str, width: int) -> str:
-    """Returns a name that is not longer than the column of names at a width."""
-    longest = max(min(width // 5, LONGEST_NAME), SHORTEST_NAME)
+def short_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """Returns each name with the text for the column of names at a width. Different names get different texts.
+
+    A long name loses its middle. If that makes two names equal, both lose their beginning; else they are numbered.
+    """
+    longest = max(min(width // 4, LONGEST_NAME), SHORTEST_NAME)
     half = (longest - 1) // 2
-    return name if len(name) <= longest else f"{name[:half]}{SHORTENED}{name[-half:]}"
+    wanted = list(dict.fromkeys(names))
+    short: dict[str, str] = {name: name for name in wanted if len(name) <= longest}
+    for first, last in ((half, half), (0, longest - 1)):
+        left = {n: f"{n[:first]}{SHORTENED}{n[-last:]}" for n in wanted if n not in short}
+        counts = Counter([*left.values(), *short.values()])
+        short |= {name: text for name, text in left.items() if counts[text] == 1}
+    for number, name in enumerate(wanted, 1):
+        end = f"{SHORTENED}{number}"
+        short.setdefault(name, f"{name[: longest - len(end)]}{end}")
+    return short
 
 
 def _widest(placed: PlacedTensor) -> int:

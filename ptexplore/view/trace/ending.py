@@ -54,6 +54,9 @@ RAISED_INSIDE = re.compile(r": got (\w+\((?:'.*'|\".*\"),?\))\.?$", re.MULTILINE
 # The node that autograd makes for a view whose base was changed in place (grad_fn of autograd/variable.cpp).
 CALLING_FORWARD = {("torch/nn/modules/module.py", name) for name in ("_call_impl", "_wrapped_call_impl")}
 AS_STRIDED = "AsStridedBackward0"
+OF_STRIDES = "view-of-strides"  # the code of a cause
+# Of t = torch.ones(2, 3).t(): the cells of its storage, and the index that leads to each.
+EXAMPLE = ("cell  0    1    2    3    4    5", "t     0,0  1,0  2,0  0,1  1,1  2,1")
 
 
 def message_of(ending: Ending) -> str:
@@ -236,11 +239,20 @@ def cause_lines(cause: Cause | None) -> Iterator[Line]:
     if cause is not None:
         means = explained(cause)
         yield line_of(remarks.Why(words=means.why))
+        if cause.code == OF_STRIDES:
+            yield from _drawn_example()
         if means.remedy:
             yield line_of(remarks.ToMend(words=means.remedy))
         for sign, remedy in means.cases:
             yield line_of(remarks.CaseIs(sign=sign))
             yield line_of(remarks.ToMendCase(words=remedy))
+
+
+def _drawn_example() -> Iterator[Line]:
+    """Yields the drawing of a transposed tensor, for which view raises the same error."""
+    yield line_of(remarks.ForExample(makes="t = torch.ones(2, 3).t()", call="t.view(6)"))
+    for line in EXAMPLE:
+        yield line_of(remarks.CellsDrawn(line=line))
 
 
 def _is_yours(left: LeftFunction) -> bool:

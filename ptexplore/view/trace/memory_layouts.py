@@ -13,6 +13,7 @@ from ptexplore.model.trace import CopyRef, Hop, TensorRef
 from ptexplore.resolve.dispatch import schema
 from ptexplore.view.trace.amounts import size
 
+CONTIGUOUS = "contiguous"
 WHY_COPIED = (NotJoined, CannotJoin, FormatWanted, NotDense, KeptStrides, BitSet)
 
 
@@ -38,6 +39,7 @@ def copied(copy: CopyRef, *, with_bytes: bool = True) -> says.Copies:
         is_cast=source.dtype != result.dtype,
         sizes=() if is_same_size else (written(source.sizes), written(result.sizes)),
         strides=_both(written(source.strides), written(result.strides)) if is_same_size and has_strides else (),
+        formats=_formats(source, result) if is_same_size and has_strides else (),
         kept=written(source.strides) if has_strides and source.strides == result.strides else "",
     )
 
@@ -71,6 +73,12 @@ def format_of(tensor: TensorRef) -> str:
         return ""
     forms = (form for form in layouts.CHANNELS if layouts.is_contiguous(tensor.sizes, tensor.strides, form))
     return next(forms, "")
+
+
+def _formats(source: TensorRef, result: TensorRef) -> tuple[str, ...]:
+    """Returns the memory formats of both sides of a copy: `channels_last`, `contiguous`; () if a side has none."""
+    formats = [CONTIGUOUS if is_contiguous(tensor) else format_of(tensor) for tensor in (source, result)]
+    return tuple(formats) if all(formats) and formats[0] != formats[1] else ()
 
 
 def elements(copy: CopyRef) -> int:

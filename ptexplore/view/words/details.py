@@ -85,6 +85,7 @@ ENGLISH: Catalogue = {
     # --- tensors in memory ---
     says.Copies: (
         "{is_cast#casts|copies}[ {is_view#a view of |}{what:, }][: sizes {sizes: → }][: strides {strides: → }]"
+        "[, {formats: → }]"
         "[: strides {kept} kept]"
     ),
     says.CopiesMore: "and {copies} more",

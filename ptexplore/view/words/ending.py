@@ -57,6 +57,8 @@ ENGLISH: Catalogue = {
     # --- the reason, and the remedy ---
     says.TorchsHint: "{hint}",
     says.Why: "{words}",
+    says.ForExample: "{makes}: the index in each cell of its storage. {call} would need them in order",
+    says.CellsDrawn: "{line}",
     says.ToMend: "{words}",
     says.CaseIs: "{sign}",
     says.ToMendCase: "{words}",
@@ -148,6 +150,8 @@ LABELS: Mapping[type[EndingRemark], str] = {
     says.InHandling: "handling",
     says.TorchsHint: "torch's hint",
     says.Why: "why",
+    says.ForExample: "for example",
+    says.CellsDrawn: "",
     says.ToMend: "to fix it",
     says.CaseIs: "if",
     says.ToMendCase: "  to fix it",

@@ -68,6 +68,29 @@ NO_LINES: Mapping[NoLines, str] = {
         "torch.autograd.set_detect_anomaly(True) is on"
     ),
 }
+# What backward did. "{received}" and "{sent}" are gradients.
+NO_RUN: Mapping[NoLines, str] = {
+    "failed": "the order of backward is not known: the run with backward gave no answer",
+    "differs": "the order of backward is not known: the run with backward made another graph",
+    "own": "backward does not run in your own process",
+}
+RAN = (
+    "backward ran {nodes} in this order, from a gradient of ones; times are between two hooks around each node, in a "
+    "first run"
+)
+RUN_RAISED = "backward raised {error}{place}: {message}"
+RAISED_IN = " in {nodes}"
+NOT_RUN = "{nodes} did not run"
+ORDER, THREAD, TIME, GRADIENTS = "order", "thread", "time", "gradients"  # the columns
+RECEIVED_AND_SENT = "{received} → {sent}"
+DID_NOT_END = "{received} → it did not end"
+GRAD_SET, GRAD_ADDED = "{received} → .grad, which was None", "{received} added to .grad"
+GRAD_STAYS = "no gradient came: .grad stays as it was"
+UNDEFINED = "undefined"
+NOTHING = "nothing"
+SUM_OF = "{gradient}, the sum of {count}"
+OUTPUT = "output {number} {gradient}"
+FORMULA = "{inputs}: {text}"
 NO_GRAPH = "there is no graph: {result} does not require grad"
 NO_GRADIENT = "no gradient from here: {names}"
 AND_MORE = "{names} and {count:,} more"
@@ -107,6 +130,11 @@ def listed(names: Sequence[str], most: int) -> str:
     """Returns names as a list; of many, only the first ones and the number of the others."""
     shown = ", ".join(names[:most])
     return AND_MORE.format(names=shown, count=len(names) - most) if len(names) > most else shown
+
+
+def short_node(name: str) -> str:
+    """Returns the name of a node without the namespace of autograd."""
+    return name.removeprefix("torch::autograd::")
 
 
 def sizes_text(sizes: Sequence[int] | None, dtype: str = "") -> str:

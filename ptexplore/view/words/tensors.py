@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +10,7 @@ from msgspec import structs
 
 from ptexplore.model import tensor_facts as is_so
 from ptexplore.model.reasons import Reason
-from ptexplore.model.tensor_facts import TensorFact
+from ptexplore.model.tensor_facts import TensorFact, WriteObjection
 from ptexplore.view.words.reasons import sentence
 from ptexplore.view.words.templates import Catalogue, filled
 
@@ -46,8 +46,19 @@ ENGLISH: Catalogue = {
     is_so.WritesSome: "also writes into {count} of {elements} elements of {other}[: {indices}]",
     is_so.MayWrite: "may also write into elements of {other} (too large to compare)",
     is_so.WriteRefused: "most in-place operators fail: dimension {dimension} has stride 0",
-    is_so.LeafRefusesWrites: "fails while grad mode is on, since it is a leaf that requires grad",
+    is_so.GradRefusesWrites: "works only under torch.no_grad(), since {objection}",
+    is_so.InferenceRefusesWrites: "works only under torch.inference_mode(), since the tensor was made there",
 }  # fmt: skip
+
+OBJECTIONS: Mapping[WriteObjection, str] = {
+    "leaf": "the tensor is a leaf that requires grad",
+    "view-of-leaf": "the tensor requires grad and is a view of a leaf",
+    "no-grad-view": "the tensor requires grad and is a view of that mode",
+    "inference-view": "the tensor requires grad and is a view of inference mode",
+    "one-of-several": "the tensor is one of several views of one operator and requires grad",
+    "custom-view": "a torch.autograd.Function made this view, and the view requires grad",
+    "inference": "the tensor was made in inference mode",
+}
 
 
 def fact_in_words(fact: TensorFact, size: Callable[[int], str]) -> str:
@@ -60,6 +71,8 @@ def fact_in_words(fact: TensorFact, size: Callable[[int], str]) -> str:
 
 def _shown(name: str, value: Any, size: Callable[[int], str]) -> Any:
     """Returns an argument as it is written: bytes with a unit, strides as Python writes them."""
+    if name == "objection":
+        return OBJECTIONS[value]
     if name == "bytes":
         return size(value)
     if name in ("strides", "indices"):

@@ -6,6 +6,7 @@ from ptexplore.model import tensor_facts as is_so
 from ptexplore.model.tensor_layouts import PlacedTensor, SeenStorage, SeenTensor, SeenTensors
 from ptexplore.resolve.tensor_layouts import conclude, overlaps
 from ptexplore.view.tensor.page import called
+from ptexplore.view.tensor.strip import short_names
 
 
 def tensor(name: str, impl: int, storage: int | None, sizes: tuple[int, ...], strides: tuple[int, ...]) -> SeenTensor:
@@ -56,3 +57,14 @@ def test_a_search_without_a_result_ends_at_once() -> None:
     even = PlacedTensor(0, (50,) * 9, (2,) * 9, 0)
     assert even.indices_at(301, 10) == []
     assert len(even.indices_at(300, 10)) == 10
+
+
+def test_short_names_stay_different() -> None:
+    names = ["x", "torch.eye(3).to_sparse_csr()", "a.nested(1)._min_seqlen_tensor", "a.nested(1)._max_seqlen_tensor"]
+    short = short_names(names, 60)
+    assert short["x"] == "x"
+    assert short["torch.eye(3).to_sparse_csr()"] == "torch.e…e_csr()"
+    assert len(set(short.values())) == len(names)
+    assert max(map(len, short.values())) <= 15
+    equal = [f"f(a_{number})._long_name_of_all" for number in range(3)]
+    assert len(set(short_names(equal, 40).values())) == 3
