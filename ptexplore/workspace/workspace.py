@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.folder import FolderView, ShippedPage
-    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.view.notes.labs import EditedRun, LabResult
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
@@ -686,6 +686,12 @@ class Workspace:
         from ptexplore.workspace.lab_runs import run_lab
 
         return run_lab(tour, stop, lab, lambda: (self.torch, self.lookup))
+
+    def run_edited_lab(self, tour: Tour, lab: Lab, expression: str) -> EditedRun:
+        """Runs a lab with another expression. Returns its value, or steps of its trace."""
+        from ptexplore.workspace.lab_runs import run_edited
+
+        return run_edited(tour, lab, expression, lambda: (self.torch, self.lookup))
 
     def plan_pins(self, only: Sequence[str] = ()) -> PinPlan:
         """Computes how the locks of the notes would change on the tree in use. `only` names tours or stops.
