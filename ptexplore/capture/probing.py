@@ -45,6 +45,9 @@ class TraceRequest(TraceOptions):
     passes_on: bool = False
     after: str | None = None  # for tensors: further statements, after which the tensors are read again
     wraps: bool = False
+    judge: str | None = None  # for a solution of an exercise, which is `expression`: what judges it
+    function: str = ""  # for a solution: the function that is called
+    seed: int = 0  # for a solution: the random cases follow from it
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
@@ -92,7 +95,7 @@ DAY = 86400.0  # seconds
 
 def request_of(
     request: TraceRequest,
-    work: Literal["trace", "compile", "survey", "tensors", "graph"],
+    work: Literal["trace", "compile", "survey", "tensors", "graph", "judge"],
     runtime: Runtime,
     digests: Mapping[str, str],
 ) -> RunRequest:
