@@ -1,4 +1,4 @@
-"""A reader's progress, in the user's data folder: stops seen, labs predicted right, questions answered, exercises built.
+"""A reader's progress, in the data folder: stops seen, labs predicted right, questions answered, exercises built.
 
 A damaged file is moved aside.
 """

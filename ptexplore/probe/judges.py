@@ -145,7 +145,7 @@ class Operators:
 
 
 THREADS = 3
-APART = 100_000  # nodes that each thread made more than the one before it, so that no two numbers are equal
+APART = 100_000  # nodes of one thread before the numbers of the next thread begin: no two numbers are equal
 
 
 def engine_case(draw: random.Random) -> Case:

@@ -21,7 +21,7 @@ NEARLY = {
         'float("inf") if isinstance(ready, str) else numbers[ready]',
         "numbers[ready] if isinstance(ready, int) else -1",
     ),
-    "saved": ('step in ("view", "detach")', 'step == "view"'),
+    "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
 }
 HOSTILE = {
     "import torch\n": "a solution has no torch",
