@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from ptexplore.annotations.names import ID, STOP
@@ -22,7 +22,7 @@ from ptexplore.source.tree import is_plain
 _TOKEN = re.compile(r"([^\W\d]\w*)(?:#([1-9][0-9]{0,2}))?")
 _OPERATOR = re.compile(r"op:\w+(?:::\w+)*(?:\.\w+)*")
 _ANCHOR = ("path", "symbol", "signature", "in", "token", "lines", "see")
-_LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect")
+_LAB = ("id", "run", "grad", "backward", "var", "setup", "with", "expect", "ask", "choices", "given", "why")
 _EXPECT = ("trace", "value")
 _KINDS: tuple[HopKind, ...] = get_args(HopKind)
 _LARGEST = 16 * 1024  # characters of one block
@@ -30,6 +30,7 @@ LARGEST_TOGETHER = 512 * 1024  # characters of all blocks together; those shippe
 _DEEPEST = 6
 _LONGEST = 2000  # characters of one value
 _MOST = 200  # entries of one list or mapping
+_MOST_CHOICES = 6
 
 
 _room: ContextVar[list[int] | None] = ContextVar("_room", default=None)
@@ -212,8 +213,13 @@ def anchor(source: str, first: int, file: str) -> Anchor:
         token=token,
         occurrence=occurrence,
         lines=_lines(fields["lines"]) if "lines" in fields else None,
-        see=tuple(_see(field, file) for field in fields["see"].items()) if "see" in fields else (),
+        see=see(fields["see"], file) if "see" in fields else (),
     )
+
+
+def see(given: Field, file: str) -> tuple[See, ...]:
+    """Returns the places that a list names. Raises Unreadable."""
+    return tuple(_see(field, file) for field in given.items())
 
 
 def _symbol(field: Field) -> str:
@@ -267,7 +273,7 @@ def lab(source: str, first: int, file: str) -> Lab:
     expect = fields["expect"].fields(_EXPECT)
     if not expect:
         raise Unreadable(fields["expect"].line, "a lab must expect a `trace` or a `value`")
-    return Lab(
+    made = Lab(
         where=Where(file, first),
         id=name,
         run=_python(fields["run"], "eval"),
@@ -278,7 +284,27 @@ def lab(source: str, first: int, file: str) -> Lab:
         contexts=tuple(_python(field, "eval") for field in fields["with"].items()) if "with" in fields else (),
         trace=_trace(expect["trace"]) if "trace" in expect else (),
         value=_value(expect["value"]) if "value" in expect else None,
+        ask=fields["ask"].text() if "ask" in fields else "",
+        given=fields["given"].whole_number() if "given" in fields else 1,
+        why=fields["why"].text() if "why" in fields else "",
     )
+    return replace(made, choices=_choices(fields["choices"], made)) if "choices" in fields else made
+
+
+def _choices(field: Field, lab: Lab) -> tuple[str, ...]:
+    """Returns the answers that a reader chooses from. Raises Unreadable if the right one is not among them, once."""
+    items = field.items()
+    if lab.value is None:
+        steps = _trace(field)
+        if not 0 < lab.given < len(lab.trace):
+            raise Unreadable(field.line, "`given` must leave a step of the trace to predict")
+        right, choices = steps.count(lab.trace[lab.given]), tuple(f"{kind} {name}" for kind, name in steps)
+    else:
+        choices = tuple(map(_value, items))
+        right = sum(ast.literal_eval(choice) == ast.literal_eval(lab.value) for choice in choices)
+    if not 2 <= len(choices) <= _MOST_CHOICES or right != 1:
+        raise Unreadable(field.line, f"2 to {_MOST_CHOICES} choices are expected here, one of them the right answer")
+    return choices
 
 
 def _python(field: Field, mode: str) -> str:

@@ -12,7 +12,7 @@ from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.load import NoteLibrary
 from ptexplore.annotations.markdown import HeadedSection, line_of, sections, tokens, troubles
 from ptexplore.annotations.names import ID, STOP
-from ptexplore.annotations.records import Problem, Unreadable, Where, unread
+from ptexplore.annotations.records import Problem, See, Unreadable, Where, unread
 
 FILE = "concepts.md"
 STAGES = {
@@ -27,7 +27,8 @@ STAGES = {
 class Concept:
     """One thing to understand: a question to check oneself with, the stops that teach it, the lab that shows it.
 
-    `stops` are "tour#stop"; `lab` is "tour#stop/lab" or "". `stage` is a key of STAGES.
+    `stops` are "tour#stop"; `lab` is "tour#stop/lab" or "". `stage` is a key of STAGES. `answer` is a model answer.
+    `proof` are the places whose lines prove it: stops, or "src:path::symbol". By default these are the stops.
     """
 
     where: Where
@@ -37,6 +38,8 @@ class Concept:
     question: str = ""
     stops: tuple[str, ...] = ()
     lab: str = ""
+    answer: str = ""
+    proof: tuple[See, ...] = ()
 
 
 @dataclass
@@ -130,7 +133,7 @@ def _concept(concept: Concept, section: HeadedSection) -> Concept:
 
 
 def _filled(concept: Concept, source: str, first: int) -> Concept:
-    fields = blocks.read_fields(source, first, ("stops", "lab"), ("stops",))
+    fields = blocks.read_fields(source, first, ("stops", "lab", "answer", "proof"), ("stops",))
     stops = fields["stops"].texts()
     for stop in stops:
         if not STOP.fullmatch(stop):
@@ -139,7 +142,9 @@ def _filled(concept: Concept, source: str, first: int) -> Concept:
     stop, _, name = lab.partition("/")
     if lab and not (STOP.fullmatch(stop) and ID.fullmatch(name)):
         raise Unreadable(fields["lab"].line, f"{lab!r} is not a lab: write tour#stop/lab")
-    return replace(concept, stops=stops, lab=lab)
+    answer = " ".join(fields["answer"].code().split()) if "answer" in fields else ""
+    proof = blocks.see(fields["proof"], concept.where.file) if "proof" in fields else ()
+    return replace(concept, stops=stops, lab=lab, answer=answer, proof=proof)
 
 
 def _dangling(library: NoteLibrary, path: LearningPath) -> Iterator[Problem]:
@@ -148,6 +153,9 @@ def _dangling(library: NoteLibrary, path: LearningPath) -> Iterator[Problem]:
         for name in concept.stops:
             if library.stop(name) is None:
                 yield Problem(concept.where, f"the stop {name!r}, which should teach {concept.id!r}, does not exist")
+        for see in concept.proof:
+            if see.kind == "stop" and library.stop(see.text) is None:
+                yield Problem(see.where, f"the stop {see.text!r} under `proof` does not exist")
         stop, _, lab = concept.lab.partition("/")
         shown = library.stop(stop)
         if lab and (shown is None or lab not in {other.id for other in shown[1].labs}):

@@ -86,6 +86,10 @@ class Lab:
     """An expression to run, and the expected result: hops of its trace in reading order, or a value.
 
     `trace` are pairs of a hop's kind and its name, or the last part of the name. `value` is a Python literal as text.
+
+    The reader predicts first: `ask` is the question, `choices` are possible answers. For a value they are Python
+    literals. For a trace they are steps ("key CPU"): the answer is the one that comes first after the `given` first
+    steps of `trace`, which the reader is shown. `why` is one sentence that explains the result.
     """
 
     where: Where
@@ -98,6 +102,15 @@ class Lab:
     contexts: tuple[str, ...] = ()
     trace: tuple[tuple[str, str], ...] = ()
     value: str | None = None
+    ask: str = ""
+    choices: tuple[str, ...] = ()
+    given: int = 1
+    why: str = ""
+
+    @property
+    def asks_for_step(self) -> bool:
+        """Whether the reader predicts a step of the trace, not the value."""
+        return self.value is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ class TraceRequest(TraceOptions):
     after: str | None = None  # for tensors: further statements, after which the tensors are read again
     against: str | None = None  # for tensors: statements whose tensors are compared
     wraps: bool = False
+    judge: str | None = None  # for a solution of an exercise, which is `expression`: what judges it
+    function: str = ""  # for a solution: the function that is called
+    seed: int = 0  # for a solution: the random cases follow from it
 
 
 def asked_for(expression: str | None, values: Mapping[str, Any]) -> TraceRequest:
@@ -93,7 +96,7 @@ DAY = 86400.0  # seconds
 
 def request_of(
     request: TraceRequest,
-    work: Literal["trace", "compile", "survey", "tensors", "graph"],
+    work: Literal["trace", "compile", "survey", "tensors", "graph", "judge"],
     runtime: Runtime,
     digests: Mapping[str, str],
 ) -> RunRequest:

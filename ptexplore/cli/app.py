@@ -31,6 +31,7 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
     "refs": "who uses this name? calls, registrations, stubs, tests",
     "browse": "read the source, with notes beside it",
     "tour": "follow a tour through the source",
+    "exercise": "write a piece of PyTorch yourself, judged against the real one",
     "notes": "write notes and tours, and check where they point",
     "html": "write a static site for a study group",
     "fetch": "download PyTorch's source, which has the hand-written C++",

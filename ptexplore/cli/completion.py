@@ -72,6 +72,13 @@ def complete_tour(incomplete: str) -> Candidates:
     return _tours((), incomplete)
 
 
+def complete_exercise(incomplete: str) -> Candidates:
+    """Returns ids of exercises."""
+    from ptexplore.workspace.completions import exercises
+
+    return [(name, title) for name, title in exercises() if name.startswith(incomplete) and not _UNSAFE.search(name)]
+
+
 def complete_stop(ctx: Any, incomplete: str) -> Candidates:
     """Returns ids of the stops of the tour given before."""
     return _tours((ctx.params.get("name") or "",), incomplete)

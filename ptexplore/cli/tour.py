@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import shlex
 import shutil
 import sys
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from ptexplore.annotations.progress import ReadingProgress, load_progress, remember
+from ptexplore.annotations.progress import (
+    GradedAnswer,
+    ReadingProgress,
+    ReadingStep,
+    graded,
+    load_progress,
+    remember,
+)
 from ptexplore.cli.completion import complete_stop, complete_tour
 from ptexplore.cli.options import (
     AsJson,
@@ -24,7 +33,6 @@ from ptexplore.cli.options import (
 )
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.view.notes.labs import lab_question
 from ptexplore.view.notes.tour import (
     Excerpt,
     Guide,
@@ -44,23 +52,25 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.load import NoteLibrary
     from ptexplore.annotations.records import Lab, Problem, Tour
     from ptexplore.workspace.workspace import Workspace
 
 EPILOG = """\
-while walking: Enter or n next, b back, l run the stop's labs (l 2: the second), a answer its question, d mark it as
-               read, o open the source in $EDITOR, c contents, g STOP go to a stop, q quit; Ctrl-D and Ctrl-C leave, too
+while walking: Enter or n next, b back, l predict and run the stop's labs (l 2: the second), e edit the last lab and run
+               it again, a answer the stop's question, o open the source in $EDITOR, c contents, g STOP go to a stop,
+               q quit; Ctrl-D and Ctrl-C leave, too
 """
 _WORDS = {"": "next", "n": "next", "b": "back", "p": "back", "q": "quit", "o": "open", "l": "lab", "c": "contents",
           "g": "go", "?": "help", "h": "help", "exit": "quit", "previous": "back", "labs": "lab", "a": "answer",
-          "d": "mark", "read": "mark"}  # fmt: skip
+          "e": "edit"}  # fmt: skip
 _HELP = (
     "Enter or n  the next stop (or the rest of this one)",
     "b           the previous stop",
     "l, l 2      predict the results of this stop's labs, and run them; l 2: only the second",
-    "a           answer the question of this stop",
-    "d           mark this stop as read, or as not read",
+    "e           edit the expression of the last lab, and run it again",
+    "a           answer the question of this stop, see a model answer, and grade yours",
     "o           open the source in $VISUAL or $EDITOR, at the line",
     "c           contents",
     "g STOP      go to a stop: its number or id; you may also type only the number",
@@ -80,6 +90,10 @@ def tour(
         str | None, Argument(metavar="[STOP]", help="a stop's id or number", autocompletion=complete_stop)
     ] = None,
     everything: Annotated[bool, Option("--all", help="print the whole tour, or one stop, without prompts")] = False,
+    answers: Annotated[
+        bool, Option("--answers", help="print the results of the labs and the model answers of the questions")
+    ] = False,
+    review: Annotated[bool, Option("--review", help="ask the questions again that you missed some days ago")] = False,
     path: Annotated[bool, Option("--path", help="show the concepts in four stages, and your progress")] = False,
     fetch: Annotated[
         bool, Option("--fetch", help="first download the source of the installed torch, if there is none")
@@ -96,6 +110,8 @@ def tour(
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
             fetch_if_none(workspace)
+        if review:
+            return _review(workspace)
         if path:
             return _path(workspace.library, as_json=as_json)
         if name is None:
@@ -106,7 +122,7 @@ def tour(
         number = find_stop(chosen, asked) if asked else None
         numbers = [number] if number is not None else list(range(1, len(chosen.stops) + 1))
         # Indexing takes a minute or two, so the introduction comes first.
-        is_begun = number is None and not as_json and not workspace.trees_at_hand()[0]
+        is_begun = number is None and not as_json and not answers and not workspace.trees_at_hand()[0]
         if is_begun:
             _print_intro(chosen)
         guide = workspace.guide()
@@ -116,6 +132,8 @@ def tour(
             from ptexplore.view.documents.notes import tour_document
 
             print_json(tour_document(guide, chosen, numbers, load_progress(), ROOM))
+        elif answers:
+            _print_answers(guide, chosen, numbers)
         elif everything or not (sys.stdin.isatty() and sys.stdout.isatty()):
             _print(guide, chosen, numbers, whole=number is None, intro=number is None and not is_begun)
         else:
@@ -141,9 +159,12 @@ def _list(library: NoteLibrary, *, as_json: bool) -> int:
         return 0
     if not rows:
         raise no_tours(library)
+    from ptexplore.annotations.concepts import load_path
     from ptexplore.render.terminal.tour_list import print_tours
 
-    print_tours(open_console(), rows)
+    known = load_path(library).concepts
+    due = sum(name in known for name in progress.due(date.today()))
+    print_tours(open_console(), rows, due)
     _troubles(library.problems, progress)
     return 0
 
@@ -183,22 +204,31 @@ def _print_intro(tour: Tour) -> None:
 
 
 def _print(guide: Guide, tour: Tour, numbers: Sequence[int], *, whole: bool, intro: bool) -> None:
-    """Prints these stops of a tour, then the results of their labs. With `intro`, the introduction comes first."""
+    """Prints these stops of a tour, without the results of their labs. With `intro`, the introduction comes first."""
     from ptexplore.render.terminal.console import captured
-    from ptexplore.render.terminal.tour import print_answers, print_stop
+    from ptexplore.render.terminal.tour import print_stop
 
     console = open_console()
-    views = []
     if intro:
         _print_intro(tour)
     for number in numbers:
         view = guide.stop(tour, number)
-        views.append(view)
         lines = captured(print_stop, console, view, _fitting(console, guide, view))
         sys.stdout.write("\n".join([*lines, *([""] if whole else []), ""]))
-    answers = captured(print_answers, console, views)
-    if answers:
-        sys.stdout.write("\n".join([*([] if whole else [""]), *answers, ""]))
+    if any(tour.stops[number - 1].labs for number in numbers):
+        stop = "" if whole else f" {tour.stops[numbers[0] - 1].id}"
+        sys.stdout.write(
+            "\n".join([*([] if whole else [""]), f"answers: ptexplore tour {tour.id}{stop} --answers", ""])
+        )
+
+
+def _print_answers(guide: Guide, tour: Tour, numbers: Sequence[int]) -> None:
+    """Prints the results of these stops' labs, and the model answers of their questions."""
+    from ptexplore.render.terminal.console import captured
+    from ptexplore.render.terminal.tour import print_answers
+
+    views = [guide.stop(tour, number) for number in numbers]
+    sys.stdout.write("\n".join([*captured(print_answers, open_console(), views), ""]))
 
 
 def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
@@ -220,6 +250,63 @@ def _fitting(console: Console, guide: Guide, view: StopView) -> Excerpt | None:
     return excerpt
 
 
+def ask_concept(console: Console, guide: Guide, concept: Concept) -> bool | None:
+    """Asks a question, shows the model answer with its proof, and returns the reader's grade: right, missed or none."""
+    from ptexplore.render.terminal.tour import print_model_answer
+
+    print(clean_lines(concept.question))
+    if not input("your answer > ").strip():
+        return None
+    if concept.answer:
+        print_model_answer(console, concept, guide.proofs(concept))
+    typed = input("was your answer right? y, n (Enter: no grade) > ").strip().lower()
+    return {"y": True, "n": False}.get(typed[:1])
+
+
+def edited_line(prompt: str, text: str) -> str:
+    """Returns a line that the reader edited. Python's readline puts `text` there; without it the line is empty."""
+    try:
+        import readline
+    except ImportError:
+        print(clean_lines(text))
+        return input(prompt)
+    readline.set_startup_hook(lambda: readline.insert_text(text))
+    try:
+        return input(prompt)
+    finally:
+        readline.set_startup_hook()
+
+
+def _again(grade: GradedAnswer) -> str:
+    """Returns when a question is asked again, to put behind the grade."""
+    return f"; it is asked again from {grade.due} on" if grade.due else ""
+
+
+def _review(workspace: Workspace) -> int:
+    """Asks the questions again that the reader missed, if their day has come."""
+    from ptexplore.annotations.concepts import load_path
+
+    concepts = load_path(workspace.library).concepts
+    due = [concepts[name] for name in load_progress().due(date.today()) if name in concepts]
+    if not due:
+        print("no question is due")
+    elif not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print("\n".join(clean_lines(concept.question) for concept in due))
+    else:
+        guide = workspace.guide()
+        try:
+            for number, concept in enumerate(due, 1):
+                print(f"{number}/{len(due)}")
+                right = ask_concept(open_console(), guide, concept)
+                if right is not None:
+                    grade = graded(load_progress().answers.get(concept.id), date.today(), right=right)
+                    remember(ReadingStep(answer=(concept.id, grade)))
+                    print(f"{'right' if right else 'missed'}{_again(grade)}")
+        except (EOFError, KeyboardInterrupt):
+            print()
+    return 0
+
+
 class TerminalWalk:
     """Shows the stops of a tour, and runs the command typed below each."""
 
@@ -229,6 +316,8 @@ class TerminalWalk:
         self._workspace = workspace
         self._console = open_console()
         self._rest: list[str] = []  # lines of the stop that did not fit the screen
+        self._last: Lab | None = None  # the lab that ran last
+        self._edited: dict[str, str] = {}  # the expressions that the reader edited, by the lab's id
 
     def walk(self, number: int | None, *, intro: bool) -> None:
         """Reads from a stop on, by default from the stop where the reader left the tour. `intro`: show it first."""
@@ -262,10 +351,10 @@ class TerminalWalk:
         if command == "quit":
             return False
         commands = {"back": self._back, "open": self._open, "lab": self._labs, "contents": self._contents,
-                    "go": self._go, "help": self._help, "answer": self._answer, "mark": self._mark}  # fmt: skip
+                    "go": self._go, "help": self._help, "answer": self._answer, "edit": self._edit}  # fmt: skip
         if command not in commands:
             self._tell(
-                f"{typed} is not a command: n next, b back, l lab, a answer, d read, o open, c contents, g STOP, "
+                f"{typed} is not a command: n next, b back, l lab, e edit, a answer, o open, c contents, g STOP, "
                 "q quit, ? help"
             )
             return True
@@ -283,7 +372,7 @@ class TerminalWalk:
         some = f", l lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
         back = ", b back" if self._walk.number > 1 else ""
         answer = ", a answer" if self._view().concepts else ""
-        return f"Enter {forward}{back}{some}{answer}, d read, c contents, q quit, ? help > "
+        return f"Enter {forward}{back}{some}{answer}, c contents, q quit, ? help > "
 
     def _view(self) -> StopView:
         return self._guide.stop(self._walk.tour, self._walk.number)
@@ -329,21 +418,40 @@ class TerminalWalk:
     def _help(self, _rest: str) -> None:
         self._say(_HELP)
 
-    def _mark(self, _rest: str) -> None:
-        name = self._walk.tour.name_of(self._walk.stop)
-        read = load_progress().state(name) != "read"
-        self._walk.mark(read=read)
-        self._tell(f"{name}: {'read' if read else 'not read'}")
-
     def _answer(self, _rest: str) -> None:
-        """Asks each question of the stop. The reader answers in free words, and only the reader judges the answer."""
+        """Asks each question of the stop, shows the model answer, and lets the reader grade the own answer."""
         stop, concepts = self._walk.stop, self._view().concepts
         if not concepts:
-            self._tell("this stop has no question: d marks it as read")
+            self._tell("this stop has no question")
         for concept in concepts:
-            self._tell(concept.question)
-            if self._walk.answered(stop, input("your answer > ")):
-                self._tell("the stop is marked as read; its text says whether your answer is right")
+            right = ask_concept(self._console, self._guide, concept)
+            if right is not None:
+                grade = self._walk.graded(stop, concept, load_progress().answers.get(concept.id), right=right)
+                self._tell(f"{'right: the stop is done' if right else 'missed'}{_again(grade)}")
+
+    def _edit(self, rest: str) -> None:
+        """Lets the reader edit the expression of the last lab, or of the stop's only one, and runs it."""
+        from ptexplore.render.terminal.tour import print_edited
+
+        labs = self._walk.stop.labs
+        lab = self._last if self._last in labs else labs[0] if labs else None
+        if lab is None:
+            self._tell("this stop has no lab")
+            return
+        if not self._may_run(lab):
+            return
+        try:
+            typed = rest or edited_line(f"{lab.id} > ", self._edited.get(lab.id, " ".join(lab.run.split())))
+            if not typed.strip():
+                return
+            self._edited[lab.id] = typed
+            ast.parse(typed.strip(), mode="eval")
+            self._tell("running …")
+            print_edited(self._console, self._workspace.run_edited_lab(self._walk.tour, lab, typed.strip()))
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            self._tell(f"this is not a Python expression: {getattr(error, 'msg', error)}")
+        except KeyboardInterrupt:
+            self._tell("\nstopped")
 
     def _labs(self, rest: str) -> None:
         labs = self._walk.stop.labs
@@ -358,24 +466,34 @@ class TerminalWalk:
 
     def _lab(self, lab: Lab) -> bool:
         """Runs one lab and prints the result. False if the reader stopped it."""
-        from ptexplore.render.terminal.tour import print_lab
-        from ptexplore.workspace.consent import allowed_labs
+        from ptexplore.render.terminal.tour import print_lab, print_question
 
         tour, stop = self._walk.tour, self._walk.stop
-        if not allowed_labs()(tour):  # reported before the installed torch is opened
-            file = shlex.quote(tour.where.file)
-            self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
+        if not self._may_run(lab):
             return True
         try:
-            prediction = input(f"{lab.id}: {lab_question(lab)} (Enter: no guess) > ")
+            print_question(self._console, lab)
+            prediction = input(f"{lab.id}: your prediction (Enter: none) > ")
             self._tell(f"running {lab.id} …")
             result, _trace = self._workspace.run_lab(tour, stop, lab)
         except KeyboardInterrupt:
             self._tell("\nstopped")
             return False
+        self._last = lab
         print_lab(self._console, lab, result, prediction)
         self._walk.ran(stop, lab, result, prediction)
         return True
+
+    def _may_run(self, lab: Lab) -> bool:
+        """Whether a lab may run; if not, says so. This is reported before the installed torch is opened."""
+        from ptexplore.workspace.consent import allowed_labs
+
+        tour = self._walk.tour
+        if allowed_labs()(tour):
+            return True
+        file = shlex.quote(tour.where.file)
+        self._tell(f"lab {lab.id}: untrusted: its file is not trusted: ptexplore notes trust {file}")
+        return False
 
     # --- showing ---
 
@@ -401,8 +519,8 @@ class TerminalWalk:
 
     def _finish(self) -> None:
         progress, tour = load_progress(), self._walk.tour
-        total, visited = len(tour.stops), progress.visited_of(tour)
-        self._tell(f"that was the last stop: {progress.of(tour)} of {total} read, {visited} visited")
+        total, seen = len(tour.stops), progress.visited_of(tour)
+        self._tell(f"that was the last stop: {seen} of {total} seen, {progress.of(tour)} done")
         others = [t for t in in_order(self._guide.library) if t.kind == "tour" and progress.of(t) < len(t.stops)]
         left = next((t for t in others if t.id != tour.id), None)
         self._tell(f"next: ptexplore tour {left.id}" if left is not None else "next: ptexplore tour --path")

@@ -149,7 +149,7 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "judge", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
@@ -174,6 +174,9 @@ class RunRequest(TypedDict, total=False):
     passes_on: bool  # whether a program gets your standard input, and its output is shown at once
     stdin: int  # your standard input, a descriptor
     live: int  # the descriptor that shows a program's output at once
+    judge: str | None  # for a solution of an exercise, which is the expression: what judges it
+    function: str  # for a solution: the function that is called
+    seed: int  # for a solution: the random cases follow from it
     choosers: Sequence[tuple[str, str, Sequence[str]]]  # Python functions that choose code: file, name, variables
 
 
@@ -243,6 +246,35 @@ class CatalogueTold(TypedDict):
     lines: Sequence[str]
     python_names: Sequence[Annotated[Plain, DumpedName]]
     python_kernels: Sequence[Annotated[Plain, DumpedKernel]]
+
+
+# --- the message about a solution of an exercise ---
+
+
+class JudgedCase(TypedDict):
+    """A case that a solution got wrong, each part as JSON. `got` is "" if it gave no result."""
+
+    number: int
+    case: str
+    wanted: str
+    got: str
+
+
+class Judged(TypedDict):
+    """The result of a solution on all cases, with the first wrong case.
+
+    `raised` is the error that ended it. `died`: "late" if its time was over, "silent" if it ended without a word, or
+    the signal that killed it.
+    """
+
+    type: Literal["judged"]
+    torch: str
+    cases: int
+    right: int
+    first: JudgedCase | None
+    raised: str
+    died: str
+    printed: str
 
 
 # --- messages of the child that runs torchgen ---
@@ -483,7 +515,7 @@ AboutRun: TypeAlias = RunPrinted | RunAnswered | RunRefused | RunRaised | RunUna
 AboutProbe: TypeAlias = ProbeReady | NoTorch | WrongTorch | ProbeBroken | ProbeEnds
 AboutSurvey: TypeAlias = NoSamples | SurveyOperators | SurveyDone | SampleTold | NoSample
 RunFailure: TypeAlias = RunRefused | RunRaised | RunDied
-ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | CatalogueTold
+ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | CatalogueTold | Judged
 
 MESSAGES: tuple[type, ...] = (
     RunRequest,
@@ -503,6 +535,8 @@ MESSAGES: tuple[type, ...] = (
     RunDied,
     RunLate,
     CatalogueTold,
+    JudgedCase,
+    Judged,
     FileGenerated,
     GeneratorStopped,
     GeneratorFailed,

@@ -98,7 +98,7 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: a catalogue, passes of a trace or survey, a stack, tensors, a graph, a compiler log."""
+    """Do what the request asks: a catalogue, passes of a trace or survey, a stack, tensors, a graph, a solution."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
@@ -125,6 +125,10 @@ def work(request: RunRequestData, channel: Any) -> None:
         trace.run_once("tensors", {**request, "until": until}, channel)
     elif request["work"] == "graph":
         trace.read_graph({**request, "until": until}, channel)
+    elif request["work"] == "judge":
+        from _ptexplore_probe import judging
+
+        channel.send(judging.judge(request))
     elif request["work"] == "compile":
         trace.run_compiler({**request, "until": until}, channel)
     else:

@@ -640,7 +640,7 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "judge", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
@@ -665,6 +665,9 @@ class RunRequestParts(TypedDict, total=False):
     passes_on: bool
     stdin: int
     live: int
+    judge: str | None
+    function: str
+    seed: int
     choosers: Sequence[tuple[str, str, Sequence[str]]]
     variables: Sequence[tuple[str, str]]
     setup: Sequence[str]
@@ -676,7 +679,6 @@ class RunRequestParts(TypedDict, total=False):
     backward: bool
     once: bool
     timeout: float
-    seed: int
     native: bool
     native_op: str | None
     native_most: int
@@ -1633,6 +1635,28 @@ class CatalogueToldData(TypedDict):
     lines: Sequence[str]
     python_names: Sequence[DumpedNameData]
     python_kernels: Sequence[DumpedKernelData]
+
+
+class JudgedCaseData(TypedDict):
+    """A case that a solution got wrong, each part as JSON. `got` is "" if it gave no result."""
+
+    number: int
+    case: str
+    wanted: str
+    got: str
+
+
+class JudgedData(TypedDict):
+    """The result of a solution on all cases, with the first wrong case."""
+
+    type: Literal["judged"]
+    torch: str
+    cases: int
+    right: int
+    first: JudgedCaseData | None
+    raised: str
+    died: str
+    printed: str
 
 
 class FileGeneratedData(TypedDict):

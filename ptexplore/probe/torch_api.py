@@ -181,6 +181,24 @@ def tensors_have_names() -> bool:
         return any(torch._C._dispatch_keys(tensor).has(key) for tensor in tensors)
 
 
+@contextmanager
+def excluding(keys: Iterable[str], *, instead_of: Iterable[str]) -> Iterator[None]:
+    """Exclude these keys from this thread's calls, and the keys of `instead_of` only if they are among them."""
+    exclude = torch._C._dispatch_tls_set_dispatch_key_excluded
+    is_excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
+    wanted = dict.fromkeys(instead_of, False) | dict.fromkeys(keys, True)
+    named = {name: getattr(torch._C.DispatchKey, name) for name in wanted}
+    before = {name: is_excluded(key) for name, key in named.items()}
+    # Excluding one backend's autograd excludes every backend's: to restore in the opposite order is enough.
+    for name in sorted(wanted, key=lambda name: wanted[name]):
+        exclude(named[name], wanted[name])
+    try:
+        yield
+    finally:
+        for name in wanted:
+            exclude(named[name], before[name])
+
+
 def local_sets() -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
     """Return this thread's include and exclude sets, each raw and by name."""
     sets = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()

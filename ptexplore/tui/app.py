@@ -117,7 +117,6 @@ class Browser(App[None]):
         Binding("c", "tour('contents')", "Contents"),
         Binding("L", "lab", "Run lab", key_display="L"),
         Binding("a", "tour('answer')", "Answer"),
-        Binding("d", "tour('mark')", "Read", show=False),
         Binding("J", "scroll_notes(3)", "Scroll the stop", key_display="J K"),
         Binding("K", "scroll_notes(-3)", show=False),
         Binding("H", "home", "Home", key_display="H"),

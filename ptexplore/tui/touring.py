@@ -16,11 +16,11 @@ from ptexplore.tui.asking import Ask, ChoiceScreen, two_lines
 from ptexplore.tui.jobs import hand_over
 from ptexplore.tui.places import Place
 from ptexplore.tui.widgets.notes_pane import READ_SIGNS
-from ptexplore.view.notes.labs import lab_question
+from ptexplore.view.notes.predictions import choice_lines, lab_question
 from ptexplore.view.notes.tour import Guide, StopView, TourWalk, find_tour, stop_left_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.app import App
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ptexplore.tui.library import Library
     from ptexplore.tui.screens.reader import ReadingScreen
     from ptexplore.view.notes.labs import LabResult
+    from ptexplore.view.notes.tour import Proof
 
 
 class Touring:
@@ -210,7 +211,8 @@ class Touring:
         """Ask for the reader's prediction before the lab runs. An empty line is no prediction."""
         self._reader.show_notes()
         self._reader.notes.show_lab(lab)
-        ask = Ask(f"{lab.id}: {lab_question(lab)} Enter runs it")
+        letters = ", ".join(letter for letter, _choice in choice_lines(lab))
+        ask = Ask(f"{lab.id}: {lab_question(lab)} {f'({letters}) ' if letters else ''}Enter runs it")
         self._app.push_screen(ask, lambda typed: self._run(lab, typed) if typed is not None else None)
 
     def _run(self, lab: Lab, prediction: str) -> None:
@@ -236,22 +238,14 @@ class Touring:
         self._keep_trace(trace)
         return f"{result.outcome}; T shows the trace"
 
-    # --- read or not ---
-
-    def mark(self) -> None:
-        """Mark the stop as read; if it is already read, as not read."""
-        if self.walk is None:
-            return
-        name = self.walk.tour.name_of(self.walk.stop)
-        self.walk.mark(read=load_progress().state(name) != "read")
-        self._marked()
+    # --- questions ---
 
     def answer(self) -> None:
         """Answer the question of the stop. If there are several, the reader chooses."""
         view = self._reader.notes.stop
         concepts = view.concepts if view is not None else ()
         if self.walk is None or not concepts:
-            self._reader.tell("this stop has no question: d marks it as read")
+            self._reader.tell("this stop has no question")
         elif len(concepts) == 1:
             self._ask_question(concepts[0])
         else:
@@ -266,9 +260,22 @@ class Touring:
         self._app.push_screen(Ask(f"your answer: {concept.title}"), partial(self._answered, concept))
 
     def _answered(self, concept: Concept, answer: str | None) -> None:
-        if self.walk is not None and answer and self.walk.answered(self.walk.stop, answer):
-            self._reader.notes.show_question(concept, answer)
-            self._marked()
+        """Show the model answer beside the reader's, and ask for the reader's grade."""
+        if self.walk is None or not (answer or "").strip():
+            return
+        proofs = self._guide.proofs(concept) if self._guide is not None and concept.answer else ()
+        self._reader.notes.show_question(concept, answer or "", proofs)
+        ask = ChoiceScreen("was your answer right?", [Content("yes"), Content("no")])
+        self._app.push_screen(ask, partial(self._graded, concept, answer or "", proofs))
+
+    def _graded(self, concept: Concept, answer: str, proofs: Sequence[Proof], at: int | None) -> None:
+        if self.walk is None or at is None:
+            return
+        before = load_progress().answers.get(concept.id)
+        grade = self.walk.graded(self.walk.stop, concept, before, right=at == 0)
+        again = f"; it is asked again from {grade.due} on" if grade.due else ""
+        self._reader.notes.show_question(concept, answer, proofs, f"{'right' if grade.right else 'missed'}{again}")
+        self._marked()
 
     def _marked(self) -> None:
         """Show the new state of the stop, and of all stops."""
@@ -291,5 +298,5 @@ class TourContents(ChoiceScreen):
             labs = f"  {len(stop.labs)} lab{'s' if len(stop.labs) > 1 else ''}" if stop.labs else ""
             title = (clean(stop.title), "bold" if number == at else "")
             options.append(Content.assemble(f"{mark} {number:>2}  ", title, (labs, "dim")))
-        heading = f"{tour.title}  (✓ read, · visited)"
+        heading = f"{tour.title}  (✓ done, · seen)"
         super().__init__(heading, [*options, Content.styled("leave the tour", "dim")], at - 1)

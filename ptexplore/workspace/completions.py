@@ -54,6 +54,14 @@ def tours(before: Sequence[str], typed: str) -> Iterator[tuple[str, str]]:
             yield from ((match[2], match[1]) for match in _STOP.finditer(text) if match[2].startswith(typed))
 
 
+def exercises() -> Iterator[tuple[str, str]]:
+    """Yields ids of exercises, each with its title."""
+    from ptexplore.annotations.exercises import load_exercises
+    from ptexplore.annotations.layers import layers
+
+    yield from ((name, exercise.title) for name, exercise in load_exercises(layers()).by_id.items())
+
+
 def _texts() -> Iterator[str]:
     """Yields the text of notes and tours, without long lines, which have no title.
 

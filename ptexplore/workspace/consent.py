@@ -1,9 +1,9 @@
 """The only way from a file to the probe: code of others runs only after you saw all of it and allowed it.
 
-A saved trace, a lab of a tour and the expression of a folder's page pass through here, and through nothing else.
-`capture` takes an `AllowedRun`, and only this module makes one for content read from a file. Permission is stored with
-the hash of the content (annotations/trust.py): changed content needs a new permission. Content shipped with ptexplore
-needs none.
+A saved trace, a lab of a tour, the model solution of an exercise and the expression of a folder's page pass through
+here, and through nothing else. `capture` takes an `AllowedRun`, and only this module makes one for content read from a
+file. Permission is stored with the hash of the content (annotations/trust.py): changed content needs a new permission.
+Content shipped with ptexplore needs none.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ptexplore.safe_text import revealed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from ptexplore.annotations.exercises import Exercise
     from ptexplore.annotations.folders import FolderPage
     from ptexplore.annotations.records import Lab, Tour
     from ptexplore.model.trace import Session
@@ -223,6 +224,15 @@ def of_lab(tour: Tour, lab: Lab, request: TraceRequest) -> NotYours:
     return NotYours(
         request, f"the lab {lab.id} of {tour.where.file}", tour.where.file, tour.sha, tuple(_of_lab(lab)),
         f"ptexplore notes trust {shlex.quote(tour.where.file)}", tour.shipped,
+    )  # fmt: skip
+
+
+def of_solution(exercise: Exercise, request: TraceRequest) -> NotYours:
+    """Returns the model solution of an exercise. (A solution that you name in a command is yours.)"""
+    return NotYours(
+        request, f"the solution in {exercise.where.file}", exercise.where.file, exercise.sha,
+        (("the solution", exercise.solution),), f"ptexplore notes trust {shlex.quote(exercise.where.file)}",
+        exercise.shipped,
     )  # fmt: skip
 
 

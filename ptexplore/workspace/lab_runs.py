@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import shlex
 import time
@@ -21,7 +22,7 @@ from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.trace import resolve
 from ptexplore.temporary import temporary_folder
-from ptexplore.view.notes.labs import LabResult, missing
+from ptexplore.view.notes.labs import EditedRun, LabOutcome, LabResult, following, missing, steps_of
 from ptexplore.view.words.errors import in_words
 from ptexplore.workspace.consent import allowed_labs, of_lab
 from ptexplore.workspace.opening import InstalledTorch
@@ -116,11 +117,38 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
     """Returns whether a lab gave the expected result, or why not; and its Trace, if there is one."""
     trace = resolve(done.session, lookup) if done.session is not None else None
     lacking = missing(trace, lab.trace) if trace is not None else None
-    failed = done.failed or lacking or done.differs
+    answer = following(trace, lab) if trace is not None and lab.choices else ""
+    kind, expected = lab.trace[lab.given] if answer else ("", "")
+    surprise = f"of the choices, `{answer}` comes first" if answer != f"{kind} {expected}".strip() else None
+    failed = done.failed or lacking or done.differs or surprise
     name = f"{tour.name_of(stop)}/{lab.id}"
     hops = [f"{kind} {hop}" for kind, hop in lab.trace] if trace is not None and lacking is None else []
     gave = "\n".join([*hops, *([done.value] if done.value else [])])
-    return LabResult(name, lab.where, "failed" if failed else "passed", failed or "", done.seconds, gave), trace
+    outcome: LabOutcome = "failed" if failed else "passed"
+    return LabResult(name, lab.where, outcome, failed or "", done.seconds, gave, answer), trace
+
+
+def run_edited(tour: Tour, lab: Lab, expression: str, opened: Callable[[], tuple[InstalledTorch, Lookup]]) -> EditedRun:
+    """Returns the result of a lab with another expression, which the reader typed. Nothing is expected of it.
+
+    The rest of the lab is the tour's code: it runs only if its file may run.
+    """
+    edited = replace(lab, run=expression)
+    torch, lookup = opened()
+    with temporary_folder("lab") as folder:
+        request = _request_of(edited, str(folder))
+        try:
+            with in_words():
+                if lab.asks_for_step:
+                    session = capture(_allowed(tour, edited, request), torch.runtime, torch.catalogue.digests())
+                    return EditedRun(steps=steps_of(resolve(session, lookup)))
+                shown = replace(request, expression=f"repr((\n{expression}\n))[:500]", backward=False, once=True)
+                text = capture(_allowed(tour, edited, shown), torch.runtime).result.description
+        except PtexploreError as error:
+            return EditedRun(failed=error.one_line)
+    with contextlib.suppress(ValueError, SyntaxError):
+        return EditedRun(value=str(ast.literal_eval(text)))
+    return EditedRun(failed=f"its value cannot be read: {text[:200]}")
 
 
 def _run(tour: Tour, lab: Lab, torch: InstalledTorch, timeout: float = TIMEOUT) -> LabRun:

@@ -47,6 +47,7 @@ from ptexplore.workspace.opening import (
 
 if TYPE_CHECKING:
     from ptexplore.annotations.about import MarksByTree
+    from ptexplore.annotations.exercises import Exercises
     from ptexplore.annotations.folders import FolderPages
     from ptexplore.annotations.layers import Layer
     from ptexplore.annotations.load import NoteLibrary
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.check import CheckView
     from ptexplore.view.notes.codetour import Exported
     from ptexplore.view.notes.folder import FolderView, ShippedPage
-    from ptexplore.view.notes.labs import LabResult
+    from ptexplore.view.notes.labs import EditedRun, LabResult
     from ptexplore.view.notes.tour import Guide
     from ptexplore.view.search.show import ShowView
     from ptexplore.view.survey import Folder, Report
@@ -569,6 +570,13 @@ class Workspace:
 
         return load(self._note_folders())
 
+    @lazy_in_threads
+    def exercises(self) -> Exercises:
+        """Every exercise. Raises PtexploreError if a folder of notes does not exist."""
+        from ptexplore.annotations.exercises import load_exercises
+
+        return load_exercises(self._note_folders())
+
     def _note_folders(self) -> tuple[Layer, ...]:
         from ptexplore.annotations.layers import layers
 
@@ -649,8 +657,9 @@ class Workspace:
     ) -> CheckView:
         """Returns the place of every anchor on the tree in use, and the result of every lab if `run_labs` is set.
 
-        `only` names tours or stops, `timeout` is in seconds for each run of a lab, `ran` is called for each lab as it
-        ends. Raises PtexploreError if there is no such tour or stop.
+        Then the model solution of every exercise runs, too, unless `only` is given. `only` names tours or stops,
+        `timeout` is in seconds for each run of a lab, `ran` is called for each result. Raises PtexploreError if there
+        is no such tour or stop.
         """
         from ptexplore.annotations.anchors import Resolver, broken_links, resolve_all
         from ptexplore.annotations.concepts import load_path
@@ -668,13 +677,22 @@ class Workspace:
         pages = self.folder_pages
         checked = check_pages(indexed, pages) if not only else None
         of_folders = (*pages.problems, *checked.problems) if checked is not None else ()
-        problems = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems, *of_folders)
+        exercises = self.exercises if not only else None
+        of_exercises = exercises.problems if exercises is not None else ()
+        of_notes = (*library.problems, *broken_links(placed, resolver), *load_path(library).problems)
+        problems = (*of_notes, *of_exercises, *of_folders)
         anchors = tuple(Checked(*row) for row in placed)
         labs = []
         with_labs = [(anchor.tour, anchor.stop) for anchor in anchors if run_labs and anchor.stop.labs]
         for result in self.run_labs(with_labs, timeout) if with_labs else ():
             ran(result)
             labs.append(result)
+        if run_labs and exercises is not None and exercises.by_id:
+            from ptexplore.workspace.exercise_runs import checked_models
+
+            for result in checked_models(exercises.by_id.values(), self.torch):
+                ran(result)
+                labs.append(result)
         folders = tuple(layer.shown for layer in library.layers)
         return CheckView(indexed.tree.info, anchors, problems, tuple(labs) if run_labs else None, folders, checked)
 
@@ -689,6 +707,12 @@ class Workspace:
         from ptexplore.workspace.lab_runs import run_lab
 
         return run_lab(tour, stop, lab, lambda: (self.torch, self.lookup))
+
+    def run_edited_lab(self, tour: Tour, lab: Lab, expression: str) -> EditedRun:
+        """Runs a lab with another expression. Returns its value, or steps of its trace."""
+        from ptexplore.workspace.lab_runs import run_edited
+
+        return run_edited(tour, lab, expression, lambda: (self.torch, self.lookup))
 
     def plan_pins(self, only: Sequence[str] = ()) -> PinPlan:
         """Computes how the locks of the notes would change on the tree in use. `only` names tours or stops.

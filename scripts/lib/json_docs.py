@@ -27,6 +27,7 @@ from ptexplore.view.documents.checkouts import CheckoutsDocument
 from ptexplore.view.documents.compiling import CompileDocument
 from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
+from ptexplore.view.documents.exercises import ExerciseDocument, ExerciseListDocument, JudgedDocument
 from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
@@ -83,6 +84,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
         "health": (DoctorDocument,),
         "notes": (NotesCheckDocument,),
         "tours": (TourListDocument, TourDocument, PathDocument),
+        "exercises": (ExerciseListDocument, ExerciseDocument, JudgedDocument),
         "search": (FindDocument, ShowDocument, FolderDocument, RefsDocument, CallersDocument),
         "index": (IndexDocument,),
         "checkouts": (CheckoutsDocument,),

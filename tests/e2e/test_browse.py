@@ -194,9 +194,9 @@ def test_reading_the_real_tree(sourced):
 def _run_the_lab_of_dispatcher_call(terminal: Terminal, tree: str) -> None:
     """In place, with the real torch; then its Trace, and back from what one of the hops opens."""
     terminal.type("L")
-    terminal.until("what will run")
+    terminal.until("Which of these comes next")
     terminal.type("\r")
-    terminal.until(both("add-goes-through-autograd: passed; T shows the trace", r"passed \(\d+\.\d s\)"), seconds=240)
+    terminal.until(both("add: passed; T shows the trace", r"passed \(\d+\.\d s\)"), seconds=240)
     terminal.type("T")
     terminal.until(r"▼ torch\.add\(a, b\)")
     terminal.type("vvvv")  # from the path by the modules, the operators and the copies to the tree

@@ -7,6 +7,7 @@ import shutil
 import stat
 import time
 from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def reader(
 
 def test_tours_are_listed_with_how_far_one_is(reader: Reader) -> None:
     listed = reader()
-    assert "blending  0/4 read  How things are blended  basic, notes/tours/blending.md" in listed.out, listed
+    assert "blending  0/4 seen  How things are blended  basic, notes/tours/blending.md" in listed.out, listed
     assert "next: ptexplore tour blending" in listed.out, "the basic one comes first"
     shipped = [one["id"] for one in reader("--json").data["tours"] if one["shipped"]]
     assert shipped, "those that came with ptexplore are there too"
@@ -92,9 +93,9 @@ def test_a_pipe_gets_the_whole_tour_without_prompts(reader: Reader) -> None:
     assert " 1 first\n" in out
     assert "\nA heading below\n" in out
     assert "lab sum-of-two\n  1 + 1\n" in out
-    question, _, answers = out.partition("\nanswers\n")
-    assert "its value is" not in question, "nobody reads the answer before the question"
-    assert "  blending#entry/sum-of-two\n    its value is 2\n" in answers
+    assert "its value is" not in out, "nobody reads the answer before the question"
+    assert out.endswith("answers: ptexplore tour blending --answers\n")
+    assert "  blending#entry/sum-of-two\n    its value is 2\n" in reader("blending", "entry", "--answers").out
     assert "lab not-three\n  x = 1\n> x + 1\n" in out, "what it runs is told apart from what comes before"
     also = "see also: ptexplore tour blending token, ptexplore op blend, native::use in " + MIX
     assert also in " ".join(out.split())
@@ -191,7 +192,16 @@ def test_the_path_shows_stages_concepts_and_what_is_done(reader: Reader) -> None
     terminal.type("a\n")
     terminal.until("your answer > ")
     terminal.type("the mixer\n")
-    assert "the stop is marked as read" in terminal.prompt()
+    terminal.until("was your answer right.*> ")
+    terminal.type("n\n")
+    assert f"missed; it is asked again from {date.today() + timedelta(2)} on" in terminal.prompt()
+    assert reader.progress()["done"] == []
+    terminal.type("a\n")
+    terminal.until("your answer > ")
+    terminal.type("the mixer\n")
+    terminal.until("was your answer right.*> ")
+    terminal.type("y\n")
+    assert "right: the stop is done" in terminal.prompt()
     terminal.type("b\n")
     terminal.prompt()
     terminal.type("q\n")
@@ -256,10 +266,10 @@ def test_a_walk_from_first_to_last(reader: Reader) -> None:
         assert f"{number}/4" in terminal.prompt()
     terminal.type("n\n")
     code, out = terminal.end()
-    assert (code, "that was the last stop: 0 of 4 read, 4 visited" in out) == (0, True), out
+    assert (code, "that was the last stop: 4 of 4 seen, 0 done" in out) == (0, True), out
     assert reader.progress()["visited"] == [f"blending#{name}" for name in ("both", "entry", "gone", "token")]
     assert (reader.progress()["done"], reader.progress()["last"]) == ([], {})
-    assert "blending  0/4 read, 4 visited" in reader().out
+    assert "blending  4/4 seen" in reader().out
 
 
 WAYS_OUT = ("\x04", "\x03", "q\n", "exit\n")
@@ -292,7 +302,7 @@ def test_a_stop_that_is_longer_than_the_screen_comes_in_parts(reader: Reader) ->
     while "more lines: Enter" in seen[-80:]:
         terminal.type("\n")
         seen += terminal.prompt()
-    assert "Enter next, l labs, a answer, d read" in seen
+    assert "Enter next, l labs, a answer, c contents" in seen
     assert "see also" in seen
     terminal.type("q\n")
     assert terminal.end()[0] == 0
@@ -345,19 +355,22 @@ def test_labs_run_from_the_walk(warm_cache: Path, mini: Searching, tmp_path: Pat
     terminal = reader.walk("blending", "entry")
     terminal.prompt()
     terminal.type("l\n")
-    terminal.until("sum-of-two: what will it give.*> ")
-    terminal.type("3\n")
-    out = terminal.until("not-three: what will it give.*> ")
+    terminal.until("What will it give.*sum-of-two: your prediction.*> ")
+    terminal.type("2\n")
+    out = terminal.until("not-three: your prediction.*> ")
     assert "lab sum-of-two: passed" in out
-    assert "you predicted: 3  not what you predicted" in out
+    assert "you    2" in out
+    assert "as you predicted" in out
     terminal.type("\n")
     out = terminal.prompt()
     assert "lab not-three: failed" in out
     assert "its value is 2, not 3" in out
+    terminal.type("e 1 + 41\n")
+    assert "torch  42" in terminal.prompt()
     terminal.type("\x04")
     assert terminal.end()[0] == 0
     assert reader.progress()["labs"] == ["blending#entry/sum-of-two"]
-    assert reader.progress()["done"] == ["blending#entry"], "its lab was predicted"
+    assert reader.progress()["done"] == ["blending#entry"], "its lab was predicted right"
     assert "(it passed here)" in reader("--path").out
 
 
@@ -370,13 +383,11 @@ def test_progress_that_cannot_be_read_is_put_aside(reader: Reader) -> None:
     assert "your progress cannot be read" in reader().err
     terminal = reader.walk("blending", "token")
     terminal.prompt()
-    terminal.type("d\n")
-    assert "blending#token: read" in terminal.prompt()
     terminal.type("c\n")
-    assert "> [x] 2  One token" in terminal.prompt()
+    assert "> [.] 2  One token" in terminal.prompt()
     terminal.type("q\n")
     assert terminal.end()[0] == 0
-    assert reader.progress()["done"] == ["blending#token"]
+    assert reader.progress()["visited"] == ["blending#token"]
     assert (reader.data / "progress.json.damaged").exists()
 
 
@@ -395,7 +406,7 @@ def test_stops_that_are_gone_do_not_count(reader: Reader) -> None:
     reader.data.mkdir()
     kept = {"format": 1, "done": ["blending#token", "blending#removed"], "labs": [], "last": {"blending": "removed"}}
     (reader.data / "progress.json").write_text(json.dumps(kept))
-    assert "blending  1/4 read" in reader().out
+    assert "blending  1/4 seen" in reader().out
     terminal = reader.walk("blending")
     assert "1/4  The entry" in terminal.prompt()
     terminal.type("q\n")

@@ -15,6 +15,7 @@ from ptexplore.render.html.source_markup import breaking
 from ptexplore.safe_text import clean_lines
 from ptexplore.view.notes.folder import CALL_ORDER, FOUNDATIONS, MAP_IN_WORDS
 from ptexplore.view.notes.labs import lab_code, lab_facts, trace_command
+from ptexplore.view.notes.predictions import given_steps, lab_question
 from ptexplore.view.site.site import Site, between, stop_url, up
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def environment() -> Environment:
     templates.globals |= {
         "stop_url": stop_url, "lab_code": lab_code, "lab_facts": lab_facts, "trace_command": trace_command,
         "map_in_words": MAP_IN_WORDS, "call_order": CALL_ORDER, "foundations": FOUNDATIONS, "certainty": certainty,
-        "said": SAID,
+        "said": SAID, "lab_question": lab_question, "given_steps": given_steps,
     }  # fmt: skip
     return templates
 

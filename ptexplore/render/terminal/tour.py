@@ -21,12 +21,14 @@ from ptexplore.render.terminal.highlight import shown_lines
 from ptexplore.render.terminal.search import placed
 from ptexplore.safe_text import clean
 from ptexplore.view.notes.check import TONES
-from ptexplore.view.notes.labs import LAB_TONES, VERDICTS, LabResult, is_right, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.labs import LAB_TONES, EditedRun, LabResult, lab_code, lab_facts, trace_command
+from ptexplore.view.notes.predictions import Span, Verdict, choice_lines, given_steps, lab_question, verdict
 from ptexplore.view.notes.prose import DRAWING, PICTURE, StopNumber, prose_tokens
 
 if TYPE_CHECKING:
+    from ptexplore.annotations.concepts import Concept
     from ptexplore.annotations.records import Lab, See, Tour
-    from ptexplore.view.notes.tour import Excerpt, StopView
+    from ptexplore.view.notes.tour import Excerpt, Proof, StopView
 
 WIDE = 120  # columns; from this width on, the source is beside the text
 _LONGEST = 100  # columns of text with nothing beside it
@@ -208,14 +210,26 @@ def expected(lab: Lab) -> list[str]:
 
 
 def print_answers(console: Console, views: Sequence[StopView]) -> None:
-    """Print the results of these stops' labs, after all of the stops, so that nobody reads them too early."""
-    labs = [(view, lab) for view in views for lab in view.stop.labs]
-    if labs:
-        console.print(Text("answers", style="bold"))
-    for view, lab in labs:
-        folded(console, styled((f"{view.name}/{lab.id}", "bold")), "  ", "    ")
-        for line in expected(lab):
-            folded(console, Text(line, style="dim"), "    ", "      ")
+    """Print the results of these stops' labs, and the model answers of their questions."""
+    console.print(Text("answers", style="bold"))
+    for view in views:
+        for lab in view.stop.labs:
+            folded(console, styled((f"{view.name}/{lab.id}", "bold")), "  ", "    ")
+            for line in [*expected(lab), *filter(None, [clean(lab.why)])]:
+                folded(console, Text(line, style="dim"), "    ", "      ")
+        for concept in view.concepts:
+            if concept.answer:
+                folded(console, styled((f"{view.name}: ", "bold"), (concept.question, "bold")), "  ", "    ")
+                folded(console, styled((concept.answer, "dim")), "    ", "      ")
+
+
+def print_question(console: Console, lab: Lab) -> None:
+    """Print what a reader predicts: the question, the first steps of the trace, the answers to choose from."""
+    folded(console, styled((lab_question(lab), "bold")), "", "  ")
+    for step in given_steps(lab):
+        folded(console, styled(("the trace has  ", "dim"), (step, "")), "  ", "    ")
+    for letter, choice in choice_lines(lab):
+        folded(console, styled((f"{letter})  ", "dim"), (choice, "")), "  ", "      ")
 
 
 def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "") -> None:
@@ -225,16 +239,67 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
     if result.why:
         folded(console, styled((result.why, "yellow")), "  ", "    ")
     if result.outcome == "passed" and result.gave:
-        folded(console, Text("the result, as the note says:", style="dim"), "  ", "      ")
-        for line in result.gave.split("\n"):
-            folded(console, styled((line, "bold")), "    ", "      ")
-    if prediction.strip():
-        verdict, tone = VERDICTS[is_right(prediction, result.gave)]
-        predicted = styled(("you predicted: ", "dim"), (prediction.strip(), ""), (f"  {verdict}", STYLES[tone]))
-        folded(console, predicted, "  ", "      ")
+        _print_verdict(console, lab, verdict(lab, prediction, result.gave, result.answer), result.gave)
+        if lab.why:
+            folded(console, styled(("why    ", "dim"), (lab.why, "")), "  ", "         ")
     command = trace_command(lab)
     if command is not None and result.outcome != "untrusted":
         folded(console, styled(("the whole trace: ", "dim"), (command, "cyan")), "  ", "    ")
+
+
+def _print_verdict(console: Console, lab: Lab, judged: Verdict, gave: str) -> None:
+    """Print the prediction and the result, one below the other, the parts that differ underlined; then the steps."""
+    if judged.predicted:
+        words = (f"   {judged.in_words}", STYLES[judged.tone])
+        folded(
+            console,
+            styled(("you    ", "dim")).append_text(_marked(judged.predicted, judged.differs[0])),
+            "  ",
+            "         ",
+        )
+        console.print(styled(("  ", ""), words))
+    if lab.value is not None or lab.choices:
+        folded(
+            console,
+            styled(("torch  ", "dim")).append_text(_marked(judged.result, judged.differs[1])),
+            "  ",
+            "         ",
+        )
+    if lab.trace:
+        folded(console, Text("steps of the trace, in order:", style="dim"), "  ", "    ")
+        for line in gave.split("\n")[: len(lab.trace)]:
+            folded(console, styled((line, "bold" if line == judged.result else "")), "    ", "      ")
+
+
+def _marked(text: str, spans: Sequence[Span]) -> Text:
+    shown = styled((text, "bold"))
+    for span in spans:
+        shown.stylize("underline red", *span)
+    return shown
+
+
+def print_edited(console: Console, ran: EditedRun) -> None:
+    """Print what a lab gave after the reader edited its expression."""
+    if ran.failed is not None:
+        folded(console, styled((ran.failed, "yellow")), "  ", "    ")
+    if ran.value:
+        folded(console, styled(("torch  ", "dim"), (ran.value, "bold")), "  ", "         ")
+    for step in ran.steps:
+        folded(console, styled((step, "")), "    ", "      ")
+
+
+def print_model_answer(console: Console, concept: Concept, proofs: Sequence[Proof]) -> None:
+    """Print a model answer, and the lines that prove it."""
+    folded(console, styled(("answer  ", "dim"), (concept.answer, "")), "  ", "          ")
+    for proof in proofs:
+        console.print()
+        folded(console, styled((proof.place, "cyan"), (f"  {proof.tree}" if proof.tree else "", "dim")), "  ", "    ")
+        if proof.lines is not None:
+            colour = console.is_terminal and not console.no_color
+            digits = len(str(proof.lines.first + len(proof.lines.lines)))
+            for number, (_plain, line) in enumerate(shown_lines(proof.lines, colour=colour), proof.lines.first):
+                text = Text.from_ansi(line) if colour else Text(line)
+                console.print(Text.assemble((f"  {number:>{digits}} ", "bright_black"), text), soft_wrap=True)
 
 
 # --- source ---

@@ -22,8 +22,14 @@ _STOPS: dict[ReadState, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def print_tours(console: Console, rows: Sequence[TourRow]) -> None:
-    """Print every tour: your progress, its title and summary, the tours before it; then the next command."""
+def print_tours(console: Console, rows: Sequence[TourRow], due: int = 0) -> None:
+    """Print every tour: your progress, its title and summary, the tours before it; then the next command.
+
+    The first line names the number of questions that are `due` again.
+    """
+    if due:
+        questions = f"{due} question{'s' if due > 1 else ''} to answer again: "
+        folded(console, styled((questions, "bold"), ("ptexplore tour --review", "cyan")), "", "    ")
     for row in rows:
         tour = row.tour
         title = styled(
@@ -49,7 +55,7 @@ def print_contents(console: Console, tour: Tour, progress: ReadingProgress, curr
         title = (f" {number:>{width}}  {stop.title}", "bold" if number == current else "")
         cursor = "> " if number == current else "  "
         folded(console, styled(mark, title, (f"  {stop.id}", "dim")), cursor, " " * (width + 8))
-    console.print(Text("[x] read, [.] visited", style="dim"))
+    console.print(Text("[x] done: a lab predicted right or a question answered right, [.] seen", style="dim"))
 
 
 def print_path(console: Console, view: PathView) -> None:

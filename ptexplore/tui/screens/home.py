@@ -127,7 +127,7 @@ class Home(Screen[Message | None]):
         return Leads(text, open_stop(first) if first else None, f"question: {row.concept.question}")
 
     def _tours(self, rows: tuple[TourRow, ...]) -> list[Option]:
-        options = [_heading("Tours, stops read")]
+        options = [_heading("Tours, stops done")]
         notes = False
         for row in rows:
             if row.tour.kind == "note" and not notes:
@@ -135,7 +135,7 @@ class Home(Screen[Message | None]):
                 options.append(_heading("\nNotes"))
             done = f"{row.done}/{row.total}"
             level = f"  {row.tour.level}" if row.tour.level else ""
-            visited = f"  {row.visited} visited" if row.visited > row.done else ""
+            visited = f"  {row.visited} seen" if row.visited > row.done else ""
             text = Content.assemble((f"{done:>6}  ", "dim"), clean(row.tour.title), (f"{level}{visited}", "dim"))
             options.append(Leads(text, OpenTour(row.tour.id), row.tour.summary or row.tour.id))
         return options

@@ -47,7 +47,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (">  <", "in a tour: next stop, previous stop"),
         ("=  c", "in a tour: back to the stop's source; its contents"),
         ("L", "in a tour: predict and run the stop's lab"),
-        ("a  d", "in a tour: answer a question; mark as read or not"),
+        ("a", "in a tour: answer a question, and grade your answer"),
     )),
     ("Places", (
         ("^p, s", "search: names, operators, files, notes, text"),

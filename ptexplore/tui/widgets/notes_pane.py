@@ -21,7 +21,8 @@ from ptexplore.tui.messages import Filled, Follow, OpenPlace, open_stop
 from ptexplore.tui.places import FOLDER, Place
 from ptexplore.tui.widgets.colours import STYLES
 from ptexplore.view.notes.check import MEANING, TONES
-from ptexplore.view.notes.labs import LAB_TONES, VERDICTS, LabResult, is_right, lab_code, lab_facts
+from ptexplore.view.notes.labs import LAB_TONES, LabResult, lab_code, lab_facts
+from ptexplore.view.notes.predictions import Span, choice_lines, given_steps, lab_question, verdict
 from ptexplore.view.notes.prose import DRAWING, prose_tokens
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from ptexplore.annotations.progress import ReadState
     from ptexplore.annotations.records import Lab, See, Stop, Tour
     from ptexplore.tui.library import Library
-    from ptexplore.view.notes.tour import StopView
+    from ptexplore.view.notes.tour import Proof, StopView
 
 NOTHING = "No tour has a stop in this file. ctrl+p finds other stops, ? shows every key."
 OF_A_FOLDER = "Enter opens the line at the cursor, h the outer folder. a lists everything. ctrl+p searches, ? is help."
@@ -202,11 +203,11 @@ class NotesPane(VerticalScroll):
                 box.show_result(result, prediction)
                 self.call_after_refresh(box.scroll_visible, animate=False)
 
-    def show_question(self, concept: Concept, answer: str = "") -> None:
-        """Scroll to a question of the current stop, with the reader's answer below it."""
+    def show_question(self, concept: Concept, answer: str = "", proofs: Sequence[Proof] = (), grade: str = "") -> None:
+        """Scroll to a question of the current stop, with the reader's answer and the model answer below it."""
         for box in self.query(QuestionBox):
             if box.concept is concept:
-                box.show_answer(answer)
+                box.show_answer(answer, proofs, grade)
                 self.scroll_to_widget(box, animate=False, top=not answer, immediate=True)
 
     def _parts(self, tour: Tour, stop: Stop) -> list[Widget]:
@@ -239,6 +240,7 @@ class LabBox(Vertical):
         code = "\n".join(map(clean, lab_code(self.lab)))
         yield Static(Content.assemble((f"lab {clean(self.lab.id)}", "bold"), ("   L runs it", "dim")))
         yield Static(Content.assemble((code, "$text-accent"), (f"\n{clean(facts)}" if facts else "", "dim")))
+        yield Static(_asked(self.lab))
         yield Static(classes="result")
 
     def show_result(self, result: LabResult | str, prediction: str) -> None:
@@ -248,7 +250,7 @@ class LabBox(Vertical):
         else:
             why = f"\n{clean(result.why)}" if result.why else ""
             outcome = (f"{result.outcome}{result.time}", f"bold {STYLES[LAB_TONES[result.outcome]]}")
-            text = Content.assemble(outcome, why, *_beside(prediction, result.gave))
+            text = Content.assemble(outcome, why, "\n" if result.gave else "", _beside(self.lab, prediction, result))
         self.query_one(".result", Static).update(text)
 
 
@@ -266,25 +268,54 @@ class QuestionBox(Vertical):
         yield Static(Content(clean(self.concept.question)))
         yield Static(classes="result")
 
-    def show_answer(self, answer: str) -> None:
-        """Put the answer below the question."""
-        if answer:
-            parts = ("you answered  ", "dim"), clean(answer), ("\nthe text above says whether that is right", "dim")
-            self.query_one(".result", Static).update(Content.assemble(*parts))
+    def show_answer(self, answer: str, proofs: Sequence[Proof] = (), grade: str = "") -> None:
+        """Put the answer below the question, with the model answer, the lines that prove it, and the reader's grade."""
+        if not answer:
+            return
+        parts = [("you answered  ", "dim"), (clean(answer), "")]
+        if self.concept.answer:
+            parts += [("\nanswer        ", "dim"), (clean(self.concept.answer), "bold")]
+        for proof in proofs:
+            parts.append((f"\n{clean(proof.place)}  {clean(proof.tree)}", "dim"))
+            if proof.lines is not None:
+                lines = enumerate(proof.lines.lines, proof.lines.first)
+                parts += [(f"\n{number:>5} {clean(line)}", "") for number, line in lines]
+        parts.append((f"\n{clean(grade)}", "dim") if grade else ("", ""))
+        self.query_one(".result", Static).update(Content.assemble(*parts))
 
 
-def _beside(prediction: str, gave: str) -> list[tuple[str, str]]:
-    """Returns the reader's prediction and the lab's result, one below the other."""
-    parts = []
-    if prediction.strip():
-        parts += [("\nyou predicted  ", "dim"), (clean(prediction.strip()), "")]
-    if gave:
-        lines = gave.split("\n")
-        apart = "\n  " if len(lines) > 1 else "         "
-        verdict, tone = VERDICTS[is_right(prediction, gave)]
-        shown = "\n  ".join(map(clean, lines))
-        parts += [(f"\nresult{apart}", "dim"), (shown, "bold"), (f"  {verdict}", STYLES.get(tone, ""))]
-    return parts
+def _asked(lab: Lab) -> Content:
+    """Returns what the reader predicts: the question, the first steps of the trace, the answers to choose from."""
+    lines = [Content(clean(lab_question(lab)))]
+    lines += [Content.assemble(("the trace has  ", "dim"), clean(step)) for step in given_steps(lab)]
+    lines += [Content.assemble((f"{letter})  ", "dim"), clean(choice)) for letter, choice in choice_lines(lab)]
+    return Content("\n").join(lines)
+
+
+def _beside(lab: Lab, prediction: str, result: LabResult) -> Content:
+    """Returns the reader's prediction and the lab's result, one below the other, and why."""
+    if not result.gave:
+        return Content(f"\nyou predicted  {clean(prediction.strip())}" if prediction.strip() else "")
+    judged = verdict(lab, prediction, result.gave, result.answer)
+    parts: list[Content] = []
+    if judged.predicted:
+        you = Content.assemble(("you    ", "dim"), _marked(judged.predicted, judged.differs[0]))
+        parts.append(Content.assemble(you, (f"  {judged.in_words}", STYLES.get(judged.tone, ""))))
+    if lab.value is not None or lab.choices:
+        parts.append(Content.assemble(("torch  ", "dim"), _marked(judged.result, judged.differs[1])))
+    if lab.trace:
+        steps = map(clean, result.gave.split("\n")[: len(lab.trace)])
+        parts.append(Content.assemble(("steps\n  ", "dim"), "\n  ".join(steps)))
+    if lab.why:
+        parts.append(Content.assemble(("why    ", "dim"), clean(lab.why)))
+    return Content("\n").join(parts)
+
+
+def _marked(text: str, spans: Sequence[Span]) -> Content:
+    shown = Content.styled(clean(text), "bold")
+    for span in spans:
+        shown = shown.stylize("underline $text-error", *span)
+    return shown
 
 
 class _Fence(MarkdownFence):
@@ -302,8 +333,8 @@ def _prose(text: str, parser: SimpleNamespace) -> Markdown:
     return _Markdown(text, parser_factory=lambda: parser, open_links=False)  # type: ignore[arg-type,return-value]
 
 
-_HOW_READ = "read: its lab was predicted, its question answered, or you marked it"
-_HOW_TO_READ = "not read yet: predict a lab (L), answer a question (a), or mark it (d)"
+_HOW_READ = "done: you predicted a lab of it right, or answered a question right"
+_HOW_TO_READ = "not done yet: predict a lab right (L), or answer a question (a)"
 
 
 def _head(view: StopView, state: ReadState) -> Content:

@@ -44,8 +44,8 @@ class StopList(Links):
             return
         self._again = lambda: self.show(tour, number, progress)
         self._wide = self.size.width
-        read = f"{progress.of(tour)} of {len(tour.stops)} read, {progress.visited_of(tour)} visited"
-        title = Content.assemble((f"{clean(tour.title)}\n", "bold"), (f"{read}\n✓ read   · visited\n", "dim"))
+        read = f"{progress.visited_of(tour)} of {len(tour.stops)} seen, {progress.of(tour)} done"
+        title = Content.assemble((f"{clean(tour.title)}\n", "bold"), (f"{read}\n✓ done   · seen\n", "dim"))
         stops = [self._stop(tour, at, current=at == number, progress=progress) for at in range(1, len(tour.stops) + 1)]
         leave = Leads(Content.styled("\n   leave the tour", "dim"), GoToStop(len(tour.stops) + 1))
         self.fill([Leads(title), *stops, leave])

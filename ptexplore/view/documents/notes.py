@@ -12,6 +12,7 @@ from ptexplore.annotations.records import Lab, Level, Problem, Tour
 from ptexplore.view.documents.parts import FORMAT, FileLine, Reference, TreeEntry, reference_if, tree_entry
 from ptexplore.view.notes.check import Checked, CheckView
 from ptexplore.view.notes.labs import LabOutcome
+from ptexplore.view.notes.predictions import given_steps, lab_question
 from ptexplore.view.notes.tour import ConceptRow, Excerpt, Guide, PathView, State, StopView, TourRow
 
 
@@ -218,6 +219,10 @@ class LabEntry(Struct, frozen=True):
     contexts: tuple[str, ...] = field(name="with")  # context managers around it
     trace: tuple[str, ...]  # hops that must be in its trace, in order: a kind and a name
     value: str | None  # the expected value
+    question: str  # what the reader predicts
+    given: tuple[str, ...]  # the first hops of its trace, which the reader sees before choosing the next one
+    choices: tuple[str, ...]  # answers to choose from; empty if the reader types one
+    why: str  # one sentence that explains the result, or ""
 
 
 class PartEntry(Struct, frozen=True, omit_defaults=True):
@@ -253,6 +258,7 @@ class StopEntry(Struct, frozen=True):
     file_line: int | None  # the line in it
     see: tuple[str, ...]  # further places
     questions: tuple[str, ...]  # the questions of the concepts
+    answers: tuple[str, ...]  # a model answer for each of these questions, or ""
     parts: tuple[PartEntry, ...]  # its text and labs
     lines: StopLines | None  # the text at its place
 
@@ -391,6 +397,7 @@ def _stop_entry(view: StopView, excerpt: Excerpt | None, state: ReadState) -> St
         file_line=view.file_line,
         see=tuple(see.text for see in view.see),
         questions=tuple(concept.question for concept in view.concepts),
+        answers=tuple(concept.answer for concept in view.concepts),
         parts=tuple(
             PartEntry(text=part.text) if part.lab is None else PartEntry(lab=_lab_entry(part.lab))
             for part in view.stop.parts
@@ -410,4 +417,8 @@ def _lab_entry(lab: Lab) -> LabEntry:
         contexts=lab.contexts,
         trace=tuple(f"{kind} {name}" for kind, name in lab.trace),
         value=lab.value,
+        question=lab_question(lab),
+        given=given_steps(lab),
+        choices=lab.choices,
+        why=lab.why,
     )

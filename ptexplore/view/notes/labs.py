@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +13,6 @@ from ptexplore.view.line import Tone
 
 LabOutcome = Literal["passed", "failed", "untrusted"]
 LAB_TONES: dict[LabOutcome, Tone] = {"passed": "good", "failed": "bad", "untrusted": "doubt"}  # the style of the word
-# The verdict on a prediction, by the result of `is_right`, and its style.
-VERDICTS: dict[bool | None, tuple[str, Tone]] = {
-    True: ("as you predicted", "good"), False: ("not what you predicted", "doubt"), None: ("", ""),
-}  # fmt: skip
 _SHOWN = 8  # at most so many hops are named in a failure
 
 
@@ -26,7 +21,7 @@ class LabResult:
     """How one lab ended. `name` is "tour#stop/lab"; `why` is a remark for the reader.
 
     `gave` is the result: the value as Python shows it, or the expected hops ("kind name") that were found, one on each
-    line. It is "" if the run gave no result.
+    line. It is "" if the run gave no result. `answer` is the choice that the trace has first after the given steps.
     """
 
     name: str
@@ -35,6 +30,7 @@ class LabResult:
     why: str = ""
     seconds: float = 0.0
     gave: str = ""
+    answer: str = ""
 
     @property
     def time(self) -> str:
@@ -42,23 +38,24 @@ class LabResult:
         return f" ({self.seconds:.1f} s)" if self.outcome != "untrusted" else ""
 
 
-def lab_question(lab: Lab) -> str:
-    """Returns the question to the reader before a lab runs."""
-    return "what will it give?" if lab.value is not None else "what will run?"
+@dataclass(frozen=True, slots=True)
+class EditedRun:
+    """What a lab gave after the reader edited its expression: its value, or steps of its trace ("kind name")."""
+
+    value: str = ""
+    steps: tuple[str, ...] = ()
+    failed: str | None = None
 
 
-def is_right(prediction: str, gave: str) -> bool | None:
-    """Whether a reader's prediction is right; None if only the reader can tell.
+_STEP_KINDS = ("op", "key", "kernel", "impl", "node", "launch")
+_MOST_STEPS = 40
 
-    Literals are compared as Python values. Otherwise, an equal text is right.
-    """
-    typed, value = prediction.strip(), gave.strip()
-    if not typed or not value:
-        return None
-    try:
-        return bool(ast.literal_eval(typed) == ast.literal_eval(value))
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return True if typed == value else None
+
+def steps_of(trace: Trace) -> tuple[str, ...]:
+    """Returns the first steps of a trace of the kinds that labs ask about."""
+    steps = [f"{hop.kind} {hop.name}" for hop in walk(trace.hops) if hop.kind in _STEP_KINDS]
+    rest = len(steps) - _MOST_STEPS
+    return (*steps[:_MOST_STEPS], *([f"… and {rest} more"] if rest > 0 else []))
 
 
 def missing(trace: Trace, expected: Sequence[tuple[str, str]]) -> str | None:
@@ -66,11 +63,33 @@ def missing(trace: Trace, expected: Sequence[tuple[str, str]]) -> str | None:
     hops = list(walk(trace.hops))
     at = 0
     for number, (kind, name) in enumerate(expected):
-        place = next((n for n in range(at, len(hops)) if _is(hops[n], kind, name)), None)
+        place = _next(hops, at, kind, name)
         if place is None:
             return _why(hops, at, kind, name, number)
         at = place + 1
     return None
+
+
+def following(trace: Trace, lab: Lab) -> str:
+    """Returns the choice of a lab that its trace has first after the given steps; "" if there is none."""
+    hops = list(walk(trace.hops))
+    at = 0
+    for kind, name in lab.trace[: lab.given]:
+        place = _next(hops, at, kind, name)
+        if place is None:
+            return ""
+        at = place + 1
+    steps = [choice.partition(" ") for choice in lab.choices] if lab.asks_for_step else []
+    for hop in hops[at:]:
+        for kind, _, name in steps:
+            if _is(hop, kind, name):
+                return f"{kind} {name}"
+    return ""
+
+
+def _next(hops: Sequence[Hop], at: int, kind: str, name: str) -> int | None:
+    """Returns the number of the next hop from `at` on with that kind and name."""
+    return next((number for number in range(at, len(hops)) if _is(hops[number], kind, name)), None)
 
 
 def _why(hops: Sequence[Hop], at: int, kind: str, name: str, number: int) -> str:

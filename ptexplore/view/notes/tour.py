@@ -6,20 +6,23 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Literal
 
 from ptexplore.annotations.anchors import ResolvedAnchor, Resolver, is_baseline
 from ptexplore.annotations.concepts import STAGES, Concept, LearningPath, load_path
 from ptexplore.annotations.load import NoteLibrary
-from ptexplore.annotations.progress import ReadingProgress, ReadingStep, ReadState
-from ptexplore.annotations.records import Lab, See, Stop, Tour
+from ptexplore.annotations.lock import LockEntry
+from ptexplore.annotations.progress import GradedAnswer, ReadingProgress, ReadingStep, ReadState, graded
+from ptexplore.annotations.records import Anchor, Lab, See, Stop, Tour
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.trees import IndexedTree, Spot, changed, spot
 from ptexplore.source.canonical import language_of
 from ptexplore.source.permalink import permalink
 from ptexplore.view.notes.check import MEANING, WORDS
 from ptexplore.view.notes.labs import LabResult
+from ptexplore.view.notes.predictions import verdict
 from ptexplore.view.tokens import Stretch, surroundings
 
 _ENOUGH = 20  # lines: a shorter excerpt gets more lines around it
@@ -65,6 +68,18 @@ class StopView:
         return self.tour.name_of(self.stop)
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Lines that prove a model answer: their place ("path:line", or the path alone), their tree, and the lines."""
+
+    place: str
+    tree: str = ""
+    lines: Stretch | None = None
+
+
+_PROVING = 12  # lines of one proof
+
+
 @dataclass
 class Guide:
     """Shows the stops of a library on the trees at hand. Each stop uses the first tree that can hold its file."""
@@ -96,6 +111,31 @@ class Guide:
                 by_stop[name] = (*by_stop.get(name, ()), concept)
         return by_stop
 
+    def proofs(self, concept: Concept) -> tuple[Proof, ...]:
+        """Returns the lines that prove a concept's model answer; by default these are the lines of its stops."""
+        named = concept.proof or tuple(See(concept.where, "stop", name) for name in concept.stops)
+        return tuple(proof for see in named if (proof := self._proof(see)) is not None)
+
+    def _proof(self, see: See) -> Proof | None:
+        """Returns the lines of a stop, or of a symbol of the source. None if that names no lines."""
+        entry = self.library.stop(see.text) if see.kind == "stop" else None
+        if entry is not None:
+            indexed, resolved = self._resolve(*entry)
+        elif see.kind == "src":
+            indexed, resolved = self._first(see.text, Anchor(see.where, see.path, see.symbol), None)
+        else:
+            return None
+        if not resolved.placed:
+            return Proof(resolved.anchor.path)
+        lines = indexed.tree.lines(resolved.path)
+        last = min(max(resolved.end_line, resolved.line), resolved.line + _PROVING - 1, len(lines))
+        before, after = surroundings(lines, resolved.line, last, language_of(resolved.path))
+        shown = Stretch(
+            first=resolved.line, lines=tuple(lines[resolved.line - 1 : last]), language=language_of(resolved.path),
+            before=before, after=after,
+        )  # fmt: skip
+        return Proof(f"{resolved.path}:{resolved.line}", indexed.tree.info.label, shown)
+
     def without_source(self, tour: Tour) -> int:
         """Returns how many stops have no source because there is no PyTorch checkout; 0 if there is one."""
         if any(indexed.checkout is not None for indexed in self.trees):
@@ -104,10 +144,14 @@ class Guide:
 
     def _resolve(self, tour: Tour, stop: Stop) -> tuple[IndexedTree, ResolvedAnchor]:
         """Returns the anchor resolved on the first tree that can hold its file; else on the first tree."""
-        name, tried = tour.name_of(stop), []
+        name = tour.name_of(stop)
+        return self._first(name, stop.anchor, self.library.entries.get(name))
+
+    def _first(self, name: str, anchor: Anchor, entry: LockEntry | None) -> tuple[IndexedTree, ResolvedAnchor]:
+        tried = []
         for number, indexed in enumerate(self.trees):
             resolver = self._resolvers.setdefault(number, Resolver(indexed.tree, indexed.store))
-            resolved = resolver.resolve(name, stop.anchor, self.library.entries.get(name))
+            resolved = resolver.resolve(name, anchor, entry)
             if resolved.outcome != "absent":
                 return indexed, resolved
             tried.append((indexed, resolved))
@@ -267,12 +311,17 @@ State = Literal["done", "begun", "open"]
 
 @dataclass(frozen=True, slots=True)
 class TourRow:
-    """One tour: how many stops were read, how many were visited, and the stop where the reader left."""
+    """One tour: how many stops were read, how many were visited, and the stop where the reader left.
+
+    `predicted` of its labs were predicted right, `answered` of its questions were answered right.
+    """
 
     tour: Tour
     done: int
     visited: int
     last: str | None = None
+    predicted: int = 0
+    answered: int = 0
 
     @property
     def total(self) -> int:
@@ -280,9 +329,10 @@ class TourRow:
 
     @property
     def in_words(self) -> str:
-        """The reader's progress: "3/20 read, 7 visited"."""
-        visited = f", {self.visited} visited" if self.visited > self.done else ""
-        return f"{self.done}/{self.total} read{visited}"
+        """The reader's progress: "7/20 seen, 3 predicted right, 1 answered"."""
+        predicted = f", {self.predicted} predicted right" if self.predicted else ""
+        answered = f", {self.answered} answered" if self.answered else ""
+        return f"{self.visited}/{self.total} seen{predicted}{answered}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +367,19 @@ class PathView:
 
 def listing(library: NoteLibrary, progress: ReadingProgress) -> tuple[TourRow, ...]:
     """Returns every tour and note that has stops, in reading order."""
-    tours = [tour for tour in in_order(library) if tour.stops]
+    right = {name for name, grade in progress.answers.items() if grade.right}
+    concepts = [concept for concept in load_path(library).concepts.values() if concept.id in right]
     return tuple(
-        TourRow(tour, progress.of(tour), progress.visited_of(tour), progress.last.get(tour.id)) for tour in tours
+        TourRow(
+            tour,
+            progress.of(tour),
+            progress.visited_of(tour),
+            progress.last.get(tour.id),
+            progress.predicted_of(tour),
+            sum(any(name.partition("#")[0] == tour.id for name in concept.stops) for concept in concepts),
+        )
+        for tour in in_order(library)
+        if tour.stops
     )
 
 
@@ -356,9 +416,9 @@ def stop_left_at(tour: Tour, progress: ReadingProgress) -> int:
 class TourWalk:
     """One reader's walk through one tour. `number` is the reader's stop (1-based).
 
-    Going to the next stop does not make a stop read. It is read when the reader predicts its lab, answers its question
-    or marks it. `keep` saves progress. If saving fails, `not_kept` is called once with the reason, and the walk
-    continues without saving.
+    Going to the next stop does not make a stop read. It is read when the reader predicts one of its labs right, or
+    answers one of its questions right. `keep` saves progress. If saving fails, `not_kept` is called once with the
+    reason, and the walk continues without saving.
     """
 
     def __init__(self, tour: Tour, number: int, keep: KeepProgress, not_kept: Callable[[str], object]) -> None:
@@ -398,28 +458,23 @@ class TourWalk:
         self._remember(ReadingStep(visited=self.tour.name_of(self.stop), last=(self.tour.id, self.stop.id)))
 
     def ran(self, stop: Stop, lab: Lab, result: LabResult, prediction: str) -> bool:
-        """Notes that a lab of a stop ended. Returns whether the stop is now read, which needs a prediction."""
+        """Notes that a lab of a stop ended. Returns whether the stop is now read, which needs a right prediction."""
+        if result.outcome != "passed":
+            return False
         name = self.tour.name_of(stop)
-        read = bool(prediction.strip()) and result.outcome != "untrusted"
-        passed = f"{name}/{lab.id}" if result.outcome == "passed" else ""
-        if read or passed:
-            self._remember(ReadingStep(read=name if read else "", lab=passed))
-        return read
+        right = verdict(lab, prediction, result.gave, result.answer).right is True
+        done = f"{name}/{lab.id}"
+        self._remember(ReadingStep(read=name if right else "", lab=done, predicted=done if right else ""))
+        return right
 
-    def answered(self, stop: Stop, answer: str) -> bool:
-        """Notes the answer to a stop's question.
+    def graded(self, stop: Stop, concept: Concept, before: GradedAnswer | None, *, right: bool) -> GradedAnswer:
+        """Notes the reader's own grade for an answer to a stop's question. Returns it, with the day to ask again.
 
-        Returns whether the stop is now read; an empty answer does not count.
+        A right answer makes the stop read.
         """
-        answered = bool(answer.strip())
-        if answered:
-            self._remember(ReadingStep(read=self.tour.name_of(stop)))
-        return answered
-
-    def mark(self, *, read: bool) -> None:
-        """Marks the stop as read or as not read."""
-        name = self.tour.name_of(self.stop)
-        self._remember(ReadingStep(read=name) if read else ReadingStep(unread=name))
+        grade = graded(before, date.today(), right=right)
+        self._remember(ReadingStep(read=self.tour.name_of(stop) if right else "", answer=(concept.id, grade)))
+        return grade
 
     def _remember(self, step: ReadingStep) -> None:
         if not self._keeps:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from ptexplore.annotations.concepts import Concept
 from ptexplore.annotations.layers import layers
 from ptexplore.annotations.load import load
-from ptexplore.annotations.progress import ReadingProgress, ReadingStep, load_progress, remember
+from ptexplore.annotations.progress import (
+    INTERVALS,
+    GradedAnswer,
+    ReadingProgress,
+    ReadingStep,
+    graded,
+    load_progress,
+    remember,
+)
 from ptexplore.annotations.records import Tour
 from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.notes.tour import TourWalk, stop_left_at
@@ -106,53 +116,71 @@ def test_back_ends_at_the_first_stop_and_keeps_nothing(tour):
 
 
 @pytest.mark.parametrize(
-    ("prediction", "outcome", "read", "passed"),
+    ("prediction", "outcome", "right"),
     [
-        ("1", "passed", True, True),
-        ("7", "passed", True, True),  # a wrong prediction is one
-        ("  ", "passed", False, True),
-        ("1", "failed", True, False),
-        ("1", "untrusted", False, False),  # nothing came of it that could be compared
+        ("1", "passed", True),
+        ("7", "passed", False),
+        ("  ", "passed", False),
+        ("1", "failed", None),
+        ("1", "untrusted", None),
     ],
 )
-def test_a_stop_is_read_when_its_lab_was_predicted(tour, prediction, outcome, read, passed):
+def test_a_stop_is_read_when_its_lab_was_predicted_right(tour, prediction, outcome, right):
     kept = Kept()
     walk = kept.walk(tour)
     first = walk.stop
     walk.forward()  # while the lab runs
-    result = LabResult("mixing#first/adds", first.where, outcome)
-    assert walk.ran(first, first.labs[0], result, prediction) == read
-    told = ReadingStep(read="mixing#first" if read else "", lab="mixing#first/adds" if passed else "")
-    assert kept.kept == ([told] if read or passed else [])
+    result = LabResult("mixing#first/adds", first.where, outcome, gave="1")
+    assert walk.ran(first, first.labs[0], result, prediction) == bool(right)
+    lab, name = "mixing#first/adds", "mixing#first" if right else ""
+    told = [] if right is None else [ReadingStep(read=name, lab=lab, predicted=lab if right else "")]
+    assert kept.kept == told
 
 
-def test_a_stop_is_read_by_an_answer_and_by_hand(tour):
+def test_an_answer_counts_as_the_reader_grades_it(tour):
     kept = Kept()
     walk = kept.walk(tour)
-    assert not walk.answered(walk.stop, " ")
-    assert walk.answered(walk.stop, "it adds")
-    walk.mark(read=False)
-    walk.mark(read=True)
-    steps = (ReadingStep(read="mixing#first"), ReadingStep(unread="mixing#first"), ReadingStep(read="mixing#first"))
-    assert kept.kept == list(steps)
+    concept = Concept(tour.where, "adding", "Adding", "principles", "Who adds?", ("mixing#first",))
+    missed = walk.graded(walk.stop, concept, None, right=False)
+    assert missed.due == (date.today() + timedelta(INTERVALS[0])).isoformat()
+    right = walk.graded(walk.stop, concept, missed, right=True)
+    assert kept.kept == [
+        ReadingStep(answer=("adding", missed)), ReadingStep(read="mixing#first", answer=("adding", right)),
+    ]  # fmt: skip
+
+
+def test_a_missed_question_comes_back_after_more_and_more_days():
+    day = date(2026, 3, 1)
+    assert graded(None, day, right=True) == GradedAnswer(right=True)
+    grade = graded(None, day, right=False)
+    dues = [grade.due]
+    while grade.due:
+        day = date.fromisoformat(grade.due)
+        assert grade.is_due(day)
+        assert not grade.is_due(day - timedelta(1))
+        grade = graded(grade, day, right=True)
+        dues.append(grade.due)
+    assert dues == ["2026-03-03", "2026-03-08", "2026-03-20", ""]
+    again = graded(GradedAnswer(right=True, step=1, due="2026-03-08"), date(2026, 3, 9), right=False)
+    assert again == GradedAnswer(right=False, due="2026-03-11")
 
 
 def test_what_is_kept_is_what_was_done(tour, tmp_path, monkeypatch):
     monkeypatch.setenv("PTEXPLORE_DATA", str(tmp_path))
     walk = TourWalk(tour, 1, remember, pytest.fail)
     walk.shown()
-    walk.mark(read=True)
+    concept = Concept(tour.where, "adding", "Adding", "principles", "Who adds?", ("mixing#first",))
+    grade = walk.graded(walk.stop, concept, None, right=True)
     walk.forward()
     walk.shown()
+    remember(ReadingStep(built="strides"))
     progress = load_progress()
+    assert (progress.answers, progress.built) == ({"adding": grade}, {"strides"})
     assert (progress.of(tour), progress.visited_of(tour), progress.last) == (1, 2, {"mixing": "second"})
     assert [progress.state(f"mixing#{name}") for name in ("first", "second", "third")] == ["read", "visited", "new"]
     walk.number = 3
     walk.forward()
     assert load_progress().last == {}
-    walk.number = 1
-    walk.mark(read=False)
-    assert load_progress().state("mixing#first") == "visited"
 
 
 def test_progress_that_cannot_be_kept_is_said_once(tour):

@@ -1,0 +1,280 @@
+"""The judges of exercises: random cases, and what the real PyTorch gives for each.
+
+The cases are made before the solution runs, the answers after it: while a solution runs, no answer exists anywhere.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+
+from . import torch_api as api
+
+Case = dict[str, Any]  # the arguments of the solution's function, by name; plain JSON
+
+
+class Judge:
+    """One exercise: how cases are made, and what PyTorch gives for a case."""
+
+    def __init__(self, make: Callable[[random.Random], Case], answer: Callable[[Case], Any], cases: int) -> None:
+        self.make = make
+        self.answer = answer
+        self.cases = cases
+
+
+# --- view: strides of a new shape ---
+
+
+def view_case(draw: random.Random) -> Case:
+    """Returns sizes, strides and a new shape with as many elements. No size is 0."""
+    sizes = [draw.choice((1, 2, 2, 3, 4, 6)) for _ in range(draw.choice((1, 2, 3, 3, 4)))]
+    strides, step = [0] * len(sizes), 1
+    order = list(range(len(sizes)))
+    if draw.random() < 0.7:
+        draw.shuffle(order)  # as after a permute
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= sizes[dimension] * draw.choice((1, 1, 1, 2))  # 2: as after a slice
+    if draw.random() < 0.3:
+        strides[draw.randrange(len(strides))] = draw.choice((0, 1, 5))  # as after an expand, or as_strided
+    return {"sizes": sizes, "strides": strides, "shape": _shape(draw, sizes)}
+
+
+def _shape(draw: random.Random, sizes: list[int]) -> list[int]:
+    """Returns a shape with as many elements: neighbours are merged, sizes are split, ones are put in."""
+    shape = list(sizes)
+    for _ in range(draw.randint(0, 3)):
+        at = draw.randrange(len(shape))
+        way = draw.random()
+        if way < 0.4 and at + 1 < len(shape):
+            shape[at : at + 2] = [shape[at] * shape[at + 1]]
+        elif way < 0.8:
+            factors = [n for n in range(1, shape[at] + 1) if shape[at] % n == 0]
+            first = draw.choice(factors)
+            shape[at : at + 1] = [first, shape[at] // first]
+        else:
+            shape.insert(at, 1)
+    if draw.random() < 0.3:
+        draw.shuffle(shape)
+    return shape
+
+
+def view_answer(case: Case) -> list[int] | None:
+    """Returns the strides of the view, or None if PyTorch refuses."""
+    tensor = torch.empty_strided(case["sizes"], case["strides"], dtype=torch.uint8)
+    try:
+        return list(tensor.view(case["shape"]).stride())
+    except RuntimeError:
+        return None
+
+
+# --- dispatch: which kernel is called ---
+
+KERNELS = (
+    "CPU", "Meta", "BackendSelect", "ADInplaceOrView", "AutogradCPU", "AutogradMeta", "Autograd", "AutocastCPU",
+    "CompositeExplicitAutograd", "CompositeImplicitAutograd",
+)  # fmt: skip
+FALLING = ("BackendSelect", "ADInplaceOrView", "AutogradCPU", "AutogradMeta", "AutocastCPU")
+EXCLUDED = ("AutogradCPU", "AutogradMeta", "ADInplaceOrView", "BackendSelect")
+TENSORS = {"cpu": ("cpu",), "meta": ("meta",), "both": ("cpu", "meta")}
+
+
+def dispatch_case(draw: random.Random) -> Case:
+    """Returns an operator's registrations, and the key sets of a call: of each tensor, included and excluded."""
+    registered = {key: "kernel" for key in KERNELS if draw.random() < 0.35}
+    for key in FALLING:
+        if draw.random() < 0.15:
+            registered[key] = "fallthrough"
+    excluded = [] if draw.random() < 0.4 else ["AutocastCPU"]
+    excluded += [key for key in EXCLUDED if draw.random() < 0.15]
+    devices = TENSORS[draw.choice(tuple(TENSORS))]
+    tensors = [api.key_set(torch.empty(1, device=device))[1] for device in devices]
+    return {
+        "registered": registered, "tensors": tensors, "included": ["BackendSelect", "ADInplaceOrView"],
+        "excluded": excluded,
+    }  # fmt: skip
+
+
+class Operators:
+    """Operators that were made for cases, one for each set of registrations. They live as long as this object."""
+
+    def __init__(self) -> None:
+        self._library = torch.library.Library("ptexplore_judge", "DEF")
+        self._names: dict[tuple[tuple[str, str], ...], str] = {}
+        self._ran: list[str] = []
+
+    def answer(self, case: Case) -> str | None:
+        """Returns the key of the first kernel of the operator that ran, or None if the dispatcher raised an error."""
+        registered: Mapping[str, str] = case["registered"]
+        name = self._operator(tuple(sorted(registered.items())))
+        devices = ["meta" if "Meta" in keys else "cpu" for keys in case["tensors"]]
+        values = [torch.empty(1, device=device) for device in devices]
+        self._ran.clear()
+        with api.excluding(case["excluded"], instead_of=("AutocastCPU",)):
+            try:
+                getattr(torch.ops.ptexplore_judge, name)(values)
+            except (RuntimeError, NotImplementedError):
+                return self._ran[0] if self._ran else None
+        return self._ran[0] if self._ran else None
+
+    def _operator(self, registered: tuple[tuple[str, str], ...]) -> str:
+        if registered not in self._names:
+            name = f"op{len(self._names)}"
+            self._names[registered] = name
+            self._library.define(f"{name}(Tensor[] x) -> Tensor")
+            # torch.library refuses a kernel for Meta after one for CompositeImplicitAutograd.
+            for key, kind in sorted(registered, key=lambda entry: entry[0] != "Meta"):
+                kernel = torch.library.fallthrough_kernel if kind == "fallthrough" else self._kernel(key)
+                self._library.impl(name, kernel, key)
+        return self._names[registered]
+
+    def _kernel(self, key: str) -> Callable[[list[torch.Tensor]], torch.Tensor]:
+        def kernel(x: list[torch.Tensor]) -> torch.Tensor:
+            self._ran.append(key)
+            return x[0]
+
+        return kernel
+
+
+# --- engine: the order of nodes in backward ---
+
+
+THREADS = 3
+APART = 100_000  # nodes of one thread before the numbers of the next thread begin: no two numbers are equal
+
+
+def engine_case(draw: random.Random) -> Case:
+    """Returns a graph: for each node, in the order of the forward pass, where its one or two inputs come from.
+
+    A number is an earlier node, a text ("a0") a leaf. Backward begins at the last node. `numbers` are in the order of
+    the sequence numbers: several threads made the graph, so they do not always rise.
+    """
+    leaves = [f"a{number}" for number in range(draw.randint(1, 3))]
+    nodes: list[list[int | str]] = []
+    for number in range(draw.randint(1, 9)):
+        sources: list[int | str] = [*leaves, *range(number), *range(max(0, number - 3), number)]
+        nodes.append([draw.choice(sources) for _ in range(draw.choice((1, 2, 2)))])
+    threads = draw.randint(1, THREADS)
+    return {"nodes": nodes, "numbers": [draw.randrange(threads) * 100 + number for number in range(len(nodes))]}
+
+
+class Threads:
+    """Threads that make the nodes of graphs. Each thread counts the sequence numbers of its nodes by itself."""
+
+    def __init__(self) -> None:
+        self._workers = [ThreadPoolExecutor(1) for _ in range(THREADS)]
+        for number, worker in enumerate(self._workers):
+            worker.submit(_spend, number * APART).result()
+
+    def answer(self, case: Case) -> list[int | str]:
+        """Returns the order in which the nodes and the leaves' accumulators run."""
+        leaves: dict[str, torch.Tensor] = {}
+        values: list[torch.Tensor] = []
+        ran: list[int | str] = []
+        accumulators = []
+        for number, (sources, sequence) in enumerate(zip(case["nodes"], case["numbers"], strict=True)):
+            inputs = [
+                values[source]
+                if isinstance(source, int)
+                else leaves.setdefault(source, torch.ones(1, requires_grad=True))
+                for source in sources
+            ]
+            make = torch.neg if len(inputs) == 1 else torch.add
+            made = self._workers[sequence // 100].submit(make, *inputs).result()
+            made.grad_fn.register_prehook(_noting(ran, number))
+            for source, (node, _input) in zip(sources, made.grad_fn.next_functions, strict=True):
+                if isinstance(source, str) and node not in accumulators:
+                    node.register_prehook(_noting(ran, source))
+                    accumulators.append(node)  # an accumulator lives as long as somebody holds it
+            values.append(made)
+        values[-1].backward()
+        return ran
+
+
+def _spend(count: int) -> None:
+    """Makes nodes in this thread, so that its next node has a higher number."""
+    leaf = torch.ones(1, requires_grad=True)
+    for _ in range(count):
+        torch.neg(leaf)
+
+
+def _noting(ran: list[int | str], name: int | str) -> Callable[[Any], None]:
+    def note(_gradients: Any) -> None:
+        ran.append(name)
+
+    return note
+
+
+# --- saved: versions of saved tensors ---
+
+
+def saved_case(draw: random.Random) -> Case:
+    """Returns steps: tensors that alias each other, writes, and saved tensors that are used later."""
+    steps: list[list[str]] = [["new", "t0"]]
+    tensors, saved = ["t0"], 0
+    for _ in range(draw.randint(3, 12)):
+        step = draw.choice(("new", "view", "detach", "data", "clone", "write", "write", "save", "save", "use"))
+        if step == "write":
+            steps.append([step, draw.choice(tensors)])
+        elif step == "save":
+            steps.append([step, f"s{saved}", draw.choice(tensors)])
+            saved += 1
+        elif step == "use" and saved:
+            steps.append([step, f"s{draw.randrange(saved)}"])
+        elif step != "use":
+            name = f"t{len(tensors)}"
+            steps.append([step, name] if step == "new" else [step, name, draw.choice(tensors)])
+            tensors.append(name)
+    steps += [["use", f"s{number}"] for number in range(saved)]
+    return {"steps": steps}
+
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+def saved_answer(case: Case) -> list[list[int] | None]:
+    """Returns, for each use, None if backward may read the tensor; else the version now, and the version saved."""
+    weight = torch.ones(4, requires_grad=True)
+    tensors: dict[str, torch.Tensor] = {}
+    products: dict[str, torch.Tensor] = {}
+    ways: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "view": lambda t: t.view(4), "detach": lambda t: t.detach(), "data": lambda t: t.data,
+        "clone": lambda t: t.clone(),
+    }  # fmt: skip
+    answers: list[list[int] | None] = []
+    for step, name, *source in case["steps"]:
+        if step == "new":
+            tensors[name] = torch.ones(4)
+        elif step == "write":
+            tensors[name].add_(1)
+        elif step == "save":
+            products[name] = (weight * tensors[source[0]]).sum()
+        elif step == "use":
+            answers.append(_versions(products[name]))
+        else:
+            tensors[name] = ways[step](tensors[source[0]])
+    return answers
+
+
+def _versions(product: torch.Tensor) -> list[int] | None:
+    try:
+        product.backward(retain_graph=True)
+    except RuntimeError as error:
+        said = _VERSIONS.search(str(error))
+        if said is None:
+            raise
+        return [int(said[1]), int(said[2])]
+    return None
+
+
+JUDGES: Mapping[str, Callable[[], Judge]] = {
+    "view": lambda: Judge(view_case, view_answer, 10_000),
+    "dispatch": lambda: Judge(dispatch_case, Operators().answer, 1_000),
+    "engine": lambda: Judge(engine_case, Threads().answer, 2_000),
+    "saved": lambda: Judge(saved_case, saved_answer, 2_000),
+}
