@@ -15,8 +15,8 @@ from ptexplore.model.trace import BoundName, TorchInfo
 
 # What a guard checks, as far as its text says it.
 CheckedProperty = Literal[
-    "size", "stride", "rank", "dtype", "requires_grad", "device", "keys", "value", "class", "object", "length", "state",
-    "other",
+    "size", "stride", "rank", "dtype", "requires_grad", "device", "keys", "value", "class", "object", "length",
+    "bounds", "falsy", "state", "other",
 ]  # fmt: skip
 # whole: compiled without a break. broken: at least one break, and a part of it is compiled. unbroken parts that have
 # no operator have no graph. skipped: Dynamo gave up, and Python runs it. failed: the compilation raised.
@@ -74,11 +74,14 @@ class MetFunction:
     file: str  # its file.
     line: int  # its first line.
     outcome: FunctionOutcome  # what became of it.
-    called_from: CodeLine | None = None  # the frame above the function at its first compilation.
+    is_call: bool = False  # whether file and line are those of its call: the function itself is torch's.
+    is_backward: bool = False  # whether compiled autograd generated it.
+    called_from: CodeLine | None = None  # your innermost line above the function at its first compilation.
     parts: int = 0  # how many parts of it have a graph.
     graphs: int = 0  # how many graphs were compiled, in recompilations too.
     again: int = 0  # how many compilations were recompilations.
     runs: int | None = None  # how often its graphs ran; null if that was not counted.
+    eager: int | None = None  # calls that Python ran after Dynamo gave up; null if it did not, or not all were counted.
     operators: int = 0  # calls in its graphs, of the first compilation of each part.
     guards: int | None = None  # guards of the first compilation of each part; null if the log does not say.
     seconds: float | None = None  # time of its compilations.
@@ -99,7 +102,10 @@ class FailedCheck:
     index: int | None = None  # for a size or stride: the dimension.
     old: str = ""  # the value that was compiled for; empty if unknown.
     new: str = ""  # the value that came; empty if unknown.
-    at: CodeLine | None = None  # the line of yours that made the guard; null if the log does not say.
+    new_class: str = ""  # for another object: its class; empty if unknown.
+    least: str = ""  # for bounds: the least value that fits; empty if there is none.
+    most: str = ""  # for bounds: the greatest value that fits; empty if there is none.
+    at: CodeLine | None = None  # the line of yours, or of torch, that made the guard; null if the log does not say.
     is_first_use: bool = False  # `at` only is the first use of the value.
     hint: str = ""  # what torch adds.
     stack: tuple[CodeLine, ...] = ()  # the frames of your code that led to `at`.

@@ -1269,6 +1269,7 @@ class CompileStartParts(TypedDict, total=False):
     """What may be left out of CompileStartData."""
 
     qualname: str
+    wraps: str
 
 
 class CompileStartData(CompileStartParts):
@@ -1307,11 +1308,21 @@ class CompileEndData(CompileEndParts):
     compilation: str
 
 
+class GuardLineData(TypedDict):
+    """The line of the user behind a guard that torch's own code made."""
+
+    subject: str
+    line: int
+    at: CodeLineData
+
+
 class CompilerTextParts(TypedDict, total=False):
     """What may be left out of CompilerTextData."""
 
     file: str
     values: Mapping[str, str]
+    made: Sequence[GuardLineData]
+    operators: Mapping[str, Sequence[str]]
 
 
 class CompilerTextData(CompilerTextParts):
@@ -1350,6 +1361,13 @@ class GraphRunsData(TypedDict):
     runs: int
 
 
+class EagerCallsData(TypedDict):
+    """How often Python ran a function that Dynamo had given up, from that time on."""
+
+    compilation: str
+    calls: int | None
+
+
 class CompilerLogParts(TypedDict, total=False):
     """What may be left out of CompilerLogData."""
 
@@ -1359,6 +1377,7 @@ class CompilerLogParts(TypedDict, total=False):
     phases: Sequence[CompilePhaseData]
     changes: Sequence[DynamicChangeData]
     runs: Sequence[GraphRunsData] | None
+    eager: Sequence[EagerCallsData]
     lost: int
 
 

@@ -16,9 +16,10 @@ import operator
 import os
 import re
 import sys
+import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -1781,6 +1782,83 @@ def raises_failure(frame: FrameType | None, error: str) -> bool | None:
             return error not in ("Unsupported", "UserError") and not getattr(config, "suppress_errors", False)
         frame = frame.f_back
     return None
+
+
+def wrapped_in(code: CodeType, frame: FrameType | None) -> str:
+    """Return the name of the function or class that `code` only calls, if it is Dynamo's own wrapper; else "".
+
+    Dynamo wraps what it would skip, such as a module of torch (`wrap_inline` in torch/_dynamo/external_utils.py).
+    """
+    if not code.co_filename.endswith(os.path.join("_dynamo", "external_utils.py")):
+        return ""
+    while frame is not None:
+        compiled_frame = frame.f_locals.get("frame")
+        held = getattr(compiled_frame, "f_locals", None)
+        if getattr(compiled_frame, "f_code", None) is code and isinstance(held, dict) and "fn" in held:
+            function = held["fn"]
+            owner = getattr(function, "__self__", function)
+            named = type(owner) if isinstance(owner, torch.nn.Module) else function
+            return str(getattr(named, "__qualname__", ""))
+        frame = frame.f_back
+    return ""
+
+
+def is_torchs_file(file: str) -> bool:
+    """Return whether a file is of the torch package."""
+    return file.startswith(os.path.dirname(torch.__file__) + os.sep)
+
+
+def guard_stacks(frame: FrameType | None) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the subject of each guard that Dynamo is about to install, with the frames of its code that led to it.
+
+    `frame` is called by Dynamo while it logs the guards (`CheckFunctionManager` in torch/_dynamo/guards.py).
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__init__" and code.co_filename.endswith(os.path.join("_dynamo", "guards.py")):
+            named = frame.f_locals
+            for guard in named.get("sorted_guards") or named.get("guards") or ():
+                stack = getattr(guard, "user_stack", None)
+                if stack:
+                    yield str(guard.name() if callable(guard.name) else guard.name), stack
+            return
+        frame = frame.f_back
+
+
+def layout_of(value: object) -> dict[str, tuple[int, ...]] | None:
+    """Return the sizes and strides of a plain tensor, by the name of the method; None for any other value."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return None
+    with torch._C.DisableTorchFunction():
+        try:
+            return {"size": tuple(map(int, value.size())), "stride": tuple(map(int, value.stride()))}  # type: ignore[attr-defined]
+        except RuntimeError:  # a tensor without strides
+            return None
+
+
+def kernel_operators() -> dict[str, list[str]]:
+    """Return the nodes of the graph in each call of a kernel that Inductor generated so far for this graph.
+
+    The log leaves them out for graphs of backward.
+    """
+    module = sys.modules.get("torch._inductor.debug")
+    held = getattr(module, "_inductor_triton_kernel_to_post_grad_node_info", None) or {}
+    return {str(call): list(map(str, nodes)) for call, nodes in list(held.items())}
+
+
+def other_threads_run_code() -> bool:
+    """Return whether another thread runs code that is neither torch's nor of the standard library."""
+    own, library = threading.get_ident(), os.path.dirname(os.__file__) + os.sep
+    packages = os.path.join(library, "site-packages") + os.sep
+    for thread, frame in sys._current_frames().items():
+        step: FrameType | None = frame if thread != own else None
+        while step is not None:
+            file = step.f_code.co_filename
+            of_library = file.startswith(("<frozen", library)) and not file.startswith(packages)
+            if not (of_library or is_torchs_file(file)):
+                return True
+            step = step.f_back
+    return False
 
 
 def names_to_compile(frame: FrameType | None) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:

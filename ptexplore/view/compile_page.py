@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ptexplore.facts.compiler_texts import TRIED, UNSUPPORTED
+from ptexplore.facts.compiler_texts import TRIED
 from ptexplore.model.compiled import (
     BreakReason,
     CompileReport,
@@ -20,12 +20,22 @@ from ptexplore.model.compiled import (
     Recompilation,
 )
 from ptexplore.model.compiler_log import CodeLine
-from ptexplore.view.words.compiling import KINDS, amount, check_words, counted_outcomes, outcome_words
+from ptexplore.view.words.compiling import (
+    BACKWARD,
+    KINDS,
+    PHASES,
+    amount,
+    check_words,
+    counted_outcomes,
+    limit_words,
+    outcome_words,
+    subject_words,
+)
 
 MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
 MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
 MOST_KINDS = MOST_LINES = MOST_FILES = 4
-SHORT = 30  # columns of a reason beside a line
+MOST_FUNCTIONS = 30
 MOST_TRIED = 3  # versions of one recompilation that are shown
 
 
@@ -40,13 +50,12 @@ class PagePlace:
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A line below a row: a place or none, then a text. `beside` is at the right edge."""
+    """A line below a row: a place or none, then a text."""
 
     text: str
     indent: int = 0
     place: PagePlace | None = None
     label: str = ""
-    beside: str = ""
     is_strong: bool = False
 
 
@@ -87,7 +96,7 @@ def compile_page(report: CompileReport) -> CompilePage:
     """Returns the page of a report."""
     run = report.run
     options = run.options
-    names = _Names(run.cwd, options.script or "")
+    names = _Names(run.cwd, options.script or "", run.torch.torch_dir)
     causes = _causes(report, names)
     sections = [
         _functions(report, names, causes),
@@ -116,22 +125,29 @@ class _Names:
 
     folder: str
     script: str  # "" for an expression
+    torch_dir: str
+
+    def is_torchs(self, line: CodeLine) -> bool:
+        """Whether a line is in torch's own code."""
+        return line.file.startswith(self.torch_dir + os.sep) or not os.path.isabs(line.file)
 
     def place(self, line: CodeLine) -> PagePlace:
         """Returns a place with a short name."""
         if line.file.startswith("<"):
             typed = "the expression" if line.file == "<expression>" else line.file.strip("<>")
             return PagePlace(f"{typed}:{line.line}" if line.line > 1 else typed)
+        if not line.file:
+            return PagePlace("?")
         return PagePlace(f"{self._short(line.file)}:{line.line}", line.file, line.line)
 
     def _short(self, file: str) -> str:
         if self.script and file in (self.script, os.path.join(self.folder, self.script)):
             return os.path.basename(file)
-        inside = self.folder.rstrip(os.sep) + os.sep
-        if file.startswith(inside):
-            return file.removeprefix(inside)
         _, torch, rest = file.rpartition(f"{os.sep}site-packages{os.sep}")
-        return rest if torch else file
+        if torch:
+            return rest
+        inside = self.folder.rstrip(os.sep) + os.sep
+        return file.removeprefix(inside)
 
 
 def _facts(report: CompileReport) -> Iterator[str]:
@@ -177,14 +193,18 @@ def _functions(report: CompileReport, names: _Names, causes: _Causes) -> PageSec
     if not report.functions:
         return None
     has_runs = any(function.runs is not None for function in report.functions)
-    columns = (*(("runs",) if has_runs else ()), "graphs", "again", "operators")
-    rows = [_function(function, names, causes, has_runs=has_runs) for function in report.functions]
-    return PageSection(columns, "function", tuple(rows))
+    has_eager = any(function.eager is not None for function in report.functions)
+    columns = (*(("runs",) if has_runs else ()), *(("eager",) if has_eager else ()), "graphs", "again", "operators")
+    shown = report.functions[:MOST_FUNCTIONS]
+    rows = [_function(function, names, causes, has_runs=has_runs, has_eager=has_eager) for function in shown]
+    left = len(report.functions) - len(shown)
+    return PageSection(columns, "function", tuple(rows), (f"{left} more functions: --json has all",) if left else ())
 
 
-def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs: bool) -> PageRow:
+def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs: bool, has_eager: bool) -> PageRow:
     ran = (f"{function.runs or 0:,}",) if has_runs else ()
-    cells = (*ran, *(f"{count:,}" if count else "-" for count in (function.graphs, function.again, function.operators)))
+    eager = (_count(function.eager),) if has_eager else ()
+    cells = (*ran, *eager, *(_count(count) for count in (function.graphs, function.again, function.operators)))
     by_line: dict[CodeLine | None, list[GraphBreak]] = {}
     for broken in function.breaks:
         by_line.setdefault(broken.at, []).append(broken)
@@ -200,22 +220,28 @@ def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs
     ):
         lines.append(PageLine("", 0, names.place(failed_at), "gave up at"))
     if function.at_limit:
-        lines.append(PageLine("Dynamo does not compile it again: the limit of recompilations is reached"))
+        lines.append(PageLine(limit_words(function)))
+    if function.is_backward:
+        return PageRow(cells, BACKWARD, None, outcome_words(function), tuple(lines))
     place = names.place(CodeLine(function.file, function.line, function.name))
+    place = replace(place, name=f"called at {place.name}") if function.is_call else place
     return PageRow(cells, function.name, place, outcome_words(function), tuple(lines))
+
+
+def _count(count: int | None) -> str:
+    return f"{count:,}" if count else "-"
 
 
 def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: _Names, causes: _Causes) -> PageLine:
     """Returns a line that broke a function, perhaps for several reasons. The numbers belong to the reasons."""
     at = breaks[0].at
     numbers = [list(causes).index(_cause_key(broken.reason)) + 1 for broken in breaks]
-    kind = breaks[0].reason.kind.removeprefix(UNSUPPORTED)
-    short = kind if len(kind) <= SHORT else f"{kind[:SHORT].rstrip()}…"
-    reasons = f"{short} {''.join(f'[{number}]' for number in dict.fromkeys(numbers))}"
+    reasons = "".join(f"[{number}]" for number in dict.fromkeys(numbers))
     if at is None:
-        return PageLine("torch does not say which line", 0, None, "breaks:", reasons)
+        return PageLine("torch does not say at which line", 0, None, f"{reasons} breaks:")
     where = f"in {at.function}" if _is_elsewhere(at, function) else ""
-    return PageLine("  ".join(filter(None, (at.text, where))), 0, names.place(at), "breaks at", reasons, is_strong=True)
+    text = "  ".join(filter(None, (at.text, where)))
+    return PageLine(text, 0, names.place(at), f"{reasons} breaks at", is_strong=True)
 
 
 def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
@@ -312,7 +338,7 @@ def _again(group: list[Recompilation], names: _Names) -> PageRow:
         ]
         lines += [PageLine(words, label="again:") for words in further]
         if len(group) > MOST_TRIED:
-            lines.append(PageLine(f"and {len(group) - MOST_TRIED} more times"))
+            lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
     for change in {change.name: change for change in reversed(first.changes)}.values():
         told = f"{_plain(change.name)} ({change.reason}: {change.before}, then {change.after})"
         lines.append(PageLine(told, label="dynamic from then on:"))
@@ -322,7 +348,8 @@ def _again(group: list[Recompilation], names: _Names) -> PageRow:
 
 def _plain(name: str) -> str:
     """Returns a value's name in the user's function: `x` for `L['x']`."""
-    return name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
+    plain = name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
+    return subject_words(plain)
 
 
 def _other_version(check: FailedCheck, names: _Names) -> PageLine:
@@ -335,6 +362,8 @@ def _made_by(check: FailedCheck, names: _Names) -> PageLine | None:
     if check.at is None:
         return None
     label = "first used by" if check.is_first_use else "guard made by"
+    if names.is_torchs(check.at):
+        return PageLine(check.at.text, 0, names.place(check.at), "guard made in torch by")
     inner = check.stack[-1] if check.stack else None
     callers = (
         check.stack[-2:-1] if inner is not None and (inner.file, inner.line) == (check.at.file, check.at.line) else ()
@@ -353,7 +382,7 @@ def _guards(report: CompileReport, names: _Names) -> PageSection | None:
     rest = [guards for guards in report.guards if guards.at is None]
     shown = rows[:MOST_GUARDS]
     if len(rows) > MOST_GUARDS:
-        shown.append(PageRow(("",), f"{len(rows) - MOST_GUARDS} more lines"))
+        shown.append(PageRow(("",), f"{amount(len(rows) - MOST_GUARDS, 'more line')}"))
     for guards in rest:
         shown.append(PageRow((_number(guards),), "no line of yours", None, _kinds(guards)))
     return PageSection(("guards",), "made by", tuple(shown))
@@ -389,7 +418,7 @@ def _kernel(kernel: GeneratedKernel, names: _Names) -> PageRow:
     lines = [PageLine(", ".join(kernel.operators), label="operators:")] if kernel.operators else []
     lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
     if len(kernel.lines) > MOST_LINES:
-        lines.append(PageLine(f"and {len(kernel.lines) - MOST_LINES} more lines"))
+        lines.append(PageLine(f"and {amount(len(kernel.lines) - MOST_LINES, 'more line')}"))
     graph = f"{kernel.compilation}{' backward' if kernel.is_backward else ''}"
     return PageRow((graph,), kernel.name, lines=tuple(lines))
 
@@ -399,7 +428,12 @@ def _times(report: CompileReport) -> PageSection | None:
     if not phases or report.seconds is None:
         return None
     rows = [
-        PageRow((seconds_words(phase.own),), phase.name, None, f"{phase.times:,} times" if phase.times > 1 else "")
+        PageRow(
+            (seconds_words(phase.own),),
+            phase.name,
+            None,
+            "  ".join(filter(None, (PHASES.get(phase.name, ""), f"{phase.times:,} times" if phase.times > 1 else ""))),
+        )
         for phase in phases
     ]
     return PageSection(("time",), "phase of the compiler, without the phases inside it", tuple(rows))

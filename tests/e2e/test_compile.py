@@ -171,6 +171,7 @@ def test_an_error_of_a_compilation_is_said_and_the_rest_is_kept(compiler_command
     assert (whole["outcome"], whole["failed_at"]["line"]) == ("failed", 7)
     assert (limited["outcome"], limited["at_limit"], limited["again"], limited["runs"]) == ("whole", True, 7, 8)
     assert document["raised"]["exception"] == "Unsupported"
+    assert (limited["eager"], whole["eager"]) == (4, None)  # of twelve calls
     assert [one["checks"][0]["new"] for one in document["recompilations"]] == [str(n) for n in range(6, 13)]
 
 

@@ -87,11 +87,6 @@ def _line(console: Console, line: PageLine, left: int, width: int) -> None:
         out.append(_GAP)
     out.append(clean(line.text), "bold" if line.is_strong else "")
     out.rstrip()
-    if line.beside:
-        beside = clean(line.beside)
-        room = width - start - out.cell_len - len(beside)
-        out.append(" " * max(room, len(_GAP)))
-        out.append(beside, "dim")
     _fold(console, out, " " * start, " " * (start + 2), width)
 
 
