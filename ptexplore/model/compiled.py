@@ -145,15 +145,55 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, slots=True)
+class NotFused:
+    """Another kernel of the same graph, and why Inductor's scheduler did not fuse the two."""
+
+    kernel: str  # the name of the other kernel.
+    reason: str  # torch's words.
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedKernel:
-    """A kernel that Inductor generated, with the operators that are fused in it."""
+    """A kernel that Inductor generated, or a call into a library, with the operators that it computes."""
 
     name: str  # its name.
     compilation: str  # the compilation that generated it.
-    operators: tuple[str, ...]  # the nodes of the graph that are in it; empty if the log does not say.
+    operators: tuple[str, ...]  # the nodes of the graph that are in it, in its order; empty if unknown.
     lines: tuple[CodeLine, ...]  # your lines that it computes.
     is_backward: bool = False  # whether it is of a backward graph.
     file: str = ""  # the file of generated code that calls it.
+    calls: tuple[str, ...] = ()  # the operators of these nodes, as far as the graph is known: "aten.mul.Tensor".
+    not_fused: tuple[NotFused, ...] = ()  # kernels that the scheduler did not fuse with it, with torch's reason.
+
+
+@dataclass(frozen=True, slots=True)
+class ValueForBackward:
+    """A value of a forward graph that backward uses."""
+
+    name: str  # its name in the graph.
+    type: str = ""  # dtype, sizes, strides and device, as torch writes them.
+    bytes: int | None = None  # its size; null if a size is symbolic or the type is unknown.
+    operator: str = ""  # the operator that computed it; "" for an input of the graph.
+    at: CodeLine | None = None  # your line that computed it; null if the graph does not say.
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """A graph as torch prints it, and the code that Inductor generated for it."""
+
+    compilation: str  # the compilation that made it.
+    function: str  # the function.
+    is_backward: bool = False  # whether backward runs this graph.
+    text: str = ""  # the graph.
+    code: str = ""  # the generated code; "" with another backend.
+    file: str = ""  # the file of the generated code.
+    is_cut: bool = False  # whether only the first part of a text is kept.
+    has_partition: bool = False  # whether the log has the graphs of forward and backward, for the next two.
+    kept: tuple[ValueForBackward, ...] = ()  # values that forward keeps for backward.
+    again: tuple[ValueForBackward, ...] = ()  # values that backward computes again.
+
+
+COMPILE_FORMAT = 1  # the format of saved reports; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +205,19 @@ class CompileReport:
     recompilations: tuple[Recompilation, ...]
     guards: tuple[LineGuards, ...]
     kernels: tuple[GeneratedKernel, ...] = ()
+    compiled: tuple[CompiledGraph, ...] = ()
     phases: tuple[PhaseTime, ...] = ()
     seconds: float | None = None  # time of all compilations.
     graphs: int = 0
     backward_graphs: int = 0
     guard_count: int | None = None  # guards that Dynamo made, over all compilations; None if the log does not say.
     further: tuple[str, ...] = field(default=())  # compilations without a function, as in autograd.
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCompile:
+    """A report in a file, without the log that it was concluded from."""
+
+    report: CompileReport
+    kind: Literal["compile"] = "compile"
+    format: int = COMPILE_FORMAT

@@ -113,6 +113,16 @@ class EagerCalls(Struct, frozen=True):
     calls: Count | None  # null if not every call could be counted.
 
 
+class FusionRefusal(Struct, frozen=True):
+    """Inductor's scheduler did not fuse two groups of nodes, and said why."""
+
+    compilation: str | None
+    first: tuple[str, ...]  # the nodes of the graph in one group.
+    second: tuple[str, ...]  # the nodes in the other group.
+    reason: str  # torch's words.
+    texts: Count = 0  # how many texts the log had by then.
+
+
 class CompilerLog(Struct, frozen=True):
     """The records that torch.compile wrote in one run."""
 
@@ -123,4 +133,5 @@ class CompilerLog(Struct, frozen=True):
     changes: tuple[DynamicChange, ...] = ()
     runs: tuple[GraphRuns, ...] | None = None  # None: graphs were not counted.
     eager: tuple[EagerCalls, ...] = ()
+    refusals: tuple[FusionRefusal, ...] = ()
     lost: Count = 0  # records that could not be read or kept.

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from . import torch_api as api
-from .eager_calls import EagerCalls
+from .eager_calls import EagerCallCounter
 from .guarded_values import values_in
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         CompilerTextData,
         CompileStartData,
         DynamicChangeData,
+        FusionRefusalData,
         GuardLineData,
     )
 
@@ -35,15 +36,18 @@ GUARDS = "dynamo_cpp_guards_str"
 BREAK = "dynamo_graph_break_reason"
 GRAPH_CODE = "inductor_output_code"
 KERNEL_OPERATORS = "inductor_provenance_tracking_node_mappings"
+LOWERED = "inductor_post_grad_graph"
 # Texts that are kept: records of their own, and artifacts.
 TEXTS = frozenset((
     GUARDS, "dynamo_output_graph", BREAK, RECOMPILED, GRAPH_CODE, KERNEL_OPERATORS, "aot_forward_graph",
-    "aot_backward_graph", "inductor_post_grad_graph", "inductor_provenance_tracking_kernel_stack_traces",
+    "aot_backward_graph", LOWERED, "inductor_provenance_tracking_kernel_stack_traces",
 ))  # fmt: skip
 METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 MOST_TEXT = 64 << 20  # characters of all texts together
 LONGEST = 4 << 20  # characters of one text
 MOST_PHASES = 100_000
+MOST_REFUSALS = 20_000
+LONGEST_REASON = 400  # characters
 _BEGINS, _ENDS, _INSTANT = "B", "E", "i"  # the kinds of events of the Chrome trace format
 
 
@@ -58,7 +62,8 @@ class LogReader:
         self._changes: list[DynamicChangeData] = []
         self._open: dict[int, list[tuple[str, float]]] = {}  # by thread: the phases that have begun
         self._runs: dict[str, int] = {}
-        self._eager = EagerCalls()
+        self._eager = EagerCallCounter()
+        self._refusals: dict[tuple[object, ...], FusionRefusalData] = {}
         self._broken: set[str] = set()  # compilations that have met a break
         self._counts = False  # whether the runs of graphs are counted
         self._kept = 0  # characters of texts
@@ -72,6 +77,7 @@ class LogReader:
                 yield
             finally:
                 self._eager.finish()
+                api.hear_no_refused_fusions()
                 api.count_no_graph_runs()
 
     def data(self) -> CompilerLogData:
@@ -85,6 +91,7 @@ class LogReader:
             "runs": [{"compilation": key, "runs": runs} for key, runs in list(self._runs.items())]
             if self._counts
             else None,
+            "refusals": list(self._refusals.values()),
             "eager": [{"compilation": key, "calls": calls} for key, calls in self._eager.data()],
             "lost": self._lost,
         }
@@ -115,6 +122,8 @@ class LogReader:
         elif name == "chromium_event":
             self._event(key, json.loads(payload))
         elif name in TEXTS:
+            if name == LOWERED:  # the scheduler is imported by now, and works after this record
+                api.hear_refused_fusions(self._refuse)
             text = payload if isinstance(payload, str) else json.dumps(payload, default=str)
             self._text(name, key, attempt, text, about)
 
@@ -137,6 +146,14 @@ class LogReader:
             started["qualname"] = getattr(code, "co_qualname", "")
             started["wraps"] = api.wrapped_in(code, sys._getframe(1))
         self._starts.append(started)
+
+    def _refuse(self, compilation: str | None, first: Sequence[str], second: Sequence[str], reason: str) -> None:
+        if len(self._refusals) < MOST_REFUSALS:
+            refusal: FusionRefusalData = {
+                "compilation": compilation, "first": list(first), "second": list(second),
+                "reason": reason[:LONGEST_REASON], "texts": len(self._texts),
+            }  # fmt: skip
+            self._refusals[compilation, len(self._texts), tuple(first), tuple(second)] = refusal
 
     def _text(self, name: str, key: str | None, attempt: int, text: str, about: Any) -> None:
         if len(text) > LONGEST or self._kept + len(text) > MOST_TEXT:

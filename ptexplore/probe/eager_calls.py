@@ -12,7 +12,7 @@ from . import torch_api as api
 from .taken import sys, threading
 
 
-class EagerCalls:
+class EagerCallCounter:
     """The number of calls of each watched function, from the time when the watch begins."""
 
     def __init__(self) -> None:

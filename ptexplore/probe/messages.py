@@ -1368,6 +1368,21 @@ class EagerCallsData(TypedDict):
     calls: int | None
 
 
+class FusionRefusalParts(TypedDict, total=False):
+    """What may be left out of FusionRefusalData."""
+
+    texts: int
+
+
+class FusionRefusalData(FusionRefusalParts):
+    """Inductor's scheduler did not fuse two groups of nodes, and said why."""
+
+    compilation: str | None
+    first: Sequence[str]
+    second: Sequence[str]
+    reason: str
+
+
 class CompilerLogParts(TypedDict, total=False):
     """What may be left out of CompilerLogData."""
 
@@ -1378,6 +1393,7 @@ class CompilerLogParts(TypedDict, total=False):
     changes: Sequence[DynamicChangeData]
     runs: Sequence[GraphRunsData] | None
     eager: Sequence[EagerCallsData]
+    refusals: Sequence[FusionRefusalData]
     lost: int
 
 

@@ -1900,6 +1900,50 @@ def count_graph_runs(counts: dict[str, int]) -> bool:
     return True
 
 
+def hear_refused_fusions(take: Callable[[str | None, Sequence[str], Sequence[str], str], None]) -> bool:
+    """Call `take` when Inductor's scheduler refuses to fuse two groups of nodes: compilation, both groups, reason.
+
+    Returns whether this version can do that. The scheduler must be imported. `take` must not raise.
+    """
+    kind = getattr(sys.modules.get("torch._inductor.scheduler"), "WhyNoFuse", None)
+    context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
+    if kind is None or context is None or hasattr(kind.__init__, _ORIGINAL):
+        return False
+    original_init, original_call = kind.__init__, kind.__call__
+
+    @functools.wraps(original_init)
+    def init(self: Any, first: Any, second: Any) -> None:
+        original_init(self, first, second)
+        self._ptexplore_groups = (first, second)
+
+    @functools.wraps(original_call)
+    def call(self: Any, reason: str, *given: Any) -> None:
+        original_call(self, reason, *given)
+        with suppress(Exception):  # a group of a form that no known version has
+            first, second = (_nodes_of(group) for group in self._ptexplore_groups)
+            take(str(context.current_compile_id()), first, second, reason % given)
+
+    setattr(init, _ORIGINAL, original_init)
+    setattr(call, _ORIGINAL, original_call)
+    kind.__init__, kind.__call__ = init, call
+    return True
+
+
+def hear_no_refused_fusions() -> None:
+    """Give Inductor's scheduler its own functions back."""
+    kind = getattr(sys.modules.get("torch._inductor.scheduler"), "WhyNoFuse", None)
+    for name in ("__init__", "__call__"):
+        original = getattr(getattr(kind, name, None), _ORIGINAL, None)
+        if original is not None:
+            setattr(kind, name, original)
+
+
+def _nodes_of(group: Any) -> list[str]:
+    """Return the names of the graph's nodes that a group of Inductor's scheduler computes."""
+    nodes = [part.node for part in group.get_nodes() if part.node is not None]
+    return sorted({str(origin.name) for node in nodes for origin in node.get_origins()})
+
+
 def count_no_graph_runs() -> None:
     """Give Dynamo its own function back. Graphs that are compiled already are still counted."""
     graph = getattr(sys.modules.get("torch._dynamo.output_graph"), "OutputGraph", None)

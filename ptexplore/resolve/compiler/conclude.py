@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from ptexplore.model.compiled import (
 )
 from ptexplore.model.compiler_log import CodeLine, CompileEnd, CompilePhase, CompilerLog, CompilerText, CompileStart
 from ptexplore.resolve.compiler.file_names import FileNames, file_names
+from ptexplore.resolve.compiler.graphs import graphs_in
 from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
     GuardText,
@@ -127,7 +128,8 @@ def report(run: CompileRun) -> CompileReport:
         functions=functions,
         recompilations=tuple(_recompilations(families, log, names)),
         guards=tuple(_guards(compilations, names)),
-        kernels=tuple(kernels_in(log)),
+        kernels=tuple(kernels_in(log, names)),
+        compiled=tuple(graphs_in(log, _function_names(families))),
         phases=phases,
         seconds=_seconds(log.ends),
         graphs=sum(compilation.graphs for compilation in compilations),
@@ -135,6 +137,12 @@ def report(run: CompileRun) -> CompileReport:
         guard_count=_sum_of(end.guards for end in log.ends),
         further=tuple(compilation.key for compilation in compilations if compilation.key not in met),
     )
+
+
+def _function_names(families: Iterable[_Family]) -> Callable[[str], str]:
+    """Returns a function that gives the name of the function of a compilation."""
+    names = {compilation.key: family.name for family in families for compilation in family.compilations}
+    return lambda key: names.get(key, "")
 
 
 def _compilations(log: CompilerLog) -> list[_Compilation]:

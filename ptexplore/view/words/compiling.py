@@ -89,7 +89,7 @@ def limit_words(function: MetFunction) -> str:
     then = ""
     if function.eager is not None:
         then = f"; Python ran {amount(function.eager, 'call')} from then on"
-    return f"the limit of recompilations is reached: Dynamo compiles it no more{then}"
+    return f"the limit of recompilations is reached: Dynamo does not compile it again{then}"
 
 
 def counted_outcomes(functions: Iterable[MetFunction]) -> str:
