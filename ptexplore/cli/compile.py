@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit status that shells use for Ctrl-C
 OPTIONS = ("variables", "setup", "contexts", "script", "module", "arguments", "grad", "backward", "timeout")
 COMMAND = ProgramCommand
+SHOWN = "What is shown"
+PATIENCE = 300.0  # seconds: the first compilation by Inductor on a machine also compiles its C++ headers
 EXAMPLE = "ptexplore compile --script train.py"
 
 EPILOG = """\
@@ -27,6 +30,7 @@ examples:
   ptexplore compile --script train.py
   ptexplore compile "f(torch.randn(3)), f(torch.randn(4))" --setup "f = torch.compile(lambda x: x.sin().sum())"
   ptexplore compile "torch.relu(a @ b) + 1" --compile
+  ptexplore compile --last --open 0/0
 """
 
 
@@ -39,14 +43,44 @@ def _compile(
     python: Annotated[
         str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)")] = False,
+    opened: Annotated[
+        str | None,
+        Option(
+            "--open",
+            metavar="NAME",
+            help="show one graph (0/1), break ([1], train.py:12), kernel or function, with its code",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="as JSON (format 1)", rich_help_panel=SHOWN)] = False,
+    save: Annotated[str | None, Option(metavar="FILE", help="save the run in a file", rich_help_panel=SHOWN)] = None,
+    svg: Annotated[
+        str | None, Option(metavar="FILE", help="save the page as an SVG picture", rich_help_panel=SHOWN)
+    ] = None,
+    load: Annotated[
+        str | None, Option(metavar="FILE", help="show a saved run; torch is not needed", rich_help_panel=SHOWN)
+    ] = None,
+    last: Annotated[
+        str | None,
+        Option(
+            metavar="[N]",
+            help="show the last run again without running it; N: the N-th last of at most 20",
+            rich_help_panel=SHOWN,
+        ),
+    ] = None,
     **asked: object,
 ) -> int:
     """Run code once; show functions compiled, graph breaks, recompilations and guards, with your line of each."""
     programs = [name for name in ("script", "module") if asked[name] is not None]
-    if (expression is None) == (not programs):
-        why = "EXPR and a program were given" if programs else "nothing was given"
-        raise PtexploreError("give one of EXPR, --script FILE and -m MODULE", why, EXAMPLE, USAGE)
+    sources = {"EXPR": expression, "--script": asked["script"], "-m": asked["module"], "--load": load, "--last": last}
+    named = [name for name, value in sources.items() if value is not None]
+    if len(named) != 1:
+        why = f"{', '.join(named)} were given" if named else "nothing was given"
+        raise PtexploreError("give one of EXPR, --script FILE, -m MODULE, --load FILE and --last", why, EXAMPLE, USAGE)
+    for written in filter(None, (save, svg)):
+        if Path(written).is_dir():
+            hint = f"name a file inside it: {written}/run"
+            raise PtexploreError(f"{written} is a folder", "ptexplore writes one file", hint, USAGE)
     if wraps and programs:
         why = "--compile wraps an expression; a program calls torch.compile itself"
         raise PtexploreError("--compile is for an expression", why, EXAMPLE, USAGE)
@@ -54,34 +88,91 @@ def _compile(
     from ptexplore.view.words.errors import in_words
     from ptexplore.workspace.typed import typed
 
+    wanted = _Wanted(opened, save, svg, as_json)
+    if load is not None or last is not None:
+        if wraps or python is not None or given(asked):
+            why = "a saved run keeps the code and the options that it was made with"
+            raise PtexploreError(f"{named[0]} goes with no option of a run", why, "ptexplore compile --help", USAGE)
+        return wanted.show_saved(load, last)
     with in_words():
         check_options(given(asked), is_script=bool(programs))
     passes_on = bool(programs) and has_streams()
     request = replace(asked_for(expression, read(asked)), wraps=wraps, native=False, passes_on=passes_on)
+    if "timeout" not in given(asked):
+        request = replace(request, timeout=PATIENCE)
     with open_workspace(python) as workspace:
         report = workspace.compile(typed(request))
-    _show(report, request, python, as_json=as_json)
-    return _exit_code(report)
-
-
-compile = with_options_of(*OPTIONS)(_compile)  # noqa: A001  (the command's name)
-
-
-def _show(report: CompileReport, request: TraceRequest, python: str | None, *, as_json: bool) -> None:
     if report.run.printed and not request.passes_on:  # a program's output appeared while it ran
         from ptexplore.render.terminal.trace import print_printed
 
         print_printed(open_console(stderr=True), "expression", report.run.printed)
-    if as_json:
-        from ptexplore.view.documents.compiling import compile_document
+    is_kept = not wanted.is_saved
+    if is_kept:  # before the answer: an unknown name of --open must not lose the run
+        from ptexplore.workspace.saved_compiles import keep_compile
 
-        print_json(compile_document(report))
-        return
-    from ptexplore.render.terminal.compiling import print_compile
-    from ptexplore.view.compile_page import compile_page
+        keep_compile(report)
+    return wanted.show(report, _command(request, python))
 
-    page = compile_page(report)
-    print_compile(open_console(), page, _command(request, python) if page.next_step else "")
+
+compile = with_options_of(*OPTIONS, timeout=f"time limit for the run, in seconds ({PATIENCE:.0f})")(_compile)  # noqa: A001  (the command's name)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The options that say how a run is shown, and where it is written."""
+
+    opened: str | None
+    save: str | None
+    svg: str | None
+    as_json: bool
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the run can be loaded again from the file of --save: not from a device or a FIFO."""
+        return self.save is not None and (Path(self.save).is_file() or not Path(self.save).exists())
+
+    def show_saved(self, load: str | None, last: str | None) -> int:
+        """Show a run that was saved or kept; returns the exit code of that run."""
+        from ptexplore.workspace.saved_compiles import last_compile, load_compile
+
+        if load is None:
+            load = str(last_compile(_number(last or "1")))
+        return self.show(load_compile(load), "", links=False)
+
+    def show(self, report: CompileReport, command: str, *, links: bool = True) -> int:
+        """Show and write a run; returns the exit code. `command` compiles the expression as a whole."""
+        if self.save is not None:
+            from ptexplore.workspace.saved_compiles import save_compile
+
+            save_compile(Path(self.save), report)
+        if self.as_json:
+            from ptexplore.view.documents.compiling import compile_document
+
+            print_json(compile_document(report))
+            return _exit_code(report)
+        from ptexplore.render.terminal.compiling import print_compile
+        from ptexplore.view.compile_opened import opened_page
+        from ptexplore.view.compile_page import compile_page
+
+        page = compile_page(report) if self.opened is None else opened_page(report, self.opened)
+        print_compile(open_console(), page, command if page.next_step else "", links=links)
+        if self.svg is not None:
+            from ptexplore.render.terminal.console import picture
+            from ptexplore.workspace.saved_traces import write_file
+
+            # without links: these lead into folders of this machine, and a picture is passed on
+            drawn = picture(lambda console: print_compile(console, page, links=False), page.title)
+            write_file(Path(self.svg), drawn)
+        return _exit_code(report)
+
+
+def _number(last: str) -> int:
+    """Returns the number given to --last. Raises PtexploreError (USAGE) for anything else."""
+    if not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
+        why = "the number counts back from the last run: 1 is the last"
+        hint = "ptexplore compile --last 2"
+        raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, hint, USAGE)
+    return int(last[:9])
 
 
 def _command(request: TraceRequest, python: str | None) -> str:

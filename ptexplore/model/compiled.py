@@ -15,8 +15,8 @@ from ptexplore.model.trace import BoundName, TorchInfo
 
 # What a guard checks, as far as its text says it.
 CheckedProperty = Literal[
-    "size", "stride", "rank", "dtype", "requires_grad", "device", "keys", "value", "class", "object", "length", "state",
-    "other",
+    "size", "stride", "rank", "dtype", "requires_grad", "device", "keys", "value", "class", "object", "length",
+    "bounds", "falsy", "state", "other",
 ]  # fmt: skip
 # whole: compiled without a break. broken: at least one break, and a part of it is compiled. unbroken parts that have
 # no operator have no graph. skipped: Dynamo gave up, and Python runs it. failed: the compilation raised.
@@ -74,11 +74,14 @@ class MetFunction:
     file: str  # its file.
     line: int  # its first line.
     outcome: FunctionOutcome  # what became of it.
-    called_from: CodeLine | None = None  # the frame above the function at its first compilation.
+    is_call: bool = False  # whether file and line are those of its call: the function itself is torch's.
+    is_backward: bool = False  # whether compiled autograd generated it.
+    called_from: CodeLine | None = None  # your innermost line above the function at its first compilation.
     parts: int = 0  # how many parts of it have a graph.
     graphs: int = 0  # how many graphs were compiled, in recompilations too.
     again: int = 0  # how many compilations were recompilations.
     runs: int | None = None  # how often its graphs ran; null if that was not counted.
+    eager: int | None = None  # calls that Python ran after Dynamo gave up; null if it did not, or not all were counted.
     operators: int = 0  # calls in its graphs, of the first compilation of each part.
     guards: int | None = None  # guards of the first compilation of each part; null if the log does not say.
     seconds: float | None = None  # time of its compilations.
@@ -99,7 +102,10 @@ class FailedCheck:
     index: int | None = None  # for a size or stride: the dimension.
     old: str = ""  # the value that was compiled for; empty if unknown.
     new: str = ""  # the value that came; empty if unknown.
-    at: CodeLine | None = None  # the line of yours that made the guard; null if the log does not say.
+    new_class: str = ""  # for another object: its class; empty if unknown.
+    least: str = ""  # for bounds: the least value that fits; empty if there is none.
+    most: str = ""  # for bounds: the greatest value that fits; empty if there is none.
+    at: CodeLine | None = None  # the line of yours, or of torch, that made the guard; null if the log does not say.
     is_first_use: bool = False  # `at` only is the first use of the value.
     hint: str = ""  # what torch adds.
     stack: tuple[CodeLine, ...] = ()  # the frames of your code that led to `at`.
@@ -139,15 +145,55 @@ class PhaseTime:
 
 
 @dataclass(frozen=True, slots=True)
+class NotFused:
+    """Another kernel of the same graph, and why Inductor's scheduler did not fuse the two."""
+
+    kernel: str  # the name of the other kernel.
+    reason: str  # torch's words.
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedKernel:
-    """A kernel that Inductor generated, with the operators that are fused in it."""
+    """A kernel that Inductor generated, or a call into a library, with the operators that it computes."""
 
     name: str  # its name.
     compilation: str  # the compilation that generated it.
-    operators: tuple[str, ...]  # the nodes of the graph that are in it; empty if the log does not say.
+    operators: tuple[str, ...]  # the nodes of the graph that are in it, in its order; empty if unknown.
     lines: tuple[CodeLine, ...]  # your lines that it computes.
     is_backward: bool = False  # whether it is of a backward graph.
     file: str = ""  # the file of generated code that calls it.
+    calls: tuple[str, ...] = ()  # the operators of these nodes, as far as the graph is known: "aten.mul.Tensor".
+    not_fused: tuple[NotFused, ...] = ()  # kernels that the scheduler did not fuse with it, with torch's reason.
+
+
+@dataclass(frozen=True, slots=True)
+class ValueForBackward:
+    """A value of a forward graph that backward uses."""
+
+    name: str  # its name in the graph.
+    type: str = ""  # dtype, sizes, strides and device, as torch writes them.
+    bytes: int | None = None  # its size; null if a size is symbolic or the type is unknown.
+    operator: str = ""  # the operator that computed it; "" for an input of the graph.
+    at: CodeLine | None = None  # your line that computed it; null if the graph does not say.
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGraph:
+    """A graph as torch prints it, and the code that Inductor generated for it."""
+
+    compilation: str  # the compilation that made it.
+    function: str  # the function.
+    is_backward: bool = False  # whether backward runs this graph.
+    text: str = ""  # the graph.
+    code: str = ""  # the generated code; "" with another backend.
+    file: str = ""  # the file of the generated code.
+    is_cut: bool = False  # whether only the first part of a text is kept.
+    has_partition: bool = False  # whether the log has the graphs of forward and backward, for the next two.
+    kept: tuple[ValueForBackward, ...] = ()  # values that forward keeps for backward.
+    again: tuple[ValueForBackward, ...] = ()  # values that backward computes again.
+
+
+COMPILE_FORMAT = 1  # the format of saved reports; within a format keys are only added
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +205,19 @@ class CompileReport:
     recompilations: tuple[Recompilation, ...]
     guards: tuple[LineGuards, ...]
     kernels: tuple[GeneratedKernel, ...] = ()
+    compiled: tuple[CompiledGraph, ...] = ()
     phases: tuple[PhaseTime, ...] = ()
     seconds: float | None = None  # time of all compilations.
     graphs: int = 0
     backward_graphs: int = 0
     guard_count: int | None = None  # guards that Dynamo made, over all compilations; None if the log does not say.
     further: tuple[str, ...] = field(default=())  # compilations without a function, as in autograd.
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCompile:
+    """A report in a file, without the log that it was concluded from."""
+
+    report: CompileReport
+    kind: Literal["compile"] = "compile"
+    format: int = COMPILE_FORMAT

@@ -32,6 +32,7 @@ class CompileStart(Struct, frozen=True):
     attempt: Count
     stack: tuple[CodeLine, ...]  # the frames above it, outermost first. The last one is the function, at its first line
     qualname: str = ""  # the qualified name of the function.
+    wraps: str = ""  # the qualified name of the function or class that torch's own function only calls.
 
 
 class CompileEnd(Struct, frozen=True):
@@ -57,6 +58,14 @@ class CompileEnd(Struct, frozen=True):
     texts: Count = 0  # how many texts the log had by then.
 
 
+class GuardLine(Struct, frozen=True):
+    """The line of the user behind a guard that torch's own code made."""
+
+    subject: str  # the guarded value, as torch names it: "L['x']".
+    line: Count  # the line of torch that the guard names.
+    at: CodeLine  # the user's line that called it.
+
+
 class CompilerText(Struct, frozen=True):
     """A text of the log: guards, the reason of a break, the reasons of a recompilation, a graph, generated code."""
 
@@ -66,6 +75,8 @@ class CompilerText(Struct, frozen=True):
     text: str
     file: str = ""  # for generated code: its file.
     values: Mapping[str, str] = {}  # for a recompilation: by guarded expression, its value at that time.
+    made: tuple[GuardLine, ...] = ()  # for guards: the user's lines behind the lines of torch in the text.
+    operators: Mapping[str, tuple[str, ...]] = {}  # for operators of kernels: by call, if the text has none.
 
 
 class CompilePhase(Struct, frozen=True):
@@ -95,6 +106,23 @@ class GraphRuns(Struct, frozen=True):
     runs: Count
 
 
+class EagerCalls(Struct, frozen=True):
+    """How often Python ran a function that Dynamo had given up, from that time on."""
+
+    compilation: str  # the compilation that was given up.
+    calls: Count | None  # null if not every call could be counted.
+
+
+class FusionRefusal(Struct, frozen=True):
+    """Inductor's scheduler did not fuse two groups of nodes, and said why."""
+
+    compilation: str | None
+    first: tuple[str, ...]  # the nodes of the graph in one group.
+    second: tuple[str, ...]  # the nodes in the other group.
+    reason: str  # torch's words.
+    texts: Count = 0  # how many texts the log had by then.
+
+
 class CompilerLog(Struct, frozen=True):
     """The records that torch.compile wrote in one run."""
 
@@ -104,4 +132,6 @@ class CompilerLog(Struct, frozen=True):
     phases: tuple[CompilePhase, ...] = ()
     changes: tuple[DynamicChange, ...] = ()
     runs: tuple[GraphRuns, ...] | None = None  # None: graphs were not counted.
+    eager: tuple[EagerCalls, ...] = ()
+    refusals: tuple[FusionRefusal, ...] = ()
     lost: Count = 0  # records that could not be read or kept.

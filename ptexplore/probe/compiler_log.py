@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from . import torch_api as api
+from .eager_calls import EagerCallCounter
 from .guarded_values import values_in
 
 if TYPE_CHECKING:
@@ -26,19 +27,27 @@ if TYPE_CHECKING:
         CompilerTextData,
         CompileStartData,
         DynamicChangeData,
+        FusionRefusalData,
+        GuardLineData,
     )
 
 RECOMPILED = "recompile_reasons"
+GUARDS = "dynamo_cpp_guards_str"
+BREAK = "dynamo_graph_break_reason"
 GRAPH_CODE = "inductor_output_code"
+KERNEL_OPERATORS = "inductor_provenance_tracking_node_mappings"
+LOWERED = "inductor_post_grad_graph"
 # Texts that are kept: records of their own, and artifacts.
 TEXTS = frozenset((
-    "dynamo_cpp_guards_str", "dynamo_output_graph", "dynamo_graph_break_reason", RECOMPILED, GRAPH_CODE,
-    "inductor_provenance_tracking_node_mappings", "inductor_provenance_tracking_kernel_stack_traces",
+    GUARDS, "dynamo_output_graph", BREAK, RECOMPILED, GRAPH_CODE, KERNEL_OPERATORS, "aot_forward_graph",
+    "aot_backward_graph", LOWERED, "inductor_provenance_tracking_kernel_stack_traces",
 ))  # fmt: skip
 METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 MOST_TEXT = 64 << 20  # characters of all texts together
 LONGEST = 4 << 20  # characters of one text
 MOST_PHASES = 100_000
+MOST_REFUSALS = 20_000
+LONGEST_REASON = 400  # characters
 _BEGINS, _ENDS, _INSTANT = "B", "E", "i"  # the kinds of events of the Chrome trace format
 
 
@@ -53,6 +62,9 @@ class LogReader:
         self._changes: list[DynamicChangeData] = []
         self._open: dict[int, list[tuple[str, float]]] = {}  # by thread: the phases that have begun
         self._runs: dict[str, int] = {}
+        self._eager = EagerCallCounter()
+        self._refusals: dict[tuple[object, ...], FusionRefusalData] = {}
+        self._broken: set[str] = set()  # compilations that have met a break
         self._counts = False  # whether the runs of graphs are counted
         self._kept = 0  # characters of texts
         self._lost = 0
@@ -64,6 +76,8 @@ class LogReader:
             try:
                 yield
             finally:
+                self._eager.finish()
+                api.hear_no_refused_fusions()
                 api.count_no_graph_runs()
 
     def data(self) -> CompilerLogData:
@@ -77,6 +91,8 @@ class LogReader:
             "runs": [{"compilation": key, "runs": runs} for key, runs in list(self._runs.items())]
             if self._counts
             else None,
+            "refusals": list(self._refusals.values()),
+            "eager": [{"compilation": key, "calls": calls} for key, calls in self._eager.data()],
             "lost": self._lost,
         }
 
@@ -101,13 +117,26 @@ class LogReader:
             if "fail_type" in end:
                 end["is_raised"] = api.raises_failure(sys._getframe(1), str(end["fail_type"]))
             self._ends.append(end)
+            if not end.get("is_backward"):
+                self._watch(end["compilation"], end)
         elif name == "chromium_event":
             self._event(key, json.loads(payload))
         elif name in TEXTS:
+            if name == LOWERED:  # the scheduler is imported by now, and works after this record
+                api.hear_refused_fusions(self._refuse)
             text = payload if isinstance(payload, str) else json.dumps(payload, default=str)
             self._text(name, key, attempt, text, about)
 
+    def _watch(self, key: str, end: CompileEndData) -> None:
+        """Count the calls of a function from now on, if Dynamo leaves it to Python."""
+        is_given_up = "fail_type" in end or (key in self._broken and end.get("is_compiled") is False)
+        code = api.code_to_compile(sys._getframe(1)) if is_given_up and not end.get("is_raised") else None
+        if code is not None:
+            self._eager.watch(code, key)
+        self._eager.ends(key)
+
     def _start(self, key: str, attempt: int, about: Mapping[str, Any]) -> None:
+        self._eager.begins(key)
         if not self._counts:  # Dynamo is imported by now
             self._counts = api.count_graph_runs(self._runs)
         stack = list(_lines(about.get("stack") or ()))
@@ -115,7 +144,16 @@ class LogReader:
         started: CompileStartData = {"compilation": key, "attempt": attempt, "stack": stack}
         if code is not None and stack and code.co_name == stack[-1]["function"]:
             started["qualname"] = getattr(code, "co_qualname", "")
+            started["wraps"] = api.wrapped_in(code, sys._getframe(1))
         self._starts.append(started)
+
+    def _refuse(self, compilation: str | None, first: Sequence[str], second: Sequence[str], reason: str) -> None:
+        if len(self._refusals) < MOST_REFUSALS:
+            refusal: FusionRefusalData = {
+                "compilation": compilation, "first": list(first), "second": list(second),
+                "reason": reason[:LONGEST_REASON], "texts": len(self._texts),
+            }  # fmt: skip
+            self._refusals[compilation, len(self._texts), tuple(first), tuple(second)] = refusal
 
     def _text(self, name: str, key: str | None, attempt: int, text: str, about: Any) -> None:
         if len(text) > LONGEST or self._kept + len(text) > MOST_TEXT:
@@ -127,6 +165,12 @@ class LogReader:
             kept["file"] = str(about.get("filename") or "")
         if name == RECOMPILED:
             kept["values"] = _values(text, sys._getframe(1))
+        elif name == GUARDS:
+            kept["made"] = list(_makers(sys._getframe(1)))
+        elif name == KERNEL_OPERATORS:
+            kept["operators"] = api.kernel_operators()
+        elif name == BREAK and key is not None:
+            self._broken.add(key)
         self._texts.append(kept)
 
     def _event(self, key: str | None, event: Mapping[str, Any]) -> None:
@@ -182,6 +226,18 @@ def _lines(stack: Any) -> Iterator[CodeLineData]:
         if frame.get("loc"):
             line["text"] = str(frame["loc"])
         yield line
+
+
+def _makers(frame: FrameType) -> Iterator[GuardLineData]:
+    """Yield the user's line behind each guard that torch's own code made."""
+    for subject, stack in api.guard_stacks(frame):
+        innermost = stack[-1]
+        yours = next((call for call in reversed(stack) if not api.is_torchs_file(call.filename)), None)
+        if yours is not None and api.is_torchs_file(innermost.filename):
+            at: CodeLineData = {"file": yours.filename, "line": yours.lineno or 0, "function": yours.name}
+            if yours.line:
+                at["text"] = yours.line
+            yield {"subject": subject, "line": innermost.lineno or 0, "at": at}
 
 
 def _end(key: str | None, about: Mapping[str, Any], *, is_backward: bool) -> CompileEndData:

@@ -12,11 +12,14 @@ from collections.abc import Iterable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
+from . import torch_api as api
+
 SHOWN: Final = (int, float, complex, bool, str, bytes, type(None))  # types whose values are shown
 CONTAINERS: Final = (dict, list, tuple)
 LONGEST = 80  # characters of a value
 # What a guard checks: the class of an expression, the identity of an object, the length of a container, a value.
 SUBJECTS = (
+    re.compile(r"^-?\d+ <= (?P<subject>[^<>=]+?)(?: <= -?\d+)?$"),
     re.compile(r"^(?:not )?___check_\w+\((?P<subject>.+?), "),
     re.compile(r"^(?P<subject>len\(.+?\)) [=!<>]="),
     re.compile(r"^(?P<subject>.+?) (?:==|!=|is not|is|<=|>=|<|>) "),
@@ -69,18 +72,34 @@ def _read(node: ast.expr, local: Mapping[str, Any], of_module: Mapping[str, Any]
     if isinstance(node, ast.Attribute):
         return _attribute(_read(node.value, local, of_module), node.attr)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        key = node.slice.value
-        if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and node.value.id not in local:
-            names = local if node.value.id == "L" else of_module
-            if type(key) is not str or key not in names:
-                raise _NoValueError
-            return names[key]
-        of = _read(node.value, local, of_module)
-        if type(of) in CONTAINERS and type(key) in (int, str):
-            try:
-                return of[key]
-            except (KeyError, IndexError, TypeError) as error:
-                raise _NoValueError from error
+        return _item(node, node.slice.value, local, of_module)
+    raise _NoValueError
+
+
+def _item(node: ast.Subscript, key: Any, local: Mapping[str, Any], of_module: Mapping[str, Any]) -> Any:
+    if isinstance(node.value, ast.Call):
+        return _size(node.value, key, local, of_module)
+    if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and node.value.id not in local:
+        names = local if node.value.id == "L" else of_module
+        if type(key) is not str or key not in names:
+            raise _NoValueError
+        return names[key]
+    of = _read(node.value, local, of_module)
+    if type(of) in CONTAINERS and type(key) in (int, str):
+        try:
+            return of[key]
+        except (KeyError, IndexError, TypeError) as error:
+            raise _NoValueError from error
+    raise _NoValueError
+
+
+def _size(call: ast.Call, index: Any, local: Mapping[str, Any], of_module: Mapping[str, Any]) -> int:
+    """Return a size or stride of a tensor: `x.size()[0]`."""
+    if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords and type(index) is int:
+        layout = api.layout_of(_read(call.func.value, local, of_module))
+        numbers = (layout or {}).get(call.func.attr, ())
+        if 0 <= index < len(numbers):
+            return numbers[index]
     raise _NoValueError
 
 

@@ -1317,6 +1317,7 @@ class CompileStartParts(TypedDict, total=False):
     """What may be left out of CompileStartData."""
 
     qualname: str
+    wraps: str
 
 
 class CompileStartData(CompileStartParts):
@@ -1355,11 +1356,21 @@ class CompileEndData(CompileEndParts):
     compilation: str
 
 
+class GuardLineData(TypedDict):
+    """The line of the user behind a guard that torch's own code made."""
+
+    subject: str
+    line: int
+    at: CodeLineData
+
+
 class CompilerTextParts(TypedDict, total=False):
     """What may be left out of CompilerTextData."""
 
     file: str
     values: Mapping[str, str]
+    made: Sequence[GuardLineData]
+    operators: Mapping[str, Sequence[str]]
 
 
 class CompilerTextData(CompilerTextParts):
@@ -1398,6 +1409,28 @@ class GraphRunsData(TypedDict):
     runs: int
 
 
+class EagerCallsData(TypedDict):
+    """How often Python ran a function that Dynamo had given up, from that time on."""
+
+    compilation: str
+    calls: int | None
+
+
+class FusionRefusalParts(TypedDict, total=False):
+    """What may be left out of FusionRefusalData."""
+
+    texts: int
+
+
+class FusionRefusalData(FusionRefusalParts):
+    """Inductor's scheduler did not fuse two groups of nodes, and said why."""
+
+    compilation: str | None
+    first: Sequence[str]
+    second: Sequence[str]
+    reason: str
+
+
 class CompilerLogParts(TypedDict, total=False):
     """What may be left out of CompilerLogData."""
 
@@ -1407,6 +1440,8 @@ class CompilerLogParts(TypedDict, total=False):
     phases: Sequence[CompilePhaseData]
     changes: Sequence[DynamicChangeData]
     runs: Sequence[GraphRunsData] | None
+    eager: Sequence[EagerCallsData]
+    refusals: Sequence[FusionRefusalData]
     lost: int
 
 

@@ -16,9 +16,10 @@ import operator
 import os
 import re
 import sys
+import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -1833,6 +1834,83 @@ def raises_failure(frame: FrameType | None, error: str) -> bool | None:
     return None
 
 
+def wrapped_in(code: CodeType, frame: FrameType | None) -> str:
+    """Return the name of the function or class that `code` only calls, if it is Dynamo's own wrapper; else "".
+
+    Dynamo wraps what it would skip, such as a module of torch (`wrap_inline` in torch/_dynamo/external_utils.py).
+    """
+    if not code.co_filename.endswith(os.path.join("_dynamo", "external_utils.py")):
+        return ""
+    while frame is not None:
+        compiled_frame = frame.f_locals.get("frame")
+        held = getattr(compiled_frame, "f_locals", None)
+        if getattr(compiled_frame, "f_code", None) is code and isinstance(held, dict) and "fn" in held:
+            function = held["fn"]
+            owner = getattr(function, "__self__", function)
+            named = type(owner) if isinstance(owner, torch.nn.Module) else function
+            return str(getattr(named, "__qualname__", ""))
+        frame = frame.f_back
+    return ""
+
+
+def is_torchs_file(file: str) -> bool:
+    """Return whether a file is of the torch package."""
+    return file.startswith(os.path.dirname(torch.__file__) + os.sep)
+
+
+def guard_stacks(frame: FrameType | None) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the subject of each guard that Dynamo is about to install, with the frames of its code that led to it.
+
+    `frame` is called by Dynamo while it logs the guards (`CheckFunctionManager` in torch/_dynamo/guards.py).
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__init__" and code.co_filename.endswith(os.path.join("_dynamo", "guards.py")):
+            named = frame.f_locals
+            for guard in named.get("sorted_guards") or named.get("guards") or ():
+                stack = getattr(guard, "user_stack", None)
+                if stack:
+                    yield str(guard.name() if callable(guard.name) else guard.name), stack
+            return
+        frame = frame.f_back
+
+
+def layout_of(value: object) -> dict[str, tuple[int, ...]] | None:
+    """Return the sizes and strides of a plain tensor, by the name of the method; None for any other value."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return None
+    with torch._C.DisableTorchFunction():
+        try:
+            return {"size": tuple(map(int, value.size())), "stride": tuple(map(int, value.stride()))}  # type: ignore[attr-defined]
+        except RuntimeError:  # a tensor without strides
+            return None
+
+
+def kernel_operators() -> dict[str, list[str]]:
+    """Return the nodes of the graph in each call of a kernel that Inductor generated so far for this graph.
+
+    The log leaves them out for graphs of backward.
+    """
+    module = sys.modules.get("torch._inductor.debug")
+    held = getattr(module, "_inductor_triton_kernel_to_post_grad_node_info", None) or {}
+    return {str(call): list(map(str, nodes)) for call, nodes in list(held.items())}
+
+
+def other_threads_run_code() -> bool:
+    """Return whether another thread runs code that is neither torch's nor of the standard library."""
+    own, library = threading.get_ident(), os.path.dirname(os.__file__) + os.sep
+    packages = os.path.join(library, "site-packages") + os.sep
+    for thread, frame in sys._current_frames().items():
+        step: FrameType | None = frame if thread != own else None
+        while step is not None:
+            file = step.f_code.co_filename
+            of_library = file.startswith(("<frozen", library)) and not file.startswith(packages)
+            if not (of_library or is_torchs_file(file)):
+                return True
+            step = step.f_back
+    return False
+
+
 def names_to_compile(frame: FrameType | None) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
     """Return the local and global names of the function that Dynamo compiles again, while it searches for the reason.
 
@@ -1870,6 +1948,50 @@ def count_graph_runs(counts: dict[str, int]) -> bool:
     setattr(call_user_compiler, _ORIGINAL, original)
     graph.call_user_compiler = call_user_compiler
     return True
+
+
+def hear_refused_fusions(take: Callable[[str | None, Sequence[str], Sequence[str], str], None]) -> bool:
+    """Call `take` when Inductor's scheduler refuses to fuse two groups of nodes: compilation, both groups, reason.
+
+    Returns whether this version can do that. The scheduler must be imported. `take` must not raise.
+    """
+    kind = getattr(sys.modules.get("torch._inductor.scheduler"), "WhyNoFuse", None)
+    context = getattr(sys.modules.get("torch._guards"), "CompileContext", None)
+    if kind is None or context is None or hasattr(kind.__init__, _ORIGINAL):
+        return False
+    original_init, original_call = kind.__init__, kind.__call__
+
+    @functools.wraps(original_init)
+    def init(self: Any, first: Any, second: Any) -> None:
+        original_init(self, first, second)
+        self._ptexplore_groups = (first, second)
+
+    @functools.wraps(original_call)
+    def call(self: Any, reason: str, *given: Any) -> None:
+        original_call(self, reason, *given)
+        with suppress(Exception):  # a group of a form that no known version has
+            first, second = (_nodes_of(group) for group in self._ptexplore_groups)
+            take(str(context.current_compile_id()), first, second, reason % given)
+
+    setattr(init, _ORIGINAL, original_init)
+    setattr(call, _ORIGINAL, original_call)
+    kind.__init__, kind.__call__ = init, call
+    return True
+
+
+def hear_no_refused_fusions() -> None:
+    """Give Inductor's scheduler its own functions back."""
+    kind = getattr(sys.modules.get("torch._inductor.scheduler"), "WhyNoFuse", None)
+    for name in ("__init__", "__call__"):
+        original = getattr(getattr(kind, name, None), _ORIGINAL, None)
+        if original is not None:
+            setattr(kind, name, original)
+
+
+def _nodes_of(group: Any) -> list[str]:
+    """Return the names of the graph's nodes that a group of Inductor's scheduler computes."""
+    nodes = [part.node for part in group.get_nodes() if part.node is not None]
+    return sorted({str(origin.name) for node in nodes for origin in node.get_origins()})
 
 
 def count_no_graph_runs() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ptexplore.facts.compiler_texts import TRIED, UNSUPPORTED
+from ptexplore.facts.compiler_texts import TRIED
 from ptexplore.model.compiled import (
     BreakReason,
+    CompiledGraph,
     CompileReport,
     FailedCheck,
     GeneratedKernel,
@@ -18,14 +20,26 @@ from ptexplore.model.compiled import (
     LineGuards,
     MetFunction,
     Recompilation,
+    ValueForBackward,
 )
 from ptexplore.model.compiler_log import CodeLine
-from ptexplore.view.words.compiling import KINDS, amount, check_words, counted_outcomes, outcome_words
+from ptexplore.view.trace.amounts import size
+from ptexplore.view.words.compiling import (
+    BACKWARD,
+    KINDS,
+    PHASES,
+    amount,
+    check_words,
+    counted_outcomes,
+    limit_words,
+    outcome_words,
+    subject_words,
+)
 
 MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
 MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
 MOST_KINDS = MOST_LINES = MOST_FILES = 4
-SHORT = 30  # columns of a reason beside a line
+MOST_FUNCTIONS = 30
 MOST_TRIED = 3  # versions of one recompilation that are shown
 
 
@@ -40,13 +54,12 @@ class PagePlace:
 
 @dataclass(frozen=True, slots=True)
 class PageLine:
-    """A line below a row: a place or none, then a text. `beside` is at the right edge."""
+    """A line below a row: a place or none, then a text."""
 
     text: str
     indent: int = 0
     place: PagePlace | None = None
     label: str = ""
-    beside: str = ""
     is_strong: bool = False
 
 
@@ -69,6 +82,7 @@ class PageSection:
     heading: str
     rows: tuple[PageRow, ...]
     after: tuple[str, ...] = ()  # lines below the rows
+    code: tuple[str, ...] = ()  # lines of source text below them
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +101,22 @@ def compile_page(report: CompileReport) -> CompilePage:
     """Returns the page of a report."""
     run = report.run
     options = run.options
-    names = _Names(run.cwd, options.script or "")
-    causes = _causes(report, names)
+    names = labels_of(report)
+    causes = causes_of(report, names)
     sections = [
         _functions(report, names, causes),
         _broken_because(causes, names),
         _recompilations(report.recompilations, names),
         _guards(report, names),
         _kernels(report.kernels, names),
+        _kept(report, names),
         _times(report),
     ]
     offer = ""
     if not report.functions and not run.wraps and run.raised is None:
         offer = "" if options.is_program else "--compile"
     return CompilePage(
-        title=shlex.join((options.script, *options.arguments)) if options.script is not None else run.expression,
+        title=title_of(report),
         version=f"torch {run.torch.version}",
         facts=tuple(_facts(report)),
         findings=tuple(_findings(report)),
@@ -110,28 +125,51 @@ def compile_page(report: CompileReport) -> CompilePage:
     )
 
 
+def labels_of(report: CompileReport) -> FileLabels:
+    """Returns the short names of the files of a run."""
+    run = report.run
+    return FileLabels(run.cwd, run.options.script or "", run.torch.torch_dir)
+
+
+def title_of(report: CompileReport) -> str:
+    """Returns the program or the expression of a run."""
+    options = report.run.options
+    if options.script is None:
+        return report.run.expression
+    return shlex.join((options.script, *options.arguments))
+
+
 @dataclass(frozen=True, slots=True)
-class _Names:
+class FileLabels:
     """The short names of files."""
 
     folder: str
     script: str  # "" for an expression
+    torch_dir: str
+
+    def is_torchs(self, line: CodeLine) -> bool:
+        """Whether a line is in torch's own code."""
+        if not os.path.isabs(line.file):  # in a saved run, too
+            return line.file.startswith(f"torch{os.sep}")
+        return bool(self.torch_dir) and line.file.startswith(self.torch_dir + os.sep)
 
     def place(self, line: CodeLine) -> PagePlace:
         """Returns a place with a short name."""
         if line.file.startswith("<"):
             typed = "the expression" if line.file == "<expression>" else line.file.strip("<>")
             return PagePlace(f"{typed}:{line.line}" if line.line > 1 else typed)
+        if not line.file:
+            return PagePlace("?")
         return PagePlace(f"{self._short(line.file)}:{line.line}", line.file, line.line)
 
     def _short(self, file: str) -> str:
         if self.script and file in (self.script, os.path.join(self.folder, self.script)):
             return os.path.basename(file)
-        inside = self.folder.rstrip(os.sep) + os.sep
-        if file.startswith(inside):
-            return file.removeprefix(inside)
         _, torch, rest = file.rpartition(f"{os.sep}site-packages{os.sep}")
-        return rest if torch else file
+        if torch:
+            return rest
+        inside = self.folder.rstrip(os.sep) + os.sep
+        return file.removeprefix(inside)
 
 
 def _facts(report: CompileReport) -> Iterator[str]:
@@ -173,18 +211,24 @@ def _findings(report: CompileReport) -> Iterator[str]:
 # --- functions and breaks ---
 
 
-def _functions(report: CompileReport, names: _Names, causes: _Causes) -> PageSection | None:
+def _functions(report: CompileReport, names: FileLabels, causes: BreakCauses) -> PageSection | None:
     if not report.functions:
         return None
     has_runs = any(function.runs is not None for function in report.functions)
-    columns = (*(("runs",) if has_runs else ()), "graphs", "again", "operators")
-    rows = [_function(function, names, causes, has_runs=has_runs) for function in report.functions]
-    return PageSection(columns, "function", tuple(rows))
+    has_eager = any(function.eager is not None for function in report.functions)
+    columns = (*(("runs",) if has_runs else ()), *(("eager",) if has_eager else ()), "graphs", "again", "operators")
+    shown = report.functions[:MOST_FUNCTIONS]
+    rows = [_function(function, names, causes, has_runs=has_runs, has_eager=has_eager) for function in shown]
+    left = len(report.functions) - len(shown)
+    return PageSection(columns, "function", tuple(rows), (f"{left} more functions: --json has all",) if left else ())
 
 
-def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs: bool) -> PageRow:
+def _function(
+    function: MetFunction, names: FileLabels, causes: BreakCauses, *, has_runs: bool, has_eager: bool
+) -> PageRow:
     ran = (f"{function.runs or 0:,}",) if has_runs else ()
-    cells = (*ran, *(f"{count:,}" if count else "-" for count in (function.graphs, function.again, function.operators)))
+    eager = (_count(function.eager),) if has_eager else ()
+    cells = (*ran, *eager, *(_count(count) for count in (function.graphs, function.again, function.operators)))
     by_line: dict[CodeLine | None, list[GraphBreak]] = {}
     for broken in function.breaks:
         by_line.setdefault(broken.at, []).append(broken)
@@ -200,22 +244,28 @@ def _function(function: MetFunction, names: _Names, causes: _Causes, *, has_runs
     ):
         lines.append(PageLine("", 0, names.place(failed_at), "gave up at"))
     if function.at_limit:
-        lines.append(PageLine("Dynamo does not compile it again: the limit of recompilations is reached"))
+        lines.append(PageLine(limit_words(function)))
+    if function.is_backward:
+        return PageRow(cells, BACKWARD, None, outcome_words(function), tuple(lines))
     place = names.place(CodeLine(function.file, function.line, function.name))
+    place = replace(place, name=f"called at {place.name}") if function.is_call else place
     return PageRow(cells, function.name, place, outcome_words(function), tuple(lines))
 
 
-def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: _Names, causes: _Causes) -> PageLine:
+def _count(count: int | None) -> str:
+    return f"{count:,}" if count else "-"
+
+
+def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: FileLabels, causes: BreakCauses) -> PageLine:
     """Returns a line that broke a function, perhaps for several reasons. The numbers belong to the reasons."""
     at = breaks[0].at
     numbers = [list(causes).index(_cause_key(broken.reason)) + 1 for broken in breaks]
-    kind = breaks[0].reason.kind.removeprefix(UNSUPPORTED)
-    short = kind if len(kind) <= SHORT else f"{kind[:SHORT].rstrip()}…"
-    reasons = f"{short} {''.join(f'[{number}]' for number in dict.fromkeys(numbers))}"
+    reasons = "".join(f"[{number}]" for number in dict.fromkeys(numbers))
     if at is None:
-        return PageLine("torch does not say which line", 0, None, "breaks:", reasons)
+        return PageLine("torch does not say at which line", 0, None, f"{reasons} breaks:")
     where = f"in {at.function}" if _is_elsewhere(at, function) else ""
-    return PageLine("  ".join(filter(None, (at.text, where))), 0, names.place(at), "breaks at", reasons, is_strong=True)
+    text = "  ".join(filter(None, (at.text, where)))
+    return PageLine(text, 0, names.place(at), f"{reasons} breaks at", is_strong=True)
 
 
 def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
@@ -225,7 +275,7 @@ def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
 
 
 @dataclass(slots=True)
-class _Cause:
+class BreakCause:
     """A reason of breaks, or of functions that were left to Python, with the lines that it is about."""
 
     reason: BreakReason
@@ -233,37 +283,38 @@ class _Cause:
     gave_up: CodeLine | None = None
 
 
-_Causes: TypeAlias = dict[tuple[str, str], _Cause]
+BreakCauses: TypeAlias = dict[tuple[str, str], BreakCause]
 
 
 def _cause_key(reason: BreakReason) -> tuple[str, str]:
     return reason.kind, reason.explanation
 
 
-def _causes(report: CompileReport, names: _Names) -> _Causes:
+def causes_of(report: CompileReport, names: FileLabels) -> BreakCauses:
     """Returns the reasons of all breaks, each once, in the order of the functions."""
-    causes: _Causes = {}
+    causes: BreakCauses = {}
     for function in report.functions:
         told = [(broken.reason, broken.at, broken.gave_up) for broken in function.breaks]
         if function.failure is not None and function.outcome in ("skipped", "failed"):
             told.append((function.failure, function.failed_at, None))
         for reason, at, gave_up in told:
-            cause = causes.setdefault(_cause_key(reason), _Cause(reason, {}, gave_up))
+            cause = causes.setdefault(_cause_key(reason), BreakCause(reason, {}, gave_up))
             if at is not None:
                 place = names.place(at)
                 cause.places[place.name] = place
     return causes
 
 
-def _broken_because(causes: _Causes, names: _Names) -> PageSection | None:
+def _broken_because(causes: BreakCauses, names: FileLabels) -> PageSection | None:
     if not causes:
         return None
-    rows = [_cause(number, cause, names) for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1)]
+    rows = [cause_row(number, cause, names) for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1)]
     after = (f"{len(causes) - MOST_CAUSES} more reasons: --json has all",) if len(causes) > MOST_CAUSES else ()
     return PageSection(("",), "broken because", tuple(rows), after)
 
 
-def _cause(number: int, cause: _Cause, names: _Names) -> PageRow:
+def cause_row(number: int, cause: BreakCause, names: FileLabels) -> PageRow:
+    """Returns the row of one reason of breaks."""
     reason = cause.reason
     lines = [PageLine(reason.explanation)] if reason.explanation else []
     lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
@@ -283,7 +334,7 @@ def _cause(number: int, cause: _Cause, names: _Names) -> PageRow:
 # --- recompilations ---
 
 
-def _recompilations(recompilations: tuple[Recompilation, ...], names: _Names) -> PageSection | None:
+def _recompilations(recompilations: tuple[Recompilation, ...], names: FileLabels) -> PageSection | None:
     if not recompilations:
         return None
     groups: dict[object, list[Recompilation]] = {}
@@ -300,7 +351,7 @@ def _alike(recompilation: Recompilation) -> object:
     return recompilation.function, recompilation.file, recompilation.line, recompilation.in_part_at, checks
 
 
-def _again(group: list[Recompilation], names: _Names) -> PageRow:
+def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
     first = group[0]
     where = f"{first.function}" + (f", after line {first.in_part_at}" if first.in_part_at is not None else "")
     lines = [line for check in first.checks[:1] if (line := _made_by(check, names)) is not None]
@@ -312,7 +363,7 @@ def _again(group: list[Recompilation], names: _Names) -> PageRow:
         ]
         lines += [PageLine(words, label="again:") for words in further]
         if len(group) > MOST_TRIED:
-            lines.append(PageLine(f"and {len(group) - MOST_TRIED} more times"))
+            lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
     for change in {change.name: change for change in reversed(first.changes)}.values():
         told = f"{_plain(change.name)} ({change.reason}: {change.before}, then {change.after})"
         lines.append(PageLine(told, label="dynamic from then on:"))
@@ -322,19 +373,22 @@ def _again(group: list[Recompilation], names: _Names) -> PageRow:
 
 def _plain(name: str) -> str:
     """Returns a value's name in the user's function: `x` for `L['x']`."""
-    return name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
+    plain = name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
+    return subject_words(plain)
 
 
-def _other_version(check: FailedCheck, names: _Names) -> PageLine:
+def _other_version(check: FailedCheck, names: FileLabels) -> PageLine:
     """Returns why an older version of the function did not fit either."""
     place = names.place(check.at) if check.at is not None else None
     return PageLine(check_words(check), 0, place, f"version {check.version} did not fit either:")
 
 
-def _made_by(check: FailedCheck, names: _Names) -> PageLine | None:
+def _made_by(check: FailedCheck, names: FileLabels) -> PageLine | None:
     if check.at is None:
         return None
     label = "first used by" if check.is_first_use else "guard made by"
+    if names.is_torchs(check.at):
+        return PageLine(check.at.text, 0, names.place(check.at), "guard made in torch by")
     inner = check.stack[-1] if check.stack else None
     callers = (
         check.stack[-2:-1] if inner is not None and (inner.file, inner.line) == (check.at.file, check.at.line) else ()
@@ -346,20 +400,20 @@ def _made_by(check: FailedCheck, names: _Names) -> PageLine | None:
 # --- guards ---
 
 
-def _guards(report: CompileReport, names: _Names) -> PageSection | None:
+def _guards(report: CompileReport, names: FileLabels) -> PageSection | None:
     if not report.guards:
         return None
     rows = [_guarded(guards, names) for guards in report.guards if guards.at is not None]
     rest = [guards for guards in report.guards if guards.at is None]
     shown = rows[:MOST_GUARDS]
     if len(rows) > MOST_GUARDS:
-        shown.append(PageRow(("",), f"{len(rows) - MOST_GUARDS} more lines"))
+        shown.append(PageRow(("",), f"{amount(len(rows) - MOST_GUARDS, 'more line')}"))
     for guards in rest:
         shown.append(PageRow((_number(guards),), "no line of yours", None, _kinds(guards)))
     return PageSection(("guards",), "made by", tuple(shown))
 
 
-def _guarded(guards: LineGuards, names: _Names) -> PageRow:
+def _guarded(guards: LineGuards, names: FileLabels) -> PageRow:
     assert guards.at is not None
     return PageRow((_number(guards),), guards.at.text, names.place(guards.at), _kinds(guards))
 
@@ -376,22 +430,69 @@ def _kinds(guards: LineGuards) -> str:
 # --- kernels and times ---
 
 
-def _kernels(kernels: tuple[GeneratedKernel, ...], names: _Names) -> PageSection | None:
+def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSection | None:
     if not kernels:
         return None
-    rows = [_kernel(kernel, names) for kernel in kernels[:MOST_KERNELS]]
+    rows = [kernel_row(kernel, names) for kernel in kernels[:MOST_KERNELS]]
     after = [f"{len(kernels) - MOST_KERNELS} more: --json has all"] if len(kernels) > MOST_KERNELS else []
     after += [f"generated code: {file}" for file in dict.fromkeys(kernel.file for kernel in kernels) if file]
-    return PageSection(("graph",), "generated kernel", tuple(rows), tuple(after[:MOST_FILES]))
+    return PageSection(("graph",), "kernel", tuple(rows), tuple(after[:MOST_FILES]))
 
 
-def _kernel(kernel: GeneratedKernel, names: _Names) -> PageRow:
-    lines = [PageLine(", ".join(kernel.operators), label="operators:")] if kernel.operators else []
+def kernel_row(kernel: GeneratedKernel, names: FileLabels) -> PageRow:
+    """Returns the row of one kernel."""
+    lines = [PageLine(operator_words(kernel), label="operators:")] if kernel.operators else []
     lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
     if len(kernel.lines) > MOST_LINES:
-        lines.append(PageLine(f"and {len(kernel.lines) - MOST_LINES} more lines"))
-    graph = f"{kernel.compilation}{' backward' if kernel.is_backward else ''}"
-    return PageRow((graph,), kernel.name, lines=tuple(lines))
+        lines.append(PageLine(f"and {amount(len(kernel.lines) - MOST_LINES, 'more line')}"))
+    lines += [PageLine(why.reason, label=f"not fused with {why.kernel}:") for why in kernel.not_fused[:MOST_TRIED]]
+    return PageRow((graph_label(kernel.compilation, is_backward=kernel.is_backward),), kernel.name, lines=tuple(lines))
+
+
+def operator_words(kernel: GeneratedKernel) -> str:
+    """Returns the operators that are fused in a kernel, in the order of the graph: "mul ×2, tanh"."""
+    names = [call.removeprefix("aten.").partition(".")[0] for call in kernel.calls] or list(kernel.operators)
+    counts = Counter(names)
+    return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
+
+
+def graph_label(compilation: str, *, is_backward: bool) -> str:
+    """Returns the name of a graph: "0/1", "0/1 backward"."""
+    return f"{compilation}{' backward' if is_backward else ''}"
+
+
+def _kept(report: CompileReport, names: FileLabels) -> PageSection | None:
+    graphs = [graph for graph in report.compiled if graph.has_partition]
+    if not graphs:
+        return None
+    return PageSection(
+        ("graph", "kept"), "for backward", tuple(_kept_row(graph, names) for graph in graphs[:MOST_KERNELS])
+    )
+
+
+def _kept_row(graph: CompiledGraph, names: FileLabels) -> PageRow:
+    sizes = [value.bytes for value in graph.kept]
+    known = sum(size for size in sizes if size is not None)
+    total = f"{'≥ ' if None in sizes else ''}{size(known)}" if graph.kept else "-"
+    computed = [value for value in graph.kept if value.operator]
+    inputs = len(graph.kept) - len(computed)
+    lines = [kept_line(value, names) for value in sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]]
+    if len(computed) > MOST_LINES:
+        lines.append(PageLine(f"and {amount(len(computed) - MOST_LINES, 'more value')}"))
+    if graph.again:
+        lines.append(PageLine(", ".join(value.name for value in graph.again[:MOST_AGAIN]), label="computed again:"))
+    counts = [f"{amount(len(computed), 'computed value')}"] if computed else []
+    counts += [amount(inputs, "input")] if inputs else []
+    name = " and ".join(counts) or "nothing"
+    return PageRow((graph.compilation, total), name, lines=tuple(lines))
+
+
+def kept_line(value: ValueForBackward, names: FileLabels) -> PageLine:
+    """Returns the line about one value that backward uses."""
+    takes = size(value.bytes) if value.bytes is not None else "?"
+    made = value.operator.removeprefix("aten.").partition(".")[0] if value.operator else "an input"
+    line = f"{names.place(value.at).name}  {value.at.text}" if value.at is not None else ""
+    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", value.type, line))), label=f"{takes:>8}")
 
 
 def _times(report: CompileReport) -> PageSection | None:
@@ -399,7 +500,12 @@ def _times(report: CompileReport) -> PageSection | None:
     if not phases or report.seconds is None:
         return None
     rows = [
-        PageRow((seconds_words(phase.own),), phase.name, None, f"{phase.times:,} times" if phase.times > 1 else "")
+        PageRow(
+            (seconds_words(phase.own),),
+            phase.name,
+            None,
+            "  ".join(filter(None, (PHASES.get(phase.name, ""), f"{phase.times:,} times" if phase.times > 1 else ""))),
+        )
         for phase in phases
     ]
     return PageSection(("time",), "phase of the compiler, without the phases inside it", tuple(rows))

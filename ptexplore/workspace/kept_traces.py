@@ -34,11 +34,16 @@ def keep(trace: Trace, session: Session | None) -> None:
 
     The file's name has the time and the terminal, so that `--last` in one terminal is not the trace of another one.
     """
+    with contextlib.suppress(MemoryError, PtexploreError):  # the answer is already given
+        keep_data(packed(trace, session, QUICKLY), ENDING)
+
+
+def keep_data(data: bytes, ending: str) -> None:
+    """Write what a saved file holds into the cache, and delete all but the newest `MOST` files with this ending."""
     folder = kept_traces_dir()
-    with contextlib.suppress(OSError, MemoryError, PtexploreError):  # the answer is already given
-        data = packed(trace, session, QUICKLY)
-        keep_whole(folder / f"{time.time_ns():020d}-{_terminal()}{ENDING}", data, mode=0o600, root=cache_root())
-        for name in _names(folder)[MOST:]:
+    with contextlib.suppress(OSError, MemoryError):  # the answer is already given
+        keep_whole(folder / f"{time.time_ns():020d}-{_terminal()}{ending}", data, mode=0o600, root=cache_root())
+        for name in _names(folder, ending)[MOST:]:
             forget_below(cache_root(), folder / name)
 
 
@@ -47,17 +52,22 @@ def last(number: int = 1) -> Path:
 
     Raises PtexploreError (missing) if so many are not kept.
     """
+    return kept_file(number, ENDING, "trace", 'ptexplore trace "torch.add(a, b)"')
+
+
+def kept_file(number: int, ending: str, command: str, example: str) -> Path:
+    """Returns the file of the `number`-th newest run of a command; of this terminal if it has any.
+
+    Raises PtexploreError (missing) if so many are not kept.
+    """
     folder = kept_traces_dir()
-    names = _names(folder)
-    names = [name for name in names if name.endswith(f"-{_terminal()}{ENDING}")] or names
+    names = _names(folder, ending)
+    names = [name for name in names if name.endswith(f"-{_terminal()}{ending}")] or names
     if number > len(names):
-        why = f"{folder} has {len(names)} traces; `ptexplore trace` keeps its newest {MOST} traces"
-        raise PtexploreError(
-            "there is no such trace" if number > 1 else "there is no last trace",
-            why,
-            'ptexplore trace "torch.add(a, b)"',
-            MISSING,
-        )
+        noun = "trace" if command == "trace" else "run"
+        why = f"{folder} has {len(names)} {noun}s; `ptexplore {command}` keeps its newest {MOST} {noun}s"
+        told = f"there is no such {noun}" if number > 1 else f"there is no last {noun}"
+        raise PtexploreError(told, why, example, MISSING)
     return folder / names[number - 1]
 
 
@@ -66,9 +76,9 @@ def _terminal() -> int:
     return os.getsid(0)
 
 
-def _names(folder: Path) -> list[str]:
-    """The kept traces, the newest first."""
+def _names(folder: Path, ending: str) -> list[str]:
+    """The kept files with this ending, the newest first."""
     try:
-        return sorted((name for name in os.listdir(folder) if name.endswith(ENDING)), reverse=True)
+        return sorted((name for name in os.listdir(folder) if name.endswith(ending)), reverse=True)
     except OSError:
         return []

@@ -22,16 +22,21 @@ _LIMIT = 512 * 1024 * 1024  # bytes of a saved trace; a larger one is refused be
 
 def load_trace(name: str) -> tuple[Trace, Session | None]:
     """Returns a saved trace. Raises PtexploreError (USAGE) if the file is not one."""
+    return trace_from_json(read_saved(name, _SAVES), name)
+
+
+def read_saved(name: str, hint: str) -> bytes:
+    """Returns the content of a file that the user named. Raises PtexploreError (USAGE) if it cannot be read."""
     try:
         with open_users_file(name) as file:  # even if the file grows meanwhile, no more than the limit is read
             data = file.read(_LIMIT + 1) if os.fstat(file.fileno()).st_size <= _LIMIT else None
         if data is None or len(data) > _LIMIT:
             why = f"it has more than {_LIMIT} bytes"
-            raise PtexploreError(f"{name} is too large for a saved trace", why, _SAVES, USAGE)
+            raise PtexploreError(f"{name} is too large for a saved trace", why, hint, USAGE)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "the system refused it"
-        raise PtexploreError(f"{name} cannot be read", why, _SAVES, USAGE) from error
-    return trace_from_json(data, name)
+        raise PtexploreError(f"{name} cannot be read", why, hint, USAGE) from error
+    return data
 
 
 def with_times_of(trace: Trace, name: str) -> Trace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -171,6 +172,7 @@ def test_an_error_of_a_compilation_is_said_and_the_rest_is_kept(compiler_command
     assert (whole["outcome"], whole["failed_at"]["line"]) == ("failed", 7)
     assert (limited["outcome"], limited["at_limit"], limited["again"], limited["runs"]) == ("whole", True, 7, 8)
     assert document["raised"]["exception"] == "Unsupported"
+    assert (limited["eager"], whole["eager"]) == (4, None)  # of twelve calls
     assert [one["checks"][0]["new"] for one in document["recompilations"]] == [str(n) for n in range(6, 13)]
 
 
@@ -192,3 +194,64 @@ def test_what_cannot_be_run_is_refused(compiler_command: InProcess, tmp_path: Pa
     compiler_command("compile", "--script", "x.py", "--compile").three_parts(2)
     compiler_command("compile", "a +").three_parts(2)
     compiler_command("compile", "troch.add(a, b)").three_parts(1, 2)
+
+
+# --- runs that are saved ---
+
+
+def test_a_saved_run_is_shown_again_and_never_runs(compiler_command: InProcess, tmp_path: Path) -> None:
+    script, file = tmp_path / "train.py", tmp_path / "run.json"
+    script.write_text(
+        "import torch\n\n\n@torch.compile(backend='aot_eager')\ndef f(x):\n    y = x.sin().exp()\n    print('a')\n"
+        "    return y * 2\n\n\nf(torch.ones(3, requires_grad=True)).sum().backward()\n",
+        encoding="utf-8",
+    )
+    first = compiler_command("compile", "--script", str(script), "--save", str(file), "--svg", str(tmp_path / "a.svg"))
+    assert "train.py:7" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+    script.unlink()
+    assert compiler_command("compile", "--load", str(file)).out == first.out
+    opened = compiler_command("compile", "--load", str(file), "--open", "[1]").out
+    assert "train.py:7" in opened
+    graph = compiler_command("compile", "--load", str(file), "--open", "0/0").out
+    assert ".sin()" in graph
+    document = compiler_command("compile", "--load", str(file), "--json").data
+    kept = next(graph["kept"] for graph in document["compiled"] if graph["has_partition"])
+    assert [value["bytes"] for value in kept] == [12, 12]  # the input, for sin; the value of exp
+    compiler_command("compile", "--load", str(file), "--open", "no such").three_parts(2)
+
+
+def test_the_last_run_is_kept(compiler_command: InProcess) -> None:
+    code = ("f(a)", "--setup", "f = torch.compile(lambda x: x.sin(), backend='eager')")
+    first = compiler_command("compile", *code)
+    assert compiler_command("compile", "--last").out == first.out
+    compiler_command("compile", "--last", "x").three_parts(2)
+    compiler_command("compile", "--last", "--setup", "a = 1").three_parts(2)
+
+
+def test_what_is_not_a_saved_run_is_refused(compiler_command: InProcess, tmp_path: Path) -> None:
+    for number, text in enumerate(("", "{}", '{"kind": "compile", "format": 1}', '{"kind": "trace", "format": 1}')):
+        file = tmp_path / f"{number}.json"
+        file.write_text(text, encoding="utf-8")
+        compiler_command("compile", "--load", str(file)).three_parts(2)
+    newer = tmp_path / "newer.json"
+    newer.write_text('{"kind": "compile", "format": 99}', encoding="utf-8")
+    compiler_command("compile", "--load", str(newer)).three_parts(3)
+    compiler_command("compile", "--load", str(tmp_path / "missing")).three_parts(2)
+
+
+# --- a few of the planted programs of scripts/accuracy --only compile ---
+
+
+def test_lines_of_planted_reasons_are_named_in_other_surroundings(
+    compiler_command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(PROGRAMS.parents[2] / "scripts"))
+    accuracy_compile = importlib.import_module("lib.accuracy_compile")
+    plants = [plant for plant in accuracy_compile.AGAIN if plant.name in ("attribute", "requires_grad")]
+    text, lines = accuracy_compile.program(tuple(plants), ("inner module", "two helpers"))
+    script = tmp_path / "planted.py"
+    script.write_text(text, encoding="utf-8")
+    document = compiler_command("compile", "--script", str(script), "--json").data
+    checks = [again["checks"][0] for again in document["recompilations"]]
+    assert sorted(check["at"]["line"] for check in checks) == sorted(lines.values())
+    assert {check["checks"] for check in checks} == {"value", "requires_grad"}

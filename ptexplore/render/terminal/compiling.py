@@ -18,8 +18,11 @@ _GAP = "  "
 _LEVEL = 2  # columns of one indent
 
 
-def print_compile(console: Console, page: CompilePage, command: str = "") -> None:
-    """Print the page. `command` runs it again with the option that the page offers."""
+def print_compile(console: Console, page: CompilePage, command: str = "", *, links: bool = True) -> None:
+    """Print the page. `command` runs it again with the option that the page offers.
+
+    Without `links`, no line is a link to its file: a saved run may come from another machine.
+    """
     width = _WIDEST if console.width >= PIPE_WIDTH else min(console.width, _WIDEST)
     title = Text(clean(page.title.split("\n")[0]), style="bold")
     version = clean(page.version)
@@ -33,13 +36,13 @@ def print_compile(console: Console, page: CompilePage, command: str = "") -> Non
         _fold(console, Text(f"! {clean(finding)}", style="yellow"), "", _GAP, width)
     for section in page.sections:
         console.print()
-        _section(console, section, width)
+        _section(console, section, width, links=links)
     if page.next_step and command:
         console.print()
         print_command(console, command, "compile the expression as a whole  ")
 
 
-def _section(console: Console, section: PageSection, width: int) -> None:
+def _section(console: Console, section: PageSection, width: int, *, links: bool) -> None:
     sizes = [
         max(len(heading), *(len(row.cells[number]) if number < len(row.cells) else 0 for row in section.rows))
         for number, heading in enumerate(section.columns)
@@ -52,12 +55,16 @@ def _section(console: Console, section: PageSection, width: int) -> None:
     )
     place = max((cell_len(row.place.name) for row in section.rows if row.place is not None), default=0)
     for row in section.rows:
-        _row(console, row, sizes, (left, name, place), width)
+        _row(console, row, sizes, (left, name, place), width, links=links)
+    for line in section.code:
+        console.print(Text(f"  {clean(line)}"), soft_wrap=True)
     for line in section.after:
         console.print(Text(f"{' ' * left}{clean(line)}", style="dim"), soft_wrap=True)
 
 
-def _row(console: Console, row: PageRow, sizes: list[int], columns: tuple[int, int, int], width: int) -> None:
+def _row(
+    console: Console, row: PageRow, sizes: list[int], columns: tuple[int, int, int], width: int, *, links: bool
+) -> None:
     left, name, place = columns
     cells = "".join(
         f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}" for number, size in enumerate(sizes)
@@ -66,7 +73,7 @@ def _row(console: Console, row: PageRow, sizes: list[int], columns: tuple[int, i
     if row.text or row.place is not None:
         out.append(" " * max(left + name - out.cell_len, 0) + _GAP)
     if row.place is not None:
-        out.append_text(_place(row.place))
+        out.append_text(_place(row.place, links=links))
         out.append(" " * max(left + name + len(_GAP) + place - out.cell_len, 0) + (_GAP if row.text else ""))
     elif place:
         out.append(" " * (place + len(_GAP)))
@@ -74,31 +81,26 @@ def _row(console: Console, row: PageRow, sizes: list[int], columns: tuple[int, i
     out.rstrip()
     _fold(console, out, "", " " * (left + 2), width)
     for line in row.lines:
-        _line(console, line, left, width)
+        _line(console, line, left, width, links=links)
 
 
-def _line(console: Console, line: PageLine, left: int, width: int) -> None:
+def _line(console: Console, line: PageLine, left: int, width: int, *, links: bool) -> None:
     start = left + _LEVEL * (line.indent + 1)
     out = Text()
     if line.label:
         out.append(f"{line.label} ", "dim")
     if line.place is not None:
-        out.append_text(_place(line.place))
+        out.append_text(_place(line.place, links=links))
         out.append(_GAP)
     out.append(clean(line.text), "bold" if line.is_strong else "")
     out.rstrip()
-    if line.beside:
-        beside = clean(line.beside)
-        room = width - start - out.cell_len - len(beside)
-        out.append(" " * max(room, len(_GAP)))
-        out.append(beside, "dim")
     _fold(console, out, " " * start, " " * (start + 2), width)
 
 
-def _place(place: PagePlace) -> Text:
+def _place(place: PagePlace, *, links: bool) -> Text:
     address = (
         address_of(place.file, place.line, None)
-        if place.file and os.path.isabs(place.file) and Path(place.file).exists()
+        if links and place.file and os.path.isabs(place.file) and Path(place.file).exists()
         else None
     )
     return Text(clean(place.name), style=linked(address) or "cyan")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ptexplore.facts import compiler_texts as words
 from ptexplore.model.compiled import (
@@ -20,9 +21,11 @@ from ptexplore.model.compiled import (
 )
 from ptexplore.model.compiler_log import CodeLine, CompileEnd, CompilePhase, CompilerLog, CompilerText, CompileStart
 from ptexplore.resolve.compiler.file_names import FileNames, file_names
+from ptexplore.resolve.compiler.graphs import graphs_in
 from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
     GuardText,
+    guarded,
     read_break,
     read_guards,
     read_reason,
@@ -34,6 +37,8 @@ BREAK, RECOMPILED, GUARDS, GRAPH = (
     "dynamo_graph_break_reason", "recompile_reasons", "dynamo_cpp_guards_str", "dynamo_output_graph",
 )  # fmt: skip
 MOST_TEXTS = 8  # guards of one line that are kept
+AUTOGRAD = "!"  # begins the id of a compilation by compiled autograd
+COMPILED_AUTOGRAD = "<eval_with_key>"  # the file of code that compiled autograd generated, without its number
 
 
 @dataclass(slots=True)
@@ -82,6 +87,11 @@ class _Compilation:
         return known or (function.function if function is not None else "?")
 
     @property
+    def wrapped(self) -> str:
+        """The qualified name of the function or class that torch's own function calls; "" for other functions."""
+        return next((start.wraps for start in self.starts if start.wraps), "")
+
+    @property
     def graphs(self) -> int:
         """How many graphs it compiled. Earlier attempts are given up, so only the last one counts."""
         attempts = [text.attempt for text in self.texts if text.name == GRAPH]
@@ -98,6 +108,7 @@ class _Family:
 
     name: str
     at: CodeLine
+    is_wrapped: bool = False  # `at` is torch's own function, which only calls it
     compilations: list[_Compilation] = field(default_factory=list)
 
 
@@ -107,16 +118,18 @@ def report(run: CompileRun) -> CompileReport:
     compilations = _compilations(log)
     runs = {each.compilation: each.runs for each in log.runs} if log.runs is not None else None
     families = _families(compilations)
-    functions = tuple(_function(family, runs) for family in families)
-    met = {compilation.key for family in families for compilation in family.compilations}
+    eager = {each.compilation: each.calls for each in log.eager}
     names = file_names(log, run.torch.torch_dir)
+    functions = tuple(_function(family, runs, eager, names) for family in families)
+    met = {compilation.key for family in families for compilation in family.compilations}
     phases = tuple(_phases(log.phases))
     return CompileReport(
         run=run,
         functions=functions,
         recompilations=tuple(_recompilations(families, log, names)),
         guards=tuple(_guards(compilations, names)),
-        kernels=tuple(kernels_in(log)),
+        kernels=tuple(kernels_in(log, names)),
+        compiled=tuple(graphs_in(log, _function_names(families))),
         phases=phases,
         seconds=_seconds(log.ends),
         graphs=sum(compilation.graphs for compilation in compilations),
@@ -124,6 +137,12 @@ def report(run: CompileRun) -> CompileReport:
         guard_count=_sum_of(end.guards for end in log.ends),
         further=tuple(compilation.key for compilation in compilations if compilation.key not in met),
     )
+
+
+def _function_names(families: Iterable[_Family]) -> Callable[[str], str]:
+    """Returns a function that gives the name of the function of a compilation."""
+    names = {compilation.key: family.name for family in families for compilation in family.compilations}
+    return lambda key: names.get(key, "")
 
 
 def _compilations(log: CompilerLog) -> list[_Compilation]:
@@ -154,13 +173,14 @@ def _families(compilations: Iterable[_Compilation]) -> list[_Family]:
                 by_frame[compilation.frame].compilations.append(compilation)
             continue
         name, is_part = _whole_name(compilation.qualname)
+        name = compilation.wrapped or name
         same = [f for f in families if f.name == name and f.at.file == function.file]
         if is_part:  # a part begins at a line inside of its function
             family = max((f for f in same if f.at.line <= function.line), key=lambda f: f.at.line, default=None)
         else:
             family = next((f for f in same if f.at.line == function.line), None)
         if family is None:
-            family = _Family(name, function)
+            family = _Family(name, function, bool(compilation.wrapped))
             families.append(family)
         family.compilations.append(compilation)
         by_frame[compilation.frame] = family
@@ -175,7 +195,9 @@ def _whole_name(qualname: str) -> tuple[str, bool]:
     return qualname, is_part
 
 
-def _function(family: _Family, runs: Mapping[str, int] | None) -> MetFunction:
+def _function(
+    family: _Family, runs: Mapping[str, int] | None, eager: Mapping[str, int | None], names: FileNames
+) -> MetFunction:
     compilations = family.compilations
     first = compilations[0]
     breaks = tuple(_breaks(compilations))
@@ -205,16 +227,21 @@ def _function(family: _Family, runs: Mapping[str, int] | None) -> MetFunction:
     failed_at = None
     if failed is not None and failed.fail_file is not None:
         failed_at = CodeLine(failed.fail_file, failed.fail_line or 0, "")
+    called_from = next((frame for frame in reversed(stack[:-1]) if not names.is_torchs(frame)), None)
+    at = called_from if family.is_wrapped and called_from is not None else family.at
     return MetFunction(
         name=family.name,
-        file=family.at.file,
-        line=family.at.line,
+        file=at.file,
+        line=at.line,
+        is_call=at is not family.at,
+        is_backward=first.key.startswith(AUTOGRAD),
         outcome=_outcome(compilations, breaks, failed),
-        called_from=stack[-2] if len(stack) > 1 else None,
+        called_from=called_from,
         parts=len({compilation.frame for compilation in with_graph}),
         graphs=sum(compilation.graphs for compilation in compilations),
         again=sum(compilation.is_again and not compilation.is_refused for compilation in compilations),
         runs=None if runs is None else sum(runs.get(compilation.key, 0) for compilation in compilations),
+        eager=_sum_of_all(eager[compilation.key] for compilation in compilations if compilation.key in eager),
         operators=sum(compilation.end.operators or 0 for compilation in firsts if compilation.end is not None),
         guards=sum(guards) if guards else None,
         seconds=sum(seconds) if seconds else None,
@@ -230,12 +257,12 @@ def _outcome(
 ) -> FunctionOutcome:
     """Returns what became of a function."""
     compilations = list(compilations)
+    if not any(compilation.end is not None for compilation in compilations):
+        return "unknown"
     if any(compilation.graphs for compilation in compilations):
         return "broken" if breaks else "whole"
     if failed is not None:
         return "skipped" if failed.is_raised is False else "failed"
-    if all(compilation.end is None for compilation in compilations):
-        return "unknown"
     if not breaks:
         return "empty"
     return "broken" if any(compilation.is_installed for compilation in compilations) else "skipped"
@@ -274,14 +301,14 @@ def _line_of(at: tuple[str, int] | None, stack: tuple[CodeLine, ...]) -> CodeLin
 def _recompilations(families: Iterable[_Family], log: CompilerLog, names: FileNames) -> Iterator[Recompilation]:
     """Yields each recompilation, with the guards that failed and what became dynamic."""
     guards = {
-        text.compilation: tuple(read_guards(text.text))
+        text.compilation: (tuple(read_guards(text.text)), _yours(text))
         for text in log.texts
         if text.name == GUARDS and text.compilation
     }
     for family in families:
         for compilation in family.compilations:
             told = (check for text in compilation.named(RECOMPILED) for check in read_recompile(text.text, text.values))
-            checks = tuple(_with_line(check, guards.get(check.version, ()), names) for check in told)
+            checks = tuple(_with_line(check, *guards.get(check.version, ((), {})), names) for check in told)
             if compilation.is_refused or not (checks or compilation.is_again):
                 continue
             function = compilation.function or family.at
@@ -298,19 +325,36 @@ def _recompilations(families: Iterable[_Family], log: CompilerLog, names: FileNa
             )
 
 
-def _with_line(check: FailedCheck, guards: Iterable[GuardText], names: FileNames) -> FailedCheck:
+_Yours: TypeAlias = Mapping[tuple[str, int], CodeLine]  # by subject and line of torch: the user's line
+
+
+def _yours(text: CompilerText) -> _Yours:
+    return {(guard.subject, guard.line): guard.at for guard in text.made}
+
+
+def _line_of_yours(at: CodeLine | None, subject: str, yours: _Yours, names: FileNames) -> CodeLine | None:
+    """Returns the user's line behind a guard, with the whole name of its file; else None."""
+    if at is None:
+        return None
+    return yours.get((subject, at.line)) if names.is_torchs(at) else names.line(at)
+
+
+def _with_line(check: FailedCheck, guards: Iterable[GuardText], yours: _Yours, names: FileNames) -> FailedCheck:
     """Adds the line that made the guard of a tensor: the reason has none, but the guards of the version have it.
 
-    A line of torch itself is no line of yours.
+    A line of torch is only given if the user's line behind it is unknown.
     """
     at, is_first_use = check.at, check.is_first_use
     if at is None and check.subject:
         begin = f"check_tensor({check.subject}, "
         made = next((guard for guard in guards if without_scope(guard.text).startswith(begin)), None)
-        at, is_first_use = (made.at, made.is_first_use) if made is not None else (None, False)
-    if at is not None:
-        at = None if names.is_torchs(at) else names.line(at)
-    return replace(check, at=at, is_first_use=is_first_use)
+        if made is not None:
+            own = _line_of_yours(made.at, guarded(made.text), yours, names)
+            at, is_first_use = own or made.at, made.is_first_use
+    elif at is not None and names.is_torchs(at):
+        own = next((call for call in reversed(check.stack) if not names.is_torchs(call)), None)
+        at = own or at
+    return replace(check, at=names.line(at) if at is not None else None, is_first_use=is_first_use)
 
 
 # --- guards ---
@@ -318,13 +362,21 @@ def _with_line(check: FailedCheck, guards: Iterable[GuardText], names: FileNames
 
 def _guards(compilations: Iterable[_Compilation], names: FileNames) -> Iterator[LineGuards]:
     """Yields the guards by the line that made them, those without a line of yours last."""
-    by_line: dict[CodeLine | None, list[GuardText]] = {}
+    by_line: dict[tuple[str, int] | None, list[GuardText]] = {}
+    lines: dict[tuple[str, int] | None, CodeLine] = {}
     for compilation in compilations:
         for text in compilation.named(GUARDS):
+            yours = _yours(text)
             for guard in read_guards(text.text):
-                at = guard.at if guard.at is not None and not names.is_torchs(guard.at) else None
-                by_line.setdefault(names.line(at) if at is not None else None, []).append(guard)
-    for at, guards in sorted(by_line.items(), key=lambda item: (item[0] is None, -len(item[1]))):
+                own = _line_of_yours(guard.at, guarded(guard.text), yours, names)
+                if own is not None and own.file.startswith(COMPILED_AUTOGRAD):
+                    own = None
+                key = (own.file, own.line) if own is not None else None
+                if own is not None:
+                    lines.setdefault(key, own)
+                by_line.setdefault(key, []).append(guard)
+    for key, guards in sorted(by_line.items(), key=lambda item: (item[0] is None, -len(item[1]))):
+        at = lines.get(key)
         kinds = Counter(guard.kind for guard in guards)
         texts = tuple(dict.fromkeys(guard.text for guard in guards))[:MOST_TEXTS]
         first_use = all(guard.is_first_use for guard in guards)
@@ -338,6 +390,12 @@ def _sum_of(counts: Iterable[int | None]) -> int | None:
     """Returns the sum of the known counts. None if none is known."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def _sum_of_all(counts: Iterable[int | None]) -> int | None:
+    """Returns the sum of the counts. None if there is none, or if one is unknown."""
+    known = list(counts)
+    return None if not known or None in known else _sum_of(known)
 
 
 def _seconds(ends: Iterable[CompileEnd]) -> float | None:

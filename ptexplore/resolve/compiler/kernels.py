@@ -4,37 +4,88 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ptexplore.model.compiled import GeneratedKernel
-from ptexplore.model.compiler_log import CodeLine, CompilerLog
+from ptexplore.model.compiled import GeneratedKernel, NotFused
+from ptexplore.model.compiler_log import CodeLine, CompilerLog, FusionRefusal
+from ptexplore.resolve.compiler.file_names import FileNames
+from ptexplore.resolve.compiler.graphs import LoweredNode, read_graph
 from ptexplore.resolve.compiler.texts import stack_in
 
 MAPPINGS = "inductor_provenance_tracking_node_mappings"
 STACKS = "inductor_provenance_tracking_kernel_stack_traces"
 CODE = "inductor_output_code"
+LOWERED = "inductor_post_grad_graph"  # the graph whose operators Inductor fuses
 _KERNEL = re.compile(r"^(?P<name>.+?)(?::\d+)?$")  # "cpp_fused_add_0:2" is one call of the kernel
 
 
-def kernels_in(log: CompilerLog) -> Iterator[GeneratedKernel]:
+def kernels_in(log: CompilerLog, names: FileNames) -> Iterator[GeneratedKernel]:
     """Yields the kernels of each generated file, in order. A version that writes no provenance gives none.
 
-    The records of a graph follow each other: its code, the operators of its kernels, the lines of its kernels.
+    The records of a graph follow each other: the graph, its code, the operators of its kernels, the lines of its
+    kernels.
     """
     for number, code in enumerate(log.texts):
         if code.name != CODE:
             continue
         operators, stacks = _provenance(log, number)
+        nodes = _nodes_before(log, number)
+        order = {name: place for place, name in enumerate(nodes)}
+        refusals = _refusals(log, number)
+        kernels: list[GeneratedKernel] = []
         for call in _calls(code.text):
-            yield GeneratedKernel(
+            fused = sorted(map(str, operators.get(call) or ()), key=lambda name: order.get(name, len(order)))
+            known = [nodes[name] for name in fused if name in nodes]
+            lines = list(_lines(stacks.get(call) or (), names))
+            lines = lines or [names.line(node.at) for node in known if node.at is not None]
+            made = GeneratedKernel(
                 name=_KERNEL.sub(r"\g<name>", call),
                 compilation=code.compilation or "",
-                operators=tuple(map(str, operators.get(call) or ())),
-                lines=tuple(_lines(stacks.get(call) or ())),
+                operators=tuple(fused),
+                lines=tuple(dict.fromkeys(line for line in lines if not names.is_torchs(line))),
                 is_backward=_is_backward(log, number),
                 file=code.file,
+                calls=tuple(node.operator for node in known),
             )
+            kernels.append(made)
+        yield from (
+            replace(kernel, not_fused=tuple(_not_fused(kernel, kernels[place + 1 : place + 2], refusals)))
+            for place, kernel in enumerate(kernels)
+        )
+
+
+def _refusals(log: CompilerLog, number: int) -> list[FusionRefusal]:
+    """Returns the fusions that the scheduler refused for the code that is the text `number`, the last one first."""
+    code = log.texts[number]
+    before = (place for place in range(number - 1, -1, -1) if log.texts[place].name == CODE)
+    begin = next((place for place in before if log.texts[place].compilation == code.compilation), -1)
+    own = [r for r in log.refusals if r.compilation == code.compilation and begin < r.texts <= number]
+    return own[::-1]
+
+
+def _not_fused(
+    kernel: GeneratedKernel, following: Iterable[GeneratedKernel], refusals: Iterable[FusionRefusal]
+) -> Iterator[NotFused]:
+    """Yields the next kernel, if the scheduler said why parts of both kernels were not fused."""
+    own = set(kernel.operators)
+    for other in following:
+        theirs = set(other.operators)
+        for refusal in refusals:
+            first, second = set(refusal.first), set(refusal.second)
+            is_about = (first <= own and second <= theirs) or (first <= theirs and second <= own)
+            if is_about and first and second and not own & theirs:
+                yield NotFused(other.name, refusal.reason)
+                break
+
+
+def _nodes_before(log: CompilerLog, number: int) -> Mapping[str, LoweredNode]:
+    """Returns the nodes of the graph whose code is the text `number`: the last graph before, of this compilation."""
+    code = log.texts[number]
+    before = (t for t in log.texts[number::-1] if t.name == LOWERED and t.compilation == code.compilation)
+    text = next(before, None)
+    return read_graph(text.text).nodes if text is not None else {}
 
 
 def _provenance(log: CompilerLog, number: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -47,7 +98,7 @@ def _provenance(log: CompilerLog, number: int) -> tuple[Mapping[str, Any], Mappi
         if text.name == CODE:
             break
         if text.name == MAPPINGS:
-            operators = _document(text.text).get("cppCodeToPost") or {}
+            operators = _document(text.text).get("cppCodeToPost") or text.operators
         elif text.name == STACKS:
             return operators, _document(text.text)
     return operators, {}
@@ -78,11 +129,8 @@ def _calls(code: str) -> Iterator[str]:
         yield from (call.strip() for call in match["calls"].split(","))
 
 
-def _lines(stacks: Any) -> Iterator[CodeLine]:
-    """Yields the innermost line of each stack, once."""
-    seen = set()
+def _lines(stacks: Any, names: FileNames) -> Iterator[CodeLine]:
+    """Yields the innermost line of yours of each stack."""
     for stack in stacks if isinstance(stacks, list) else ():
-        frames = list(stack_in(str(stack)))
-        if frames and frames[-1] not in seen:
-            seen.add(frames[-1])
-            yield frames[-1]
+        yours = [names.line(frame) for frame in stack_in(str(stack)) if not names.is_torchs(frame)]
+        yield from yours[-1:]

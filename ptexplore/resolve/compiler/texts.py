@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptexplore.facts import compiler_texts as words
 from ptexplore.model.compiled import BreakReason, CheckedProperty, FailedCheck
@@ -17,8 +18,13 @@ _NUMBER = re.compile(r"gb(\d+)")
 _URL = re.compile(r"https?://\S+")
 # "code  # FILE:LINE in FUNCTION", with what follows; the code is missing in guards without a line of the user.
 _MADE_BY = re.compile(
-    r"^(?:(?P<code>.*)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>\S+)(?P<after>.*)$", re.DOTALL
+    r"^(?:(?P<code>.*?)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>\S+)(?P<after>.*)$", re.DOTALL
 )
+# Bounds of a size have a line for each bound: the lower one first.
+_SECOND = re.compile(
+    r"\) and (?P<code>.*?)  # (?P<file>[^#]*?):(?P<line>\d+) in (?P<function>\S+)(?P<after>.*)$", re.DOTALL
+)
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")
 _HINT = re.compile(r"\(HINT: (?P<hint>.*)\)\s*$", re.DOTALL)
 _VERSION = re.compile(r"^(?P<version>!?\d+(?:/\d+)+(?:_\d+)?): ", re.DOTALL)
 _LEAF = re.compile(r"^[| ]*\+- (?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<guard>.*))?$")
@@ -26,6 +32,10 @@ _VALUE = re.compile(r"^(?P<subject>.+?) (?:==|is) (?P<old>.+)$", re.DOTALL)
 _CLASS = re.compile(r"^___check_type_id\((?P<subject>.+?), \d+\)(?:, type=<class '(?P<old>[^']+)'>)?")
 _OBJECT = re.compile(r"^___check_obj_id\((?P<subject>.+?), \d+\)(?:, type=<class '(?P<old>[^']+)'>)?")
 _TENSOR = re.compile(r"^tensor '(?P<subject>.*?)' ")
+_BOUNDS = re.compile(r"^(?:(?P<least>-?\d+) <= )?(?P<subject>[^<>=]+?)(?: <= (?P<most>-?\d+))?$")
+_SIZE = re.compile(r"^(?P<subject>.+)\.(?:size\(\)|shape)\[(?P<index>\d+)\]$")
+_NOT = re.compile(r"^not (?P<subject>[\w.\[\]'\"]+)$")
+_GUARDED = re.compile(r"^(?:not )?(?:check_tensor|___check_\w+)\((?P<subject>.+?), ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ def read_reason(text: str) -> BreakReason:
     hints: list[list[str]] = []
     current = parts["kind"]
     link = ""
+    text = _ADDRESS.sub("", text)  # it says nothing, and each run has another one
     for line in text.partition(words.FROM_USER_CODE.words)[0].split("\n"):
         if line.startswith(words.EXPLANATION.words):
             current = parts["explanation"] = [line.removeprefix(words.EXPLANATION.words)]
@@ -160,7 +171,7 @@ def read_recompile(text: str, values: Mapping[str, str]) -> Iterator[FailedCheck
 
 
 def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
-    own, _, stack = reason.partition(f"\n{words.RECOMPILE_STACK.words}")
+    own, _, stack = _ADDRESS.sub("", reason).partition(f"\n{words.RECOMPILE_STACK.words}")
     version = _VERSION.match(own)
     told = own[version.end() :] if version is not None else own
     guard, at, after = _made_by(told)
@@ -169,8 +180,19 @@ def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
     frames = tuple(stack_in(stack))
     if at is None and frames:
         at = frames[-1]
+    bounds = _bounds(guard, values)
+    if bounds is not None:
+        second = _SECOND.search(after)
+        is_above = bounds.most and bounds.new.isdecimal() and int(bounds.new) > int(bounds.most)
+        if second is not None and is_above:  # the line of the upper bound
+            at = CodeLine(second["file"], int(second["line"]), second["function"], second["code"].strip())
+            after = second["after"]
+        first_use = words.FIRST_USE.words in (after[: second.start()] if second is not None and not is_above else after)
+        number = version["version"] if version is not None else ""
+        return replace(bounds, version=number, text=guard, at=at, is_first_use=first_use, stack=frames)
     checks, subject, index, old, new = _what_failed(guard, values)
     subject = without_scope(subject)
+    is_of_class = checks == "object" and new.startswith("<class ")
     return FailedCheck(
         version=version["version"] if version is not None else "",
         text=guard,
@@ -178,12 +200,38 @@ def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
         subject=subject,
         index=index,
         old=old,
-        new=new,
+        new="" if is_of_class else new,
+        new_class=_class_name(new) if is_of_class else "",
         at=at,
         is_first_use=words.FIRST_USE.words in after,
         hint=hint["hint"] if hint is not None else "",
         stack=frames,
     )
+
+
+def _bounds(guard: str, values: Mapping[str, str]) -> FailedCheck | None:
+    """Returns the check of a guard that holds between bounds; None for another guard."""
+    match = _BOUNDS.match(guard)
+    if match is None or (match["least"] is None and match["most"] is None):
+        return None
+    subject = match["subject"].strip()
+    size = _SIZE.match(subject)
+    return FailedCheck(
+        version="",
+        text=guard,
+        checks="bounds",
+        subject=without_scope(size["subject"] if size is not None else subject),
+        index=int(size["index"]) if size is not None else None,
+        new=values.get(subject, ""),
+        least=match["least"] or "",
+        most=match["most"] or "",
+    )
+
+
+def guarded(text: str) -> str:
+    """Returns the value that a guard on a tensor, class or object is about; "" for another guard."""
+    match = _GUARDED.match(text)
+    return match["subject"] if match is not None else ""
 
 
 def _what_failed(guard: str, values: Mapping[str, str]) -> tuple[CheckedProperty, str, int | None, str, str]:
@@ -207,6 +255,9 @@ def _what_failed(guard: str, values: Mapping[str, str]) -> tuple[CheckedProperty
         if match is not None:
             subject = match["subject"]
             return checks, subject, None, match["old"] or "", _now(values, subject, is_class=checks == "class")  # type: ignore[return-value]
+    match = _NOT.match(guard)
+    if match is not None:
+        return "falsy", match["subject"], None, "", ""
     match = _VALUE.match(guard)
     if match is not None and " and " not in guard and " or " not in guard:
         subject = match["subject"]
@@ -229,5 +280,15 @@ _CLASS_WORDS = re.compile(r"^<class '(?P<name>[^']+)'>$")
 def _now(values: Mapping[str, str], subject: str, *, is_class: bool = False) -> str:
     """Returns the value of an expression when its guard failed; "" if the probe could not read it."""
     value = values.get(subject, "")
+    return _class_name(value) if is_class else value
+
+
+def _class_name(value: str) -> str:
+    """Returns the class of a value, which is a literal or "<class 'NAME'>"; "" for an unknown value."""
     named = _CLASS_WORDS.match(value)
-    return named["name"] if is_class and named is not None else value
+    if named is not None:
+        return named["name"]
+    try:
+        return type(ast.literal_eval(value)).__name__
+    except (ValueError, SyntaxError):  # a long text, which is cut
+        return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ptexplore.model.compiled import (
+    CompiledGraph,
     CompileReport,
     GeneratedKernel,
     LineGuards,
@@ -30,6 +31,7 @@ class CompileDocument(Struct, frozen=True):
     guard_count: int | None  # how many guards Dynamo made, over all compilations; null if torch does not say.
     guards: tuple[LineGuards, ...]  # what the compiled functions check, by the line that made the guard.
     kernels: tuple[GeneratedKernel, ...]  # kernels that Inductor generated.
+    compiled: tuple[CompiledGraph, ...]  # the graphs, with their texts.
     phases: tuple[PhaseTime, ...]  # the time of each phase of the compiler, the longest first.
     seconds: float | None  # the time of all compilations; null if torch does not say.
     raised: RaisedError | None  # what ended the run; null if it came to its end.
@@ -51,6 +53,7 @@ def compile_document(report: CompileReport) -> CompileDocument:
         guard_count=report.guard_count,
         guards=report.guards,
         kernels=report.kernels,
+        compiled=report.compiled,
         phases=report.phases,
         seconds=report.seconds,
         raised=run.raised,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from ptexplore.model.compiled import CheckedProperty, FailedCheck, FunctionOutcome, MetFunction
@@ -26,6 +27,7 @@ _DIFFERENT: Mapping[CheckedProperty, str] = {
     "value": "{subject} was {old}, now {new}",
     "class": "class of {subject} was {old}, now {new}",
     "object": "{subject} is another object, now {new}",
+    "falsy": "{subject} was false, empty, zero or None, now it is not",
     "length": "{subject} was {old}, now {new}",
     "state": "global state changed: {subject}",
     "other": "this guard did not hold: {text}",
@@ -63,6 +65,33 @@ KINDS: Mapping[str, str] = {
 }
 
 
+# What the longest phases of the compiler do, by torch's name.
+PHASES: Mapping[str, str] = {
+    "bytecode_tracing": "Dynamo reads your Python",
+    "build_guards": "Dynamo makes the guards",
+    "create_aot_dispatcher_function": "AOTAutograd traces the graph",
+    "compile_file": "the C++ compiler",
+    "async_compile.wait": "waits for kernels that other processes compile",
+    "Scheduler.codegen": "Inductor writes the code of the kernels",
+    "GraphLowering.run": "Inductor lowers the operators",
+}
+BACKWARD = "backward, by compiled autograd"
+_ON_STACK = re.compile(r"___stack(?P<number>\d+)")
+
+
+def subject_words(subject: str) -> str:
+    """Returns a guarded value in words: Dynamo's own names are explained."""
+    return _ON_STACK.sub(lambda match: f"value {int(match['number']) + 1} kept across the break", subject)
+
+
+def limit_words(function: MetFunction) -> str:
+    """Returns the words for a function at the limit of recompilations."""
+    then = ""
+    if function.eager is not None:
+        then = f"; Python ran {amount(function.eager, 'call')} from then on"
+    return f"the limit of recompilations is reached: Dynamo does not compile it again{then}"
+
+
 def counted_outcomes(functions: Iterable[MetFunction]) -> str:
     """Returns how many functions had each outcome: "2 compiled whole, 1 left to Python"."""
     counts: dict[FunctionOutcome, int] = dict.fromkeys(COUNTED, 0)
@@ -95,7 +124,22 @@ def amount(count: int, noun: str) -> str:
 
 def check_words(check: FailedCheck) -> str:
     """Returns what differed, so that a guard failed."""
+    subject = subject_words(check.subject)
+    if check.checks == "bounds":
+        return _bounds_words(check, subject)
+    if check.new_class:
+        return f"{subject} is another object, of class {check.new_class}"
     template = _DIFFERENT[check.checks]
     if not check.new and "{new}" in template:
         template = _UNKNOWN_NOW.get(check.checks, _DIFFERENT["other"])
-    return template.format(subject=check.subject, index=check.index, old=check.old, new=check.new, text=check.text)
+    return template.format(subject=subject, index=check.index, old=check.old, new=check.new, text=check.text)
+
+
+def _bounds_words(check: FailedCheck, subject: str) -> str:
+    what = f"size of {subject} in dimension {check.index}" if check.index is not None else subject
+    if check.least and check.most:
+        fits = f"{check.least} to {check.most}"
+    else:
+        fits = f"{check.least} or more" if check.least else f"{check.most} or less"
+    now = f"now it is {check.new}" if check.new else "now it is not (its value is unknown)"
+    return f"{what} was compiled for {fits}, {now}"

@@ -101,9 +101,11 @@ def test_guards_are_read_with_their_lines() -> None:
         ("GLOBAL_STATE changed: grad_mode ", "state", "grad_mode", "", ""),
         ("n == 1", "value", "n", "1", "2"),
         ("len(items) == 1", "length", "len(items)", "1", ""),
-        ("___check_type_id(n, 1), type=<class 'int'>", "class", "n", "int", "2"),
+        ("___check_type_id(n, 1), type=<class 'int'>", "class", "n", "int", "int"),
         ("n == 1 or n == 2", "other", "", "", ""),
-        ("2 <= x.size()[0]", "other", "", "", ""),
+        ("not items", "falsy", "items", "", ""),
+        ("2 <= x.size()[0]", "bounds", "x", "", ""),
+        ("n <= 2", "bounds", "n", "", "2"),
     ],
 )
 def test_a_failed_guard_says_what_differed(guard: str, checks: str, subject: str, old: str, new: str) -> None:
@@ -122,3 +124,18 @@ def test_the_stack_of_the_user_says_the_line_where_the_guard_does_not() -> None:
     stack = 'User stack trace:\n  File "/a/t.py", line 3, in f\n    return x'
     (check,) = read_recompile(f"0/0: tensor 'x' rank mismatch. expected 1, actual 2\n{stack}", {})
     assert check.at == CodeLine("/a/t.py", 3, "f", "return x")
+
+
+def test_bounds_of_a_size_have_the_line_of_the_bound_that_failed() -> None:
+    first = "if x.shape[0] > 1:  # /a/train.py:5 in f (user code shown is first use of this value--the guard is not)"
+    second = "if x.shape[0] > 8:  # /a/train.py:7 in g (t.py:1 in h)"
+    text = json.dumps([f"0/0: 2 <= x.size()[0] <= 8  # {first} and {second}"])
+    (above,) = read_recompile(text, {"x.size()[0]": "9"})
+    assert (above.checks, above.subject, above.index, above.least, above.most, above.new) == (
+        "bounds", "x", 0, "2", "8", "9",
+    )  # fmt: skip
+    assert above.at == CodeLine("/a/train.py", 7, "g", "if x.shape[0] > 8:")
+    assert not above.is_first_use
+    (below,) = read_recompile(text, {"x.size()[0]": "1"})
+    assert below.at == CodeLine("/a/train.py", 5, "f", "if x.shape[0] > 1:")
+    assert below.is_first_use

@@ -1,0 +1,52 @@
+"""A run of `ptexplore compile` as JSON: written, and read back as untrusted data. Nothing in it is executed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.compiled import COMPILE_FORMAT, CompileReport, SavedCompile
+from ptexplore.model.compiler_log import CompilerLog
+from ptexplore.saved.document import from_json, to_json, unpacked
+
+WRITE_ONE = "ptexplore compile --script train.py --save FILE writes one"
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The beginning of every saved run."""
+
+    kind: str
+    format: int
+
+
+def compile_to_json(report: CompileReport) -> str:
+    """Returns the report as JSON text in ASCII, without the log and without the folder of torch."""
+    run = report.run
+    log = CompilerLog(lost=run.log.lost)
+    bare = replace(report, run=replace(run, torch=replace(run.torch, torch_dir=""), log=log))
+    text = to_json(SavedCompile(bare))
+    above = os.path.dirname(run.torch.torch_dir.rstrip(os.sep))
+    return text.replace(f"{above}{os.sep}torch{os.sep}", f"torch{os.sep}") if above else text
+
+
+def compile_from_json(data: bytes, name: str) -> CompileReport:
+    """Returns the report in a file, packed or not. `name` is the file's, for messages.
+
+    Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
+    """
+    try:
+        text = unpacked(data, name)
+        head = from_json(text, _Head, name)
+        if head.kind == "compile" and head.format > COMPILE_FORMAT:
+            message = f"{name} has format {head.format}, but this ptexplore knows formats only up to {COMPILE_FORMAT}"
+            raise PtexploreError(
+                message, "it was saved by a newer ptexplore", "pip install --upgrade ptexplore", MISSING
+            )
+        return from_json(text, SavedCompile, name).report
+    except PtexploreError as error:
+        if error.exit_code == MISSING:
+            raise
+        message = f"{name} is not a saved run of ptexplore compile"
+        raise PtexploreError(message, error.why, WRITE_ONE, USAGE) from error
