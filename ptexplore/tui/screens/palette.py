@@ -98,6 +98,8 @@ class Searcher:
                 trees, catalogue = self._opened
                 notes = self.library.searched_notes()
                 view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
+                for indexed in trees:
+                    indexed.tree.forget()
         except PtexploreError as error:
             trouble = error.one_line
         if number == self.last:
