@@ -11,6 +11,7 @@ from ptexplore.annotations.files import names_in, read_bytes
 from ptexplore.annotations.format import LARGEST, decode, front_matter, without_controls
 from ptexplore.annotations.layers import Layer
 from ptexplore.annotations.markdown import line_of, tokens, troubles
+from ptexplore.annotations.names import ID, STOP
 from ptexplore.annotations.records import Problem, Unreadable, Where, unread
 
 FOLDER = "exercises"
@@ -85,11 +86,11 @@ def parse(data: bytes, shown: str, *, shipped: bool = False) -> Exercise:
     lines = text.split("\n")
     end, front = front_matter(lines, _KEYS, _KEYS)
     for key in ("id", "judge"):
-        if not blocks.ID.fullmatch(front[key].text()):
+        if not ID.fullmatch(front[key].text()):
             raise Unreadable(front[key].line, "an id has lower-case letters, digits and hyphens")
     if not front["function"].text().isidentifier():
         raise Unreadable(front["function"].line, "this is not the name of a function")
-    if not blocks.STOP.fullmatch(front["tour"].text()):
+    if not STOP.fullmatch(front["tour"].text()):
         raise Unreadable(front["tour"].line, "an exercise names the stop before it: tour#stop")
     try:
         document = tokens("\n" * end + "\n".join(lines[end:]))

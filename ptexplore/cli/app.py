@@ -21,8 +21,8 @@ from ptexplore.errors import BAD_DISK, MISSING, USAGE, PtexploreError
 
 COMMANDS = {  # each has a file and a function of its name in this folder, with _ for -
     "trace": "what runs when I write this line, and where is it?",
-    "tensor": "how do these tensors lie in memory? shared cells, views, copies",
-    "graph": "what did autograd record, and what does it keep until backward?",
+    "tensor": "how do these tensors lie in memory? views, copies",
+    "graph": "what did autograd record and keep for backward?",
     "explain-error": "what does this error message mean, and what raised it?",
     "compile": "what did torch.compile do to my code, and why?",
     "op": "what is this operator? schema, kernels, derivative",
@@ -53,7 +53,10 @@ LONGEST_HINT = 8000  # characters of the command to type, which is useless in pa
 # between the lines of a reason: so a quoted text cannot look like a part of the message
 _FURTHER = f"\n{'':7}| "
 EPILOG = """\
-exit codes: 0 success, 1 failure, 2 wrong usage, 3 something needed is missing, out of date or does not match
+begin with:  ptexplore trace "torch.add(a, b)"
+
+exit codes:  0 success, 1 failure, 2 wrong usage,
+             3 a needed file is missing, out of date or does not match
 
 environment: PTEXPLORE_CACHE   the cache folder
              PTEXPLORE_DATA    the folder of your reading progress

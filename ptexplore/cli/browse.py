@@ -70,6 +70,7 @@ def browse(
 
     app = Browser(library, lambda opened: start or _start(target, load, opened), missing, target)
     app.settled = gc.freeze  # a garbage collection over all of that would delay a key by 80 ms
+    app.rested = gc.collect  # closed screens are garbage; Python alone looks for them after ten million new objects
     app.run()
     if app.crash is not None:
         if os.environ.get("PTEXPLORE_DEBUG") or isinstance(app.crash, PtexploreError):

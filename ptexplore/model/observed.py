@@ -169,7 +169,7 @@ class CallArgument(Struct, frozen=True):
     name: str  # the name of the parameter, or its position
     raw: int = 0  # its key set as a number
     impl: int | None = None  # the address of its TensorImpl, if no other tensor uses it later
-    memory: int | None = None  # the address of its data, which its views share
+    memory: int | None = None  # the address of the data; views have the same
     requires_grad: bool = False  # whether it requires grad
     keys: tuple[str, ...] = ()  # the names of its keys, for readers of a saved session
     description: str = ""  # the tensor in words, for readers of a saved session
@@ -179,8 +179,8 @@ class WrittenTensor(Struct, frozen=True):
     """A tensor that was written to in place during a call, directly or through a view."""
 
     tensor: str  # type and sizes, as in autograd's errors: `torch.FloatTensor [3, 3]`
-    memory: int | None  # the address of its data, which its views share; null if it has none
-    before: Count  # its version when the call began: how many writes it had seen
+    memory: int | None  # the address of the data; views have the same; null if there is no data
+    before: Count  # version when the call began: the number of writes until then
     after: Count  # its version when the call ended
 
 
@@ -240,7 +240,7 @@ class UncountedSaved(Recorded, frozen=True):
 
     packed: Count = 0  # tensors that a hook packed, as a checkpoint does
     unread: Count = 0  # tensors whose memory cannot be queried
-    silent: Count = 0  # nodes that do not report what they saved, such as those of torch._foreach_*
+    silent: Count = 0  # nodes that report no saved tensors, for example torch._foreach_*
 
 
 class OperatorTimes(Recorded, frozen=True):
@@ -296,7 +296,7 @@ class SecondRun(Recorded, frozen=True):
     """How a second run of a script, under torch.profiler only, compares with the recorded run."""
 
     equal: bool  # whether everything that was compared is equal
-    told: AnyReason  # what was compared, or the first difference
+    told: AnyReason  # the compared parts, or the first difference
 
 
 class PythonCode(Struct, frozen=True):
@@ -348,7 +348,7 @@ class SteppedCalls(Recorded, frozen=True):
     builtins: Mapping[str, str] = {}  # by call: the name by which Python called this C function
     written: Mapping[str, tuple[str, Count]] = {}  # by function of an extension: the file and line where it begins
     ordered: bool = False  # whether the Python functions are among the calls
-    unordered: AnyReason | None = None  # why they are not, or not all of them
+    unordered: AnyReason | None = None  # why the order is not known, or only partly
 
 
 class SteppedResult(Recorded, frozen=True):
@@ -497,7 +497,7 @@ class SavedTensorWrites(Recorded, frozen=True):
     """
 
     tensor: str  # type and sizes, as in autograd's errors: `torch.FloatTensor [3, 3]`
-    expected: Count  # its version when it was saved: how many writes it had seen
+    expected: Count  # version when saved: the number of writes until then
     version: Count  # its version when the node needed it
     node: str | None  # the node that had saved it
     saved: PythonPlace | None  # the innermost place in your own Python that ran when it was saved
@@ -550,7 +550,7 @@ class LeftRunning(Recorded, frozen=True):
 
 
 class LaunchesTold(Recorded, frozen=True):
-    """The events include what was launched on this device."""
+    """The events include launches on this device."""
 
     device: str  # `cuda`, `xpu`
 

@@ -132,7 +132,7 @@ class StepBudget(Struct, frozen=True):
     most: Count = 0  # the budget of instructions; each fork costs 20,000 of them
     stepped: Count = 0  # the number of instructions that were stepped
     forks: Count = 0  # the number of calls that were stepped, each in a fork of the program
-    reason: AnyReason | None = None  # why nothing was stepped, or nothing after some point
+    reason: AnyReason | None = None  # why nothing was stepped, or why stepping ended early
 
 
 class TimesElsewhere(Struct, frozen=True):
@@ -145,18 +145,18 @@ class TimesElsewhere(Struct, frozen=True):
     matched: Count  # how many of its operator calls and nodes are calls of this program
     unmatched: Count  # how many are not, or may belong to several places
     names: tuple[tuple[str, int], ...] = ()  # the unmatched ones: name and count, most frequent first
-    unlike: Count = 0  # nodes whose sequence number leads to another call than the one that recorded them here
+    unlike: Count = 0  # nodes whose sequence number belongs to different calls in the two runs
     device_events: Count = 0  # kernels and copies of devices in the file, which are not counted
 
 
 class Program(Struct, frozen=True):
     """What a program ran, recorded in one run; equal calls are folded."""
 
-    paths: tuple[CallPath, ...]  # all paths, each after the path before it
+    paths: tuple[CallPath, ...]  # the paths of calls, a caller's path before the paths inside it
     sets: tuple[LocalSets, ...]  # all pairs of thread-local sets that were read
     kinds: tuple[OperatorKind, ...]  # all kinds of operator calls
     routes: tuple[OperatorRoute, ...]  # all routes by which Python called an operator, or a node ran
-    calls: tuple[OperatorCalls, ...]  # how often each route was taken, from which path
+    calls: tuple[OperatorCalls, ...]  # the number of calls of each route, by the path of the caller
     order: str  # the order of calls, packed: row numbers of `calls` from 1; 0 ends what Python ran inside a call
     ordered: Count  # how many numbers `order` has
     wall: Nanoseconds  # nanoseconds that the recorded run took, without waiting for stepped calls
@@ -170,8 +170,8 @@ class Program(Struct, frozen=True):
     saved_elsewhere: Count = 0  # bytes first saved by nodes of operator calls that are not in the record
     saved_packed: Count = 0  # how many saved tensors a hook packed, as a checkpoint does: their bytes are not known
     saved_unread: Count = 0  # how many saved tensors have memory that cannot be queried
-    saved_silent: Count = 0  # how many nodes do not report what they saved, such as those of torch._foreach_*
-    saved_slices: Count = 0  # how many CopySlices nodes there were: what the node inside saved is not known
+    saved_silent: Count = 0  # number of nodes that report no saved tensors, for example torch._foreach_*
+    saved_slices: Count = 0  # number of CopySlices nodes: the saved bytes of the node inside are not known
     is_block: bool = False  # a recorded block of a process: tensors may have existed before it began
     named: bool = False  # a tensor had named dimensions when the recording ended
     forward_level: Count | None = None  # the level of forward-mode differentiation at the beginning, if it was on

@@ -30,7 +30,7 @@ class Finding:
     """A fact about the whole trace, or about one hop, that the rows do not show."""
 
     kind: str  # `nondeterministic`, `perturbed`, `prediction-differs`, `cut`, `stepped`, `twice`, `differs`, …
-    told: AnyReason  # what was found
+    told: AnyReason  # the finding, as a code
     hop: int | None = None  # the id of the hop that the finding is about
     text: str = ""  # the finding as a sentence; set only when JSON is written, empty in a trace that was read back
 
@@ -112,7 +112,7 @@ class Session(SessionFacts):
 
 @dataclass(frozen=True, slots=True)
 class SavedSession(SessionFacts):
-    """One capture as JSON has it. You can save, load and show it; nothing in it is executed."""
+    """One capture as JSON has it: data to save, load and show. Nothing of it is executed."""
 
     observations: tuple[SavedObservation, ...]  # what the recorders saw
 
@@ -450,7 +450,7 @@ class UntoldArgument:
 class CauseCase:
     """A possible cause of an error, with its sign and its fix."""
 
-    sign: str  # what your program contains or does in this case
+    sign: str  # the sign of this case in your program
     remedy: str  # how to fix it in this case
 
 
@@ -628,7 +628,7 @@ class HopRow(HopFacts):
     """One hop in the flat table of a saved trace."""
 
     parent: int | None = None  # the id of the hop around this one; null for an outermost hop
-    stable_key: str = ""  # equal in all traces of the same code: what the hop is, and the path of its callers
+    stable_key: str = ""  # the same in all traces of the same code: the hop's kind and name, and its callers
 
 
 @dataclass(frozen=True, slots=True)

@@ -358,7 +358,7 @@ class LibraryCallsData(LibraryCallsParts):
 
 
 class LaunchesToldData(TypedDict):
-    """The events include what was launched on this device."""
+    """The events include launches on this device."""
 
     device: str
 

@@ -7,11 +7,13 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.segment import Segment
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from ptexplore.view.notes.tour import TourWalk
     from ptexplore.workspace.consent import NotYours
 
+_RESTS = 1.0  # seconds without a key
 _SWITCHES = 0.001  # seconds that a lookup in a thread may keep the screen waiting; Python's own value is 5 ms
 _TRACE = "last_trace"  # the name of the screen with the last trace
 
@@ -102,7 +105,8 @@ class Browser(App[None]):
     """PyTorch's source, notes and tours in the terminal.
 
     `reader` is the reading screen. `navigator` goes to places, `touring` walks a tour, `jobs` runs labs and traces.
-    `settled` is called when most of the lasting objects exist. `crash` is the error that ended the app, if any.
+    `settled` is called when most of the lasting objects exist, `rested` while the reader presses no key. `crash` is the
+    error that ended the app, if any.
     """
 
     TITLE = "ptexplore"
@@ -148,6 +152,8 @@ class Browser(App[None]):
         self.crash: Exception | None = None
         self._switches: float | None = None  # Python's own value, to restore it
         self.settled: Callable[[], object] = lambda: None
+        self.rested: Callable[[], object] = lambda: None
+        self._last_input = 0.0  # when the last key came; 0 after `rested` was called
         self._read(library)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -181,6 +187,7 @@ class Browser(App[None]):
         else:
             self._show_reader()
         self.set_timer(0.7, lambda: self.run_worker(self._settle, thread=True, exit_on_error=False))
+        self.set_interval(_RESTS, self._rest)
 
     def _built(self, trees: Sequence[IndexedTree] | None) -> None:
         self._is_building = False
@@ -217,6 +224,17 @@ class Browser(App[None]):
         with contextlib.suppress(PtexploreError):  # a screen that needs the notes reports the error
             self.library.read_marks()
         self.settled()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note when the reader does something."""
+        if isinstance(event, events.InputEvent):
+            self._last_input = time.monotonic()
+        await super().on_event(event)
+
+    def _rest(self) -> None:
+        if self._last_input and time.monotonic() - self._last_input > _RESTS:
+            self._last_input = 0.0
+            self.rested()
 
     # --- messages from panes and screens ---
 

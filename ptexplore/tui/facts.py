@@ -98,10 +98,12 @@ class FactsReader:
             self._forget()
 
     def _forget(self) -> None:
-        """Drop the reader of calls if it keeps too much. The next question makes a new reader.
+        """Drop the texts that were read. Drop the reader of calls too if it keeps too much: the next one is new.
 
-        A reader of a hundred files would keep all names in them.
+        A reader of a hundred files would keep all names in them, and the text of every caller's file.
         """
+        for indexed in vars(self).get("_trees", ()):  # none, if they could not be opened
+            indexed.tree.forget()
         if "_call_reader" in vars(self) and self._call_reader.names.kept > _READ:  # only if there is one already
             del self._call_reader
 

@@ -13,11 +13,11 @@ HEAD = """\
 
 Made from the docstrings by `scripts/api-docs`; every example runs in the tests.
 
-`import ptexplore` imports neither torch nor anything heavy; each name is loaded when you use it. The questions are
-functions, and methods of a `Workspace` if you have several. What takes long or writes files is asked of its `inner`:
-`index`, `fetch`, `survey`, `health`, `guide` (tours), `check_notes`, `plan_pins`, `new_note`; and
-`ptexplore.render.html.build.build_site` writes the site of an `inner`. What comes back are frozen records. Every error
-that you can cause is a `PtexploreError`.
+`import ptexplore` does not import torch; each name is loaded when you use it. The questions are functions; a
+`Workspace` has the same questions as methods, for several questions at once. Long work, and work that writes files, are
+methods of its `inner`: `index`, `fetch`, `survey`, `health`, `guide` (tours), `check_notes`, `plan_pins`, `new_note`.
+`ptexplore.render.html.build.build_site` writes the site of an `inner`. The answers are frozen records. A wrong input
+raises `PtexploreError`.
 """
 
 

@@ -188,8 +188,8 @@ def _reasons() -> str:
     from ptexplore.view.words.reasons import ENGLISH
 
     about = (
-        "Why something is concluded: a `code`, with the arguments that its `text` names in braces. What stands in "
-        "brackets is left out where an argument in it is empty. In what is read back the text is made anew of the rest."
+        "The reason of a conclusion: a `code`, with the arguments that its `text` names in braces. A part in brackets "
+        "is left out if an argument in it is empty. When a file is read, the text is made anew of code and arguments."
     )
     every_code = {**ENGLISH, **places.ENGLISH}
     texts = {kind.__struct_config__.tag: text.replace("|", "\\|") for kind, text in every_code.items()}

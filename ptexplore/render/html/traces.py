@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from ptexplore.model.nesting import Unrolling, unrolled
-from ptexplore.model.trace import Session, Trace, walk
+from ptexplore.model.trace import Session, Status, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
 from ptexplore.render.html.source_markup import escaped
@@ -103,9 +103,13 @@ def _folding(shown: TraceView, show: Shown) -> Markup:
 
 
 def _what(row: ScreenRow) -> str:
-    """Returns the details of a row; on hover, the meaning of its status if the row was not seen to run."""
-    means = f' title="{escaped(STATUS_MEANS[row.status])}"' if row.status != "observed" else ""
-    return f'<span class="what {row.status}"{means}>{escaped(row.what)}</span>'
+    """Returns the details of a row. A row that was not seen to run has its status too, explained on hover."""
+    status = "" if row.status == "observed" or row.known is not None else _status(row.status)
+    return f'<span class=what>{escaped(row.what)}{status}</span>'
+
+
+def _status(status: Status) -> str:
+    return f' <span class="w {status}" title="{escaped(STATUS_MEANS[status])}">{status}</span>'
 
 
 def _table(shown: TraceView, show: Shown) -> Markup:

@@ -98,6 +98,8 @@ class Searcher:
                 trees, catalogue = self._opened
                 notes = self.library.searched_notes()
                 view = hits(trees, catalogue, notes, query, sort, lambda: number != self.last)
+                for indexed in trees:
+                    indexed.tree.forget()
         except PtexploreError as error:
             trouble = error.one_line
         if number == self.last:
@@ -269,13 +271,23 @@ class Palette(ModalScreen[Message | None]):
         line.value = f"{sort.sign}{query}"
         line.cursor_position = len(line.value)
 
+    # These keys reach the screen before letters that were typed earlier reach the input line. So each of them waits
+    # in the queue of the input line, behind the letters.
+
     def action_step(self, name: str) -> None:
         """Move in the list."""
-        self._stepped = True
-        getattr(self.query_one("#found", Choices), f"action_{name}")()
+        self.query_one(Input).call_later(self._step, name)
 
     def action_open(self) -> None:
         """Open the chosen result. If the answer has not come yet, open the first result when it comes."""
+        self.query_one(Input).call_later(self._open)
+
+    def _step(self, name: str) -> None:
+        self.on_input_changed()
+        self._stepped = True
+        getattr(self.query_one("#found", Choices), f"action_{name}")()
+
+    def _open(self) -> None:
         self.on_input_changed()  # there may be new letters without an event so far
         if self._heard == self._number or self._stepped:
             self._open_chosen()

@@ -50,6 +50,7 @@ class FolderPane(Links):
         self._library = library
         self._view: FolderView | None = None
         self._everything = False
+        self._unread = False  # whether the page is as it was opened: no key was pressed on it
         self.place: Place | None = None
 
     def show(self, place: Place) -> None:
@@ -61,17 +62,22 @@ class FolderPane(Links):
         self.display = True
         self.fill(list(self._page_lines(self._view)), keep=kept)
         if not kept:
-            if 0 < place.top < self.option_count:
-                self.highlighted = place.top
-            else:
+            self._unread = not 0 < place.top < self.option_count
+            if self._unread:
                 self.call_after_refresh(self._begin)
+            else:
+                self.highlighted = place.top
 
     def _begin(self) -> None:
-        """Go to the first line. If no link is visible there, the cursor appears only when the reader moves it."""
-        first = self.highlighted
-        if first is not None and self.max_scroll_y and self.scroll_offset.y:
-            self.highlighted = None
         self.scroll_home(animate=False, immediate=True)
+        self.scroll_to_highlight()
+
+    def scroll_to_highlight(self, top: bool = False) -> None:
+        """Keep the cursor in view. But a page begins with its first line: if no link is there, it has no cursor yet."""
+        super().scroll_to_highlight(top)
+        if self._unread and self.scroll_offset.y:
+            self.highlighted = None
+            self.scroll_home(animate=False, immediate=True)
 
     def leave(self) -> None:
         """Close the page."""
@@ -206,6 +212,10 @@ class FolderPane(Links):
             self.fill(list(self._page_lines(self._view)), keep=True)
 
     # --- keys ---
+
+    def on_key(self) -> None:
+        """The reader moves: from now on the cursor keeps its line."""
+        self._unread = False
 
     def action_around(self) -> None:
         """Go to the folder around this one."""

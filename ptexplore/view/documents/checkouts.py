@@ -28,7 +28,7 @@ class CheckoutEntry(Struct, frozen=True):
     release: str | None  # the release, if the source certainly is this release
     version: str | None  # the version that its own text states
     in_use: bool  # whether it is the one in use
-    in_place: bool  # whether it is your own folder, used where it is
+    in_place: bool  # whether the checkout is a folder of yours, used in place
     is_there: bool = field(name="there")  # false if such a folder no longer exists
     described: str = field(name="is")  # a description
 

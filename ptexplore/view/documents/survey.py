@@ -39,7 +39,7 @@ class SurveyDocument(Struct, frozen=True):
     format: int  # 1
     about: Mapping[str, str]  # the torch, the run, the trees it was resolved with, the time it took
     shares: tuple[ShareEntry, ...]  # how many are as they should be
-    exceptions: tuple[ExceptionsOfSort, ...]  # those that are not as they should be
+    exceptions: tuple[ExceptionsOfSort, ...]  # operators with an unexpected result
     missing: tuple[str, ...]  # operators that were asked for but not surveyed yet
     operators: tuple[OperatorFacts, ...]  # the operators that were surveyed
 

@@ -212,7 +212,7 @@ ENGLISH: dict[str, Explained] = {
     "expanded": Explained(
         "expand repeats only dimensions of size 1, and matches shapes from the right; an assignment to x[…]"
         " expands the value in the same way",
-        "print both shapes: each size that is not 1 must stay the same",
+        "print both shapes: expand cannot change a size other than 1",
     ),
     "matrix-by-vector": Explained(
         "a matrix with n columns multiplies a vector of n elements",
@@ -737,7 +737,7 @@ ENGLISH: dict[str, Explained] = {
         "torch could not load numpy: it is not installed, or torch was built for numpy 1 and numpy 2 is installed",
         "pip install 'numpy<2', or a newer torch",
     ),
-    "not-an-array": Explained("from_numpy takes an array, and got {given}", "torch.tensor(x), or torch.as_tensor(x)"),
+    "not-an-array": Explained("from_numpy takes an array, but got {given}", "torch.tensor(x), or torch.as_tensor(x)"),
     "bools-subtracted": Explained(
         "subtraction is not defined for bools", "a ^ b (exclusive or), ~a (not), or convert: a.int()"
     ),
@@ -805,7 +805,7 @@ ENGLISH: dict[str, Explained] = {
         "BatchNorm1d takes (N, C) or (N, C, L), BatchNorm2d (N, C, H, W); x.unsqueeze(0) adds a batch",
     ),
     "probabilities-of-bce": Explained(
-        "binary_cross_entropy takes probabilities, for input and target; nan is none",
+        "binary_cross_entropy takes probabilities, for input and target; nan is no probability",
         "nn.BCEWithLogitsLoss takes the values before the sigmoid; look for nan with torch.isnan(x).any()",
     ),
     "target-size": Explained(
@@ -866,7 +866,7 @@ ENGLISH: dict[str, Explained] = {
     ),
     "fork-with-autograd": Explained(
         "the process had run a backward before it forked: the threads of autograd are not in the child",
-        "multiprocessing.set_start_method('spawn'), or no backward in the parent before",
+        "multiprocessing.set_start_method('spawn'), or run no backward in the parent before the fork",
     ),
     "optimizes-result": Explained(
         "an optimizer changes leaves; this tensor is the result of an operator (also .to(device)"
@@ -934,7 +934,7 @@ ENGLISH: dict[str, Explained] = {
         " DataLoader's sampler makes, so give it such a generator",
     ),
     "device-name": Explained(
-        "torch does not know a device of this name", "'cpu', 'cuda', 'cuda:0', 'mps', 'xpu', 'meta'; 'gpu' is none"
+        "torch does not know a device of this name", "'cpu', 'cuda', 'cuda:0', 'mps', 'xpu', 'meta'; there is no 'gpu'"
     ),
     "device-ordinal": Explained(
         "the process sees fewer GPUs than this number: they are counted from 0, and CUDA_VISIBLE_DEVICES hides others",

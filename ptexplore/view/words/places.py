@@ -50,7 +50,7 @@ ENGLISH: Mapping[type[Reason], str] = {
     # --- the binary's records ---
     why.RecordUnconfirmed: "this line is recorded, but {because}",
     why.NothingConfirms: "no text here confirms it",
-    why.NoTextOf: "no text of {version} that has this line is here to confirm it (ptexplore fetch)",
+    why.NoTextOf: "the source of {version} with this line is not here to confirm it (ptexplore fetch)",
     why.ThrowsNothing: "the text at that line throws nothing",
     why.FromPython: "Python registered it there, and the record does not name the function",
     why.RecordCompared: "[{tree}: ]{outcome}",

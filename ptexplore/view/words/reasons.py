@@ -30,7 +30,7 @@ ENGLISH: Catalogue = {
     why.ForEach: "{reasons:; }",
     why.Together: "{reasons:; }",
     why.FreshTensor: (
-        "the tensor was made during the call, or no Python object stood for it; tensors of its device and layout "
+        "the tensor was made during the call, or no Python object held it; tensors of its device and layout "
         "carry these keys"
     ),
     why.NotReadTensor: "no recorder read the tensor; tensors of its device and layout carry these keys",
@@ -237,7 +237,7 @@ ENGLISH: Catalogue = {
         "the number of entries into {op} differs from the number of recorded calls, so the number of the stepped call "
         "is not known"
     ),
-    why.NoSuchCall: "the run shown here has {called} call{called#|s} of it, and none with that number",
+    why.NoSuchCall: "the run shown here has {called} call{called#|s} of it, so there is no call with that number",
     why.RanBefore: (
         "{names}[ and {further} more] ran in an earlier run, {threads}[; operator number {number} was {before} in the "
         "earlier run, {stepped} here]"

@@ -22,9 +22,9 @@ CERTAINTY = {
     "these": "one of the {} definitions with that name",
     "sure one": "it means @",
     "sure all": "all of them mean @",
-    "may one": "it may mean something else with that name",
-    "may all": "each may mean something else with that name",
-    "both": "{} mean @, {} may mean something else with that name",
+    "may one": "it may mean another definition with that name",
+    "may all": "each may mean another definition with that name",
+    "both": "{} mean @, {} may mean another definition with that name",
 }
 
 

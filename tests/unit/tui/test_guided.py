@@ -417,6 +417,28 @@ def test_a_key_that_was_typed_before_the_question_is_no_answer(library, drive, t
     assert ran == []
 
 
+def test_the_page_of_a_folder_begins_with_its_first_line_even_if_the_first_link_is_below_the_screen(library, tmp_path):
+    (tmp_path / "notes" / "folders").mkdir(parents=True)
+    text = "\n\n".join(f"Paragraph {number} says what the folder is for." for number in range(30))
+    head = "---\nfolder: aten/src/ATen/native\ntitle: t\nsummary: s\nbaseline: v2.6.0\n---\n"
+    page = f"{head}The very first line.\n\n{text}\n\n## Start here\n\n1. `Blend.cpp`: it blends.\n"
+    (tmp_path / "notes" / "folders" / "native.md").write_text(page)
+    with_notes(library, tmp_path / "notes")
+
+    app = Browser(library, lambda _: Start("folder", "aten/src/ATen/native", tree="mini"))
+
+    async def main():
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: "Paragraph 1" in screen(app))
+            await pilot.resize_terminal(84, 24)  # the page is laid out anew, also when the notes are read
+            await pilot.pause(0.3)
+            assert "The very first line." in screen(app)
+            await pilot.press("down")
+            await until(pilot, lambda: "it blends" in screen(app))
+
+    pictures.played(main())
+
+
 @pytest.mark.parametrize("size", [(80, 24), (60, 12), (80, 7), (120, 40)])
 @pytest.mark.parametrize("length", [10, 250, 3000])
 def test_a_name_of_any_length_leaves_the_code_on_the_screen(drive, size, length):

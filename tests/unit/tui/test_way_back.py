@@ -161,6 +161,18 @@ def test_what_is_typed_before_the_search_is_there_is_not_lost_and_ctrl_u_clears_
     drive(MIX, reading)
 
 
+def test_letters_and_enter_typed_at_once_open_the_whole_name(drive):
+    async def reading(app, pilot):
+        app.action_palette()
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen.query(Input))
+        for letter in "BlendKernel.cpp":
+            app.post_message(Key(letter, letter))
+        app.post_message(Key("enter", "\r"))  # it reaches the screen before the input line has the letters
+        await until(pilot, lambda: not isinstance(app.screen, Palette) and app.reader.place.path == KERNEL)
+
+    drive(MIX, reading)
+
+
 def test_enter_before_the_answer_opens_the_first_when_it_comes(drive):
     async def reading(app, pilot):
         app.action_palette()

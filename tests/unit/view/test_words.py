@@ -113,7 +113,7 @@ def test_a_remark_is_one_sentence() -> None:
 @pytest.mark.words
 def test_how_many_lines_are_sure_is_one_sentence() -> None:
     assert certainty_in_words(1, 1, 2) == "it means one of the 2 definitions with that name"
-    assert certainty_in_words(5, 3) == "3 mean this definition, 2 may mean something else with that name"
+    assert certainty_in_words(5, 3) == "3 mean this definition, 2 may mean another definition with that name"
     assert certainty_in_words(5, None) == ""
 
 

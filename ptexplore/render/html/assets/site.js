@@ -281,7 +281,8 @@
     outline.replaceChildren(...entries.map((entry) => {
       const [line, name, kind, signature] = entry.row;
       const whole = entry.label.length > ROOM && heads.get(headOf(entry)) > 1;
-      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, entry.label);
+      const parts = entry.label.split(/(?<=::|_)(?!_)/).flatMap((part) => [part, make("wbr")]); // a long name breaks between its words
+      const link = make("a", { href: `#L${line}`, title: `${KINDS[kind]} ${name}${signature}`, class: kind }, ...parts);
       return make("li", { "data-depth": entry.depth || null, "data-line": line, class: whole ? "more" : null }, link);
     }));
     if (shown.length > OUTLINED) outline.append(make("li", { class: "w" }, `and ${(shown.length - OUTLINED).toLocaleString("en")} more: j and k step through them`));
