@@ -105,7 +105,7 @@ def _folding(shown: TraceView, show: Shown) -> Markup:
 def _what(row: ScreenRow) -> str:
     """Returns the details of a row. A row that was not seen to run has its status too, explained on hover."""
     status = "" if row.status == "observed" or row.known is not None else _status(row.status)
-    return f'<span class=what>{escaped(row.what)}{status}</span>'
+    return f"<span class=what>{escaped(row.what)}{status}</span>"
 
 
 def _status(status: Status) -> str:
