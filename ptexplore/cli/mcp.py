@@ -26,7 +26,7 @@ def mcp(
 
     The agent can look up operators, names, source, errors and tours. With --allow-run it can also trace code.
     """
-    from ptexplore.surfaces.isolated import Limits
+    from ptexplore.surfaces.isolated import RunLimits
 
     if not 0 < timeout <= MOST_SECONDS:
         why = f"{timeout:g} is not above 0 and up to {MOST_SECONDS:g}"
@@ -39,7 +39,7 @@ def mcp(
         why = "the package mcp, which speaks to agents, is not installed"
         raise PtexploreError("ptexplore mcp cannot start", why, 'pip install "ptexplore[mcp]"', MISSING) from error
     try:
-        make_server(python, allow_run=allow_run, limits=Limits(timeout, memory << 30)).run("stdio")
+        make_server(python, allow_run=allow_run, limits=RunLimits(timeout, memory << 30)).run("stdio")
     except Exception as error:
         if not _is_of_a_lost_client(error):
             raise

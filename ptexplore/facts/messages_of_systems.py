@@ -1000,7 +1000,7 @@ OF_SYSTEMS = (
     Message(
         "archive-without-version",
         re.compile(r"Expected hasRecord\(\"version\"\) to be true"),
-        (FactSource("caffe2/serialize/inline_container.cc", 'TORCH_CHECK(hasRecord("version"))'),),
+        (FactSource("caffe2/serialize/inline_container.cc", 'hasRecord("version")'),),
     ),
     Message(
         "storage-size",
@@ -1125,7 +1125,7 @@ OF_SYSTEMS = (
     Message(
         "file-mapping",
         re.compile(r"Couldn't open shared file mapping: <[^>]{0,200}>, error code: <(?P<given>\d+)>"),
-        (FactSource("aten/src/ATen/MapAllocator.cpp", "Couldn't open shared file mapping: <"),),
+        (FactSource("aten/src/ATen/MapAllocator.cpp", "Couldn't open shared file mapping: <", system="Windows"),),
     ),
     Message(
         "device-not-linked",

@@ -896,7 +896,12 @@ OF_TENSORS = (
             r"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
             r"|Padding size \d+ is not supported for \d+D input tensor"
         ),
-        (FactSource("aten/src/ATen/native/PadNd.cpp", "padding with non-constant padding are supported for now"),),
+        (
+            FactSource(
+                "aten/src/ATen/native/PadNd.cpp", "padding with non-constant padding are supported for now", until="2.6"
+            ),
+            FactSource("aten/src/ATen/native/PadNd.cpp", "Padding size ", since="2.13"),
+        ),
     ),
     Message(
         "unfold-size",

@@ -9,12 +9,14 @@ class FactSource(NamedTuple):
     """A file of PyTorch's repository, and words that are in it as long as the fact holds.
 
     `since` is the first release for which the fact is known, `until` the last one; "" means no limit is known.
+    `system` is the only system whose builds have the words; "" means all have them.
     """
 
     file: str
     words: str
     since: str = ""
     until: str = ""
+    system: str = ""
 
     def holds_for(self, release: str) -> bool:
         """Whether the fact holds for a release ("2.13.0")."""

@@ -23,7 +23,7 @@ MOST_OUTPUT = 8 << 20  # bytes of output that are read
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Seconds of one run, and bytes of memory of each of its processes."""
 
     seconds: float = 60.0
@@ -40,7 +40,7 @@ class Ran:
     is_over: bool = False
 
 
-async def run(words: Sequence[str], limits: Limits, width: int) -> Ran:
+async def run(words: Sequence[str], limits: RunLimits, width: int) -> Ran:
     """Runs `ptexplore WORDS`, for output of `width` columns. A cancelled task ends the process and its children."""
     with tempfile.TemporaryDirectory(prefix="ptexplore-run-", ignore_cleanup_errors=True) as folder:
         command = [*without_network(), sys.executable, "-m", "ptexplore", *words]

@@ -24,7 +24,7 @@ from pydantic import Field
 from ptexplore import __version__
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.surfaces.isolated import Limits, Ran, run, without_network
+from ptexplore.surfaces.isolated import Ran, RunLimits, run, without_network
 from ptexplore.surfaces.pages import Pages
 from ptexplore.workspace.workspace import Workspace
 
@@ -68,7 +68,7 @@ Names = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """A text, and the same as a document for JSON.
 
     `is_quoted`: the text has source or notes of others. Then its spaces stay as they are.
@@ -79,11 +79,13 @@ class Answer:
     is_quoted: bool = False
 
 
-def make_server(python: str | None = None, *, allow_run: bool = False, limits: Limits | None = None) -> MCPServer[Any]:
+def make_server(
+    python: str | None = None, *, allow_run: bool = False, limits: RunLimits | None = None
+) -> MCPServer[Any]:
     """Returns the server for the torch of a Python (None: this one). `allow_run`: agents may run code."""
     server: MCPServer[Any] = MCPServer("ptexplore", version=__version__, instructions=INSTRUCTIONS)
     reading = _Reading(python)
-    running = _Running(python, limits or Limits(), allow_run=allow_run)
+    running = _Running(python, limits or RunLimits(), allow_run=allow_run)
     for reads in (
         reading.operator, reading.find, reading.show, reading.references, reading.explain_error, reading.tour,
         reading.doctor,
@@ -103,7 +105,7 @@ class _Reading:
         self._thread = ThreadPoolExecutor(1, "ptexplore-reads")
 
     async def _answer(
-        self, cursor: str, ask: Callable[[Workspace], Answer], *, structured: bool = False
+        self, cursor: str, ask: Callable[[Workspace], ToolAnswer], *, structured: bool = False
     ) -> CallToolResult:
         """Returns an answer, or its part behind a cursor. Raises ToolError with an error's three parts."""
         if cursor:
@@ -111,7 +113,7 @@ class _Reading:
         answer = await asyncio.get_running_loop().run_in_executor(self._thread, self._asked, ask)
         return _result(self._pages.first(_marked(answer)), answer.document if structured else None)
 
-    def _asked(self, ask: Callable[[Workspace], Answer]) -> Answer:
+    def _asked(self, ask: Callable[[Workspace], ToolAnswer]) -> ToolAnswer:
         try:
             with Workspace(self._python) as workspace:
                 return ask(workspace)
@@ -129,7 +131,7 @@ class _Reading:
     ) -> CallToolResult:
         """An operator: schema, kernel of each dispatch key with file and line, derivative, Python names."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.card import print_card
             from ptexplore.render.terminal.coverage import print_coverage
             from ptexplore.view.documents.card import card_document
@@ -138,10 +140,10 @@ class _Reading:
             if key:
                 coverage = workspace.coverage(key, "missing" if lacking else "has", 40)
                 text = _printed(lambda console: print_coverage(console, coverage, _no_links))
-                return Answer(text, coverage_document(coverage, workspace.runtime))
+                return ToolAnswer(text, coverage_document(coverage, workspace.runtime))
             card = workspace.operator(name)
             text = _printed(lambda console: print_card(console, card, _no_links, full=full))
-            return Answer(text, card_document(card, workspace.runtime))
+            return ToolAnswer(text, card_document(card, workspace.runtime))
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -156,12 +158,12 @@ class _Reading:
     ) -> CallToolResult:
         """Where something is: a name, a part of a name, a file, or words such as "softmax kernel cpu"."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.search import print_find
             from ptexplore.view.documents.search import find_document
 
             view = workspace.find(query, kind=kind or None, limit=limit, text=text)
-            return Answer(_printed(lambda console: print_find(console, view, _no_links)), find_document(view))
+            return ToolAnswer(_printed(lambda console: print_find(console, view, _no_links)), find_document(view))
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -174,18 +176,18 @@ class _Reading:
     ) -> CallToolResult:
         """The source of a symbol, operator, file or range of lines (BinaryOps.cpp:10-40), with notes about it."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.search import print_candidates
             from ptexplore.render.terminal.show import page_lines
             from ptexplore.view.documents.show import show_document
 
             view = workspace.show(target, kind=kind or None)
             if not view.pages:
-                return Answer(
+                return ToolAnswer(
                     _printed(lambda console: print_candidates(console, view, _no_links, 40)), show_document(view)
                 )
             text = _printed(lambda console: console.print("\n".join(page_lines(console, view.pages, None))))
-            return Answer(text, show_document(view), is_quoted=True)
+            return ToolAnswer(text, show_document(view), is_quoted=True)
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -200,7 +202,7 @@ class _Reading:
     ) -> CallToolResult:
         """Uses of a name: calls, registrations, stubs, YAML entries, tests."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.callers import print_callers
             from ptexplore.render.terminal.refs import print_refs
             from ptexplore.view.documents.callers import callers_document
@@ -208,9 +210,11 @@ class _Reading:
 
             if callers:
                 tree = workspace.callers(symbol, depth=depth, limit=limit)
-                return Answer(_printed(lambda console: print_callers(console, tree, _no_links)), callers_document(tree))
+                return ToolAnswer(
+                    _printed(lambda console: print_callers(console, tree, _no_links)), callers_document(tree)
+                )
             view = workspace.refs(symbol, limit=limit)
-            return Answer(_printed(lambda console: print_refs(console, view, _no_links)), refs_document(view))
+            return ToolAnswer(_printed(lambda console: print_refs(console, view, _no_links)), refs_document(view))
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -222,13 +226,13 @@ class _Reading:
     ) -> CallToolResult:
         """What an error of PyTorch means: your line, the line that raised it, its cause, and what to do."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.error import print_error
             from ptexplore.view.documents.error import error_document
 
             message = workspace.explain_error(text)
             shown = _printed(lambda console: print_error(console, message, _no_links))
-            return Answer(shown, error_document(message))
+            return ToolAnswer(shown, error_document(message))
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -240,7 +244,7 @@ class _Reading:
     ) -> CallToolResult:
         """Guided reading: the list of tours, a tour's stops, or one stop with its source."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             return _tour(workspace, name)
 
         return await self._answer(cursor, ask, structured=structured)
@@ -248,13 +252,13 @@ class _Reading:
     async def doctor(self, structured: Structured = False, cursor: Cursor = "") -> CallToolResult:
         """The torch and the source behind these answers, with anything that is missing."""
 
-        def ask(workspace: Workspace) -> Answer:
+        def ask(workspace: Workspace) -> ToolAnswer:
             from ptexplore.render.terminal.health import print_health
             from ptexplore.view.documents.health import doctor_document
 
             report = workspace.health()
             text = _printed(lambda console: print_health(console, report, unconfirmed=False))
-            return Answer(text, doctor_document(report))
+            return ToolAnswer(text, doctor_document(report))
 
         return await self._answer(cursor, ask, structured=structured)
 
@@ -262,7 +266,7 @@ class _Reading:
 class _Running:
     """Questions that run code."""
 
-    def __init__(self, python: str | None, limits: Limits, *, allow_run: bool) -> None:
+    def __init__(self, python: str | None, limits: RunLimits, *, allow_run: bool) -> None:
         self._python, self._limits, self._allow_run = python, limits, allow_run
         self._pages = Pages()
         self._one = asyncio.Lock()  # a second run at the same time would disturb the times of the first
@@ -357,7 +361,7 @@ def _of(expression: str, script: str, variables: dict[str, str], setup: Sequence
     return words
 
 
-def _tour(workspace: Workspace, name: str) -> Answer:
+def _tour(workspace: Workspace, name: str) -> ToolAnswer:
     from ptexplore.annotations.progress import load_progress
     from ptexplore.render.terminal.tour import print_intro, print_stop
     from ptexplore.render.terminal.tour_list import print_tours
@@ -366,18 +370,18 @@ def _tour(workspace: Workspace, name: str) -> Answer:
 
     if not name:
         rows = listing(workspace.library, load_progress())
-        return Answer(_printed(lambda console: print_tours(console, rows)), tour_list_document(rows))
+        return ToolAnswer(_printed(lambda console: print_tours(console, rows)), tour_list_document(rows))
     tour_id, _, stop_id = name.partition("#")
     chosen = find_tour(workspace.library, tour_id)
     if not stop_id:
         stops = "\n".join(f"  {chosen.id}#{stop.id}  {stop.title}" for stop in chosen.stops)
         intro = _printed(lambda console: print_intro(console, chosen))
-        return Answer(f"{intro}\nstops:\n{stops}\n", is_quoted=True)
+        return ToolAnswer(f"{intro}\nstops:\n{stops}\n", is_quoted=True)
     guide = workspace.guide()
     number = find_stop(chosen, stop_id)
     view = guide.stop(chosen, number)
     text = _printed(lambda console: print_stop(console, view, guide.excerpt(view, ROOM)))
-    return Answer(text, tour_document(guide, chosen, [number], load_progress(), ROOM), is_quoted=True)
+    return ToolAnswer(text, tour_document(guide, chosen, [number], load_progress(), ROOM), is_quoted=True)
 
 
 ROOM = 24  # lines of source at a stop
@@ -400,7 +404,7 @@ def _no_links(_place: object) -> None:
     """Stands for the links of a terminal: places are text here."""
 
 
-def _marked(answer: Answer) -> str:
+def _marked(answer: ToolAnswer) -> str:
     """Returns a text. Source and notes stand between marks that nobody who wrote them could know."""
     if not answer.is_quoted:
         return _narrowed(answer.text)

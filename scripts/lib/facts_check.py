@@ -95,7 +95,7 @@ def _in_installed(torch: Path, source: FactSource) -> bool | None:
     if is_cudas and not (torch / "lib" / "libtorch_cuda.so").is_file():
         return None
     has = any(source.words.strip().encode() in data for data in _libraries(torch))
-    return None if not has and (is_apples or source.file.endswith(".cu")) else has
+    return None if not has and (is_apples or source.system or source.file.endswith(".cu")) else has
 
 
 @cache

@@ -22,12 +22,12 @@ class Fault(NamedTuple):
 _KEYS = (
     "    Step(reasoning.reason,\n"
     '         "operators with names, bindings with places; the key sets that were read, the dispatcher\'s tables",\n'
-    '         "under each operator call its keys and kernels, and what these call by their text"),\n'
+    '         "below each operator call: its keys and kernels, and the functions that the text of a kernel calls"),\n'
 )
 _NODES = (
     "    Step(autograd.link,\n"
     '         "kernels; the result\'s graph, what is kept for backward",\n'
-    '         "nodes that a call recorded, the formula of a node that ran, the call that it belongs to, kept bytes"),\n'
+    '         "the nodes that a call recorded; for a node that ran: its formula, its forward call, its kept bytes"),\n'
 )
 
 FAULTS = (
