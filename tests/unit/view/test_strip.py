@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptexplore.model.tensor_layouts import PlacedTensor
-from ptexplore.view.tensor.strip import FoldedCells, StripRow, strip
+from ptexplore.view.tensor.strip import FoldedCells, StripRow, short_names, strip
 
 
 def lines(*tensors: tuple[str, PlacedTensor], cells: int, width: int = 80) -> list[str]:
@@ -79,7 +79,11 @@ def test_a_large_storage_is_folded_and_no_cell_is_lost() -> None:
     assert [label for row in begins for label in row.lines[1][1] if label] == ["0", "1", "2"]
 
 
-def test_long_names_are_shortened() -> None:
-    assert lines(("x[1:, ::2].transpose(0, 1).contiguous()", PlacedTensor(0, (1,), (1,), 0)), cells=1)[1].startswith(
-        "x[1:, :…guous()  0"
-    )
+def test_long_names_are_shortened_and_stay_different() -> None:
+    long = "x[1:, ::2].transpose(0, 1).contiguous()"
+    names = ["x", long, long.replace("[1:", "[2:"), long.replace("2].t", "3].t"), f"{long}.T"]
+    short = short_names(names, 80)
+    assert short["x"] == "x"
+    assert len(set(short.values())) == len(names)
+    assert all(len(text) <= 20 for text in short.values())
+    assert short_names([long], 80)[long].startswith("x[1:, ::")
