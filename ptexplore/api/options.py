@@ -1,42 +1,20 @@
-"""The options of a trace in Python: their types. Names and defaults come from `model/options.py`."""
+"""The options of a trace in Python: their signature and their values. `model/options.py` defines them."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_type_hints
 
 from ptexplore.api.recording import instructions
-from ptexplore.model.options import PLAIN, asked_options, given
+from ptexplore.model.options import PLAIN, AskedOfTrace, asked_options, given
 
 if TYPE_CHECKING:
     from ptexplore.capture.probing import TraceRequest
 
 Traces = TypeVar("Traces", bound=Callable[..., Any])
 LIMITS = frozenset(("native", "native_budget", "timeout"))  # unused for a function: nothing is stepped
-
-
-class AskedOfTrace(TypedDict, total=False):
-    """The options of `trace`, beside the expression."""
-
-    script: str | os.PathLike[str] | None
-    module: str | None
-    arguments: Sequence[str]
-    variables: Mapping[str, str] | None
-    setup: Sequence[str]
-    contexts: Sequence[str]
-    grad: bool
-    backward: bool
-    once: bool
-    timeout: float
-    native: bool
-    native_op: str | None
-    native_budget: int | str
-    first: bool
-    twice: bool
-    again: bool
-    vary: bool
 
 
 def names() -> tuple[str, ...]:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ptexplore.api.graph import PublicGraph
-    from ptexplore.api.options import AskedOfTrace
     from ptexplore.api.tensor import AskedOfTensors
     from ptexplore.lookup.callers import CallersView
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.model.options import AskedOfTrace
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
     from ptexplore.view.search.show import ShowView

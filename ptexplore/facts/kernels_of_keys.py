@@ -89,9 +89,13 @@ KERNELS_OF_KEYS = (
 )  # fmt: skip
 
 
-def kernel_does(key: str, entry: str, so: frozenset[When]) -> Detail | None:
-    """Returns what the kernel of a key does, or None if nothing is said. `so` has the further conditions that hold."""
+def kernel_does(key: str, entry: str, so: frozenset[When], release: str) -> Detail | None:
+    """Returns what the kernel of a key does in a release of torch, or None if nothing is said.
+
+    `so` has the further conditions that hold.
+    """
     for row in KERNELS_OF_KEYS:
-        if row.key in ("", key) and row.entry in ("", entry) and (not row.when or row.when in so):
+        fits = row.key in ("", key) and row.entry in ("", entry) and (not row.when or row.when in so)
+        if fits and row.source.holds_for(release):
             return row.does
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -19,11 +20,18 @@ class FactSource(NamedTuple):
     system: str = ""
 
     def holds_for(self, release: str) -> bool:
-        """Whether the fact holds for a release ("2.13.0")."""
+        """Whether the fact holds for a release ("2.13.0"); True for a text that is no release."""
         number = _number(release)
-        return (not self.since or number >= _number(self.since)) and (not self.until or number <= _number(self.until))
+        if number is None:
+            return True
+        first, last = _number(self.since), _number(self.until)
+        return (first is None or number >= first) and (last is None or number <= last)
 
 
-def _number(release: str) -> tuple[int, ...]:
-    """Returns the first two parts of a release number, which are enough to compare."""
-    return tuple(int(part) for part in release.split(".")[:2])
+_RELEASE = re.compile(r"(\d{1,4})\.(\d{1,4})(?!\d)")
+
+
+def _number(release: str) -> tuple[int, int] | None:
+    """Returns the first two parts of a release number ("2.13.0+cpu"), which are enough to compare."""
+    parts = _RELEASE.match(release)
+    return (int(parts[1]), int(parts[2])) if parts is not None else None

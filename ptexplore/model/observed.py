@@ -18,6 +18,7 @@ from msgspec import Meta, Struct, convert, field, structs, to_builtins
 from msgspec.structs import fields
 
 from ptexplore.model.reasons import AnyReason
+from ptexplore.model.recorders import RECORDERS
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -587,10 +588,6 @@ KINDS: Mapping[str, type[AnyRecord]] = {
     "times": OperatorTimes,
     "table": ChangedTable,
     "output": Printed,
-    "cut": Remark,
-    "stopped": Remark,
-    "unwatched": Remark,
-    "varies": Remark,
     "twice": SecondRun,
     "calls": SteppedCalls,
     "result": SteppedResult,
@@ -605,6 +602,7 @@ KINDS: Mapping[str, type[AnyRecord]] = {
     "left-running": LeftRunning,
     "nondeterministic": Difference,
     "perturbed": Difference,
+    **{kind: Remark for spec in RECORDERS.values() for kind in spec.remarks},
 }
 
 

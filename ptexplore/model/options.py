@@ -5,10 +5,11 @@ An option is a field of `TraceOptions`. Its metadata has its name on the command
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict
 
 STEPPED_OF_A_SCRIPT = 10_000_000  # instructions
 TracedSource = Literal["expression", "script"]
@@ -115,6 +116,28 @@ class TraceOptions:
     def is_program(self) -> bool:
         """Whether a script or a module is traced, not an expression."""
         return self.script is not None or self.module is not None
+
+
+class AskedOfTrace(TypedDict, total=False):
+    """The same options by their names in Python, with the types that Python takes."""
+
+    script: str | os.PathLike[str] | None
+    module: str | None
+    arguments: Sequence[str]
+    variables: Mapping[str, str] | None
+    setup: Sequence[str]
+    contexts: Sequence[str]
+    grad: bool
+    backward: bool
+    once: bool
+    timeout: float
+    native: bool
+    native_op: str | None
+    native_budget: int | str
+    first: bool
+    twice: bool
+    again: bool
+    vary: bool
 
 
 class Excluded(NamedTuple):

@@ -36,14 +36,21 @@ class RecorderSpec:
     runs: RunBy  # who runs it
     of: tuple[TracedSource, ...] = ("expression",)  # what it records
     tells: tuple[str, ...]  # the kinds of its observations: rows of `model/observed.py::KINDS`
+    remarks: tuple[str, ...] = ()  # further kinds, whose data is a `Remark`
     fails_alone: bool = False  # if it fails, the trace lacks only what this recorder records
     needs: tuple[Need, ...] = ()
     options: tuple[str, ...] = ()  # the fields of `TraceOptions` that ask for it; without any, it always runs
     missing: Reason | None = None  # what a trace lacks without it
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of all its observations."""
+        return *self.tells, *self.remarks
+
 
 # The kinds of observations that any pass of an expression may send.
-_OF_A_PASS = ("event", "launches", "cut", "raised", "output")
+_OF_A_PASS = ("event", "launches", "raised", "output")
+_CUT = ("cut",)
 
 RECORDERS: Mapping[str, RecorderSpec] = {
     spec.name: spec
@@ -54,6 +61,7 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             runs="pass",
             of=("expression", "script"),
             tells=(*_OF_A_PASS, "graph", "kept", "uncounted", "idle", "table"),
+            remarks=_CUT,
         ),
         RecorderSpec(
             name=FRAMES,
@@ -61,6 +69,7 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             runs="pass",
             of=("expression", "script"),
             tells=_OF_A_PASS,
+            remarks=_CUT,
             missing=FramesMissing(),
         ),
         RecorderSpec(
@@ -68,6 +77,7 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="each call of the expression, with the key sets of its tensors",
             runs="pass",
             tells=(*_OF_A_PASS, "call", "held"),
+            remarks=_CUT,
             missing=CallsMissing(),
         ),
         RecorderSpec(
@@ -87,7 +97,8 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="the functions of C++ that ran, instruction by instruction",
             runs="further run",
             of=("expression", "script"),
-            tells=("calls", "result", "times", "unreadable", "libraries", "cut"),
+            tells=("calls", "result", "times", "unreadable", "libraries"),
+            remarks=_CUT,
             fails_alone=True,
             needs=("a stepper",),
             options=("native", "native_op", "native_most", "first"),
@@ -107,7 +118,8 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="where C++ threw an error",
             runs="further run",
             of=("expression", "script"),
-            tells=("thrown", "stopped"),
+            tells=("thrown",),
+            remarks=("stopped",),
             fails_alone=True,
             needs=("an error", "a process of its own"),
         ),
@@ -116,7 +128,8 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="who wrote to a tensor that a node had saved",
             runs="further run",
             of=("expression", "script"),
-            tells=("saved", "unwatched"),
+            tells=("saved",),
+            remarks=("unwatched",),
             fails_alone=True,
             needs=("an error",),
             options=("again",),
@@ -135,7 +148,8 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="a whole script, or a block of your own process, folded as it runs",
             runs="script",
             of=("script",),
-            tells=("launches", "idle", "raised", "cut", "output", "stopped"),
+            tells=("launches", "idle", "raised", "output"),
+            remarks=("cut", "stopped"),
         ),
         RecorderSpec(
             name=TWICE,
@@ -179,7 +193,8 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             about="the probe itself: what it draws at random, and why it ended early",
             runs="parent",
             of=("expression", "script"),
-            tells=("varies", "stopped"),
+            tells=(),
+            remarks=("varies", "stopped"),
         ),
         RecorderSpec(
             name=COMPARE,

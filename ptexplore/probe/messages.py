@@ -311,12 +311,6 @@ class ChangedTableData(ChangedTableParts):
     table: str
 
 
-class RemarkData(TypedDict):
-    """A remark of a recorder about its observations: a cut, a difference."""
-
-    told: Said
-
-
 class SteppedResultParts(TypedDict, total=False):
     """What may be left out of SteppedResultData."""
 
@@ -575,6 +569,12 @@ class FreedNodeData(FreedNodeParts):
     freed: PythonPlaceData | None
     freed_by: int | None
     backwards: int | None
+
+
+class RemarkData(TypedDict):
+    """A remark of a recorder about its observations: a cut, a difference."""
+
+    told: Said
 
 
 class PythonCodeData(TypedDict):
@@ -1878,10 +1878,6 @@ def seen(recorder: RecorderName, kind: Literal["table"], data: ChangedTableData)
 
 
 @overload
-def seen(recorder: RecorderName, kind: Literal["cut"], data: RemarkData) -> SentObservationData: ...
-
-
-@overload
 def seen(recorder: RecorderName, kind: Literal["result"], data: SteppedResultData) -> SentObservationData: ...
 
 
@@ -1911,6 +1907,10 @@ def seen(recorder: RecorderName, kind: Literal["saved"], data: SavedTensorWrites
 
 @overload
 def seen(recorder: RecorderName, kind: Literal["freed"], data: FreedNodeData) -> SentObservationData: ...
+
+
+@overload
+def seen(recorder: RecorderName, kind: Literal["cut"], data: RemarkData) -> SentObservationData: ...
 
 
 @overload

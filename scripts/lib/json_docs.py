@@ -115,7 +115,7 @@ def recorders() -> str:
         (
             f"`{spec.name}`",
             spec.about,
-            ", ".join(f"`{kind}`" for kind in spec.tells),
+            ", ".join(f"`{kind}`" for kind in spec.kinds),
             ", ".join(spec.needs),
             ", ".join(f"`{asked_options()[name].flag}`" for name in spec.options),
             "yes" if spec.fails_alone else "",

@@ -25,7 +25,7 @@ def test_what_runs_in_a_child_has_a_row_and_the_other_way_round() -> None:
 
 
 def test_each_row_names_kinds_and_options_that_there_are() -> None:
-    assert {kind for spec in RECORDERS.values() for kind in spec.tells} == set(KINDS)
+    assert {kind for spec in RECORDERS.values() for kind in spec.kinds} == set(KINDS)
     assert {option for spec in RECORDERS.values() for option in spec.options} <= set(asked_options())
 
 
@@ -42,5 +42,5 @@ def test_a_recorder_tells_the_kinds_of_its_row(warm: Runtime, expression: str) -
     session = capture(typed(request), warm, raising=True)
     assert session.observations
     assert {(seen.recorder, seen.kind) for seen in session.observations} <= {
-        (name, kind) for name, spec in RECORDERS.items() for kind in spec.tells
+        (name, kind) for name, spec in RECORDERS.items() for kind in spec.kinds
     }

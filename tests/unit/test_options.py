@@ -9,14 +9,14 @@ from typing import Any, get_type_hints
 import pytest
 
 import ptexplore
-from ptexplore.api.options import AskedOfTrace, request_of
+from ptexplore.api.options import request_of
 from ptexplore.capture.not_captured import RefusedOptions
 from ptexplore.capture.probing import TraceRequest, check_options
 from ptexplore.cli import asked as typed
 from ptexplore.cli.trace import trace
 from ptexplore.cli.typer_commands import AFTER
 from ptexplore.errors import PtexploreError
-from ptexplore.model.options import EXCLUDED, TraceOptions, asked_options, given, refused
+from ptexplore.model.options import EXCLUDED, AskedOfTrace, TraceOptions, asked_options, given, refused
 from ptexplore.model.trace import TracedProgram, of_program, program_in
 from ptexplore.view.words.commands import with_options, words_of
 from ptexplore.view.words.errors import in_words

@@ -187,7 +187,7 @@ class _Gathering:
             return
         if hop.kind == "native" and hop.sequence is not None:  # the range of a torch.autograd.Function
             self.recorders[hop.sequence] = owner, None, 0
-            owner.saved += hop.saved or 0
+            owner.sums["saved"] += hop.saved or 0
         inside_of_torch = not is_mine and (inside_of_torch or hop.kind in ("python", "binding", "op"))
         yield self.body(hop, owner, inside_of_torch=inside_of_torch)
 
@@ -342,7 +342,7 @@ class _Gathering:
             if of is not None:
                 calls = recording.own[of]
                 calls[number] = replace(calls[number], backward=calls[number].backward + cost)
-            recording.backward += cost
+            recording.sums["backward"] += cost
         for inner in called_back:
             yield self.called_back(inner, owner)
 

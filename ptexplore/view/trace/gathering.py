@@ -16,7 +16,7 @@ from typing_extensions import Self
 from ptexplore.model.details import Detail
 from ptexplore.model.nesting import Unrolling, each, unrolled
 from ptexplore.model.places import SourceRef
-from ptexplore.model.run import SUMMED, WEIGHTS, OwnOperators, Part, PartKind, Weighed, as_sum, total
+from ptexplore.model.run import MEASURED, SUMMED, OwnOperators, Part, PartKind, Weighed, as_sum, total
 from ptexplore.view.trace.alike import Shapes, rounds_joined
 
 _NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")  # a member of a list of modules, in a name: `0` of `layers.0.norm`
@@ -27,7 +27,7 @@ Signature = int  # the number of a shape: equal for parts that ran the same oper
 class PartInMaking:
     """A part while it is gathered. `inside` has its parts by identity, in the order of their first calls.
 
-    Its weights count only the operators that it called itself, except `cost`, which counts everything.
+    `sums` has the weights that are sums, of only the operators that it called itself. `cost` counts everything.
     """
 
     kind: PartKind
@@ -37,10 +37,7 @@ class PartInMaking:
     outer: Self | None = None
     calls: int = 0
     cost: int = 0
-    backward: int = 0
-    operators: int = 0
-    saved: int = 0
-    device: int = 0
+    sums: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SUMMED, 0))
     first: int | None = None  # the position of its first call; None if it made no call
     inside: dict[object, Self] = field(default_factory=dict)
     own: dict[str, list[OwnOperators]] = field(default_factory=dict)
@@ -59,7 +56,7 @@ class PartInMaking:
     def add(self, weighed: Weighed) -> None:
         """Adds something that ran in the part itself. Weights that are measured for a part as a whole are not added."""
         for weight in SUMMED:
-            setattr(self, weight, getattr(self, weight) + getattr(weighed, weight))
+            self.sums[weight] += getattr(weighed, weight)
 
 
 Finished = tuple[Part, Signature]
@@ -73,9 +70,9 @@ def finished(part: PartInMaking, inside: Sequence[Finished], ran: tuple[object, 
     same = (part.kind, part.type if part.kind == "module" else part.name, part.source)
     alike = (*same, part.calls, ran, tuple(part.choices), tuple(signature for _, signature in inside))
     within = total(inner for inner, _ in inside)
-    weights = {w: getattr(part, w) + (getattr(within, w) if w in SUMMED else 0) for w in WEIGHTS}
     made = Part(
-        **weights,
+        **{weight: getattr(part, weight) for weight in MEASURED},
+        **{weight: part.sums[weight] + getattr(within, weight) for weight in SUMMED},
         kind=part.kind,
         name=part.name,
         type=part.type,

@@ -979,7 +979,8 @@ class _Steps:
             "takes tensors": _takes_tensors(around.op),
             "refuses": kernel is not None and kernel.name.startswith(REFUSES),
         }
-        return kernel_does(hop.key or hop.name, dispatch.entry, frozenset(name for name in holds if holds[name]))
+        so = frozenset(name for name in holds if holds[name])
+        return kernel_does(hop.key or hop.name, dispatch.entry, so, self.trace.torch.version)
 
     def _recorded(self, kernel: Hop, around: _Around) -> Detail | None:
         """Returns whether an autograd kernel recorded a node; None if that is not certain."""

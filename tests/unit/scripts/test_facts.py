@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 
 from lib.facts_check import checked, every_fact
 
+from ptexplore.facts import kernels_of_keys
 from ptexplore.facts.source import FactSource
+from ptexplore.model import details as says
 
 SOURCE = os.environ.get("PTEXPLORE_TEST_SOURCE")
 
@@ -44,3 +46,16 @@ def test_a_fact_holds_from_one_release_to_another() -> None:
     assert [source.holds_for(release) for release in ("2.6.0", "2.7.1", "2.10.0", "2.13.1", "2.14.0")] == [
         False, True, True, True, False,
     ]  # fmt: skip
+    assert source.holds_for("2.7.0a0+git")
+    assert not source.holds_for("2.14.0+cpu")
+    assert source.holds_for("a torch of my own"), "not known: nothing speaks against it"
+
+
+def test_the_release_chooses_the_row_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = (
+        kernels_of_keys.KernelOfKey("CPU", "", "", says.OneForAllKeys(), FactSource("a", "b", since="2.13")),
+        kernels_of_keys.KernelOfKey("CPU", "", "", says.OneForAnyBackend(), FactSource("a", "c", until="2.12")),
+    )
+    monkeypatch.setattr(kernels_of_keys, "KERNELS_OF_KEYS", rows)
+    done = [kernels_of_keys.kernel_does("CPU", "kernel", frozenset(), version) for version in ("2.13.0+cpu", "2.6.0")]
+    assert done == [says.OneForAllKeys(), says.OneForAnyBackend()]
