@@ -802,10 +802,7 @@ OF_SYSTEMS = (
     ),
     Message(
         "windows-library",
-        re.compile(
-            r"\[WinError (?:126|127|193|1114|182)\].{0,300}Error loading \""
-            r"|DLL load failed(?: while importing _C)?: The specified (?:module|procedure) could not be found"
-        ),
+        re.compile(r"\[WinError (?:126|127|193|1114|182)\].{0,300}Error loading \""),
         (FactSource("torch/__init__.py", "or one of its dependencies."),),
     ),
     Message(

@@ -9,7 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ptexplore.annotations.about import MarksByTree
@@ -153,7 +153,8 @@ class _Gatherer:
         """Gather symbols. A name with one signature in one file is one result, with its places in all trees."""
         trees, asked, wanted = self._trees, self._asked, self._wanted
         kind = wanted.symbol_kind
-        at_least = _LOOKED_AT if len(asked.last) >= _TELLING else _FEWER
+        # Names with words of several words are gathered by these words, below.
+        at_least = _FEWER if self._answering.terms or len(asked.last) < _TELLING else _LOOKED_AT
         most = max(at_least, 3 * wanted.limit) * (8 if kind else 1)
         public = {(number, symbol): None for number, symbol, _way in public_symbols(trees, asked.name)}
         pairs = dict(public)
@@ -368,15 +369,21 @@ class _Gatherer:
         return Candidate(kind, topic.name, topic.title, place, command=command, stop=opens)
 
 
+@lru_cache(maxsize=1 << 13)  # every search compares with every operator
+def _lowered_base(name: str) -> str:
+    return lowered(name)
+
+
 def _may_be_called(asked: ReadQuery, base: str, *, slips: bool) -> bool:
     """Whether the query may mean operators with this base name."""
-    if asked.joined and (asked.joined in base.replace("_", "") or asked.operator == lowered(base)):
+    low = _lowered_base(base)
+    if asked.joined and (asked.joined in base.replace("_", "") or asked.operator == low):
         return True
     last = asked.last.partition(".")[0]
     # A name that neither contains the word nor has its first letter is not like it; there are thousands of operators.
-    low, wanted = lowered(base), lowered(last)
+    wanted = _lowered_base(last)
     if slips or asked.call or wanted in low or low.lstrip("_")[:1] == wanted.lstrip("_")[:1]:
-        if lowered(asked.call) == lowered(base) or name_fit(last, base) is not None:
+        if _lowered_base(asked.call) == low or name_fit(last, base) is not None:
             return True
         return slips and slip_fit(asked.last, base) is not None
     return False

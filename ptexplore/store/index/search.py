@@ -238,6 +238,7 @@ _AT_ONCE = 32  # names in one query
 _MANY_CONTAINERS = 500
 _ASKED_AT_ONCE = 500  # names in a query that reads no row of a table, only its index
 _MOST_KEPT = 1000  # names whose symbols are kept
+_MOST_COUNTED = 8000  # names whose uses are kept
 _MANY = 8  # the least number of symbols of one similar name: other names are similar, too
 _START = re.compile(
     r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"
@@ -469,13 +470,22 @@ class IndexSearch(IndexConnection):
 
     def uses(self, names: Iterable[str]) -> dict[str, int]:
         """Returns a rough count of each name's uses: one for each file, spelling and kind of use."""
-        counts: dict[str, int] = {}
+        kept = self._kept_uses
+        if len(kept) > _MOST_COUNTED:
+            kept.clear()
         wanted = list(dict.fromkeys(names))
-        for at in range(0, len(wanted), 200):
-            chosen = wanted[at : at + 200]
+        missing = [name for name in wanted if name not in kept]
+        for at in range(0, len(missing), 200):
+            chosen = missing[at : at + 200]
             marks = ", ".join("?" * len(chosen))
-            counts.update(self.rows(f"SELECT name, count(*) FROM ref WHERE name IN ({marks}) GROUP BY name", *chosen))
-        return counts
+            kept |= dict.fromkeys(chosen, 0)
+            kept |= self.rows(f"SELECT name, count(*) FROM ref WHERE name IN ({marks}) GROUP BY name", *chosen)
+        return {name: kept[name] for name in wanted if kept[name]}
+
+    @cached_property
+    def _kept_uses(self) -> dict[str, int]:
+        """The counts of the last names: a palette finds mostly the same names after every letter."""
+        return {}
 
     def every_use(self) -> dict[str, int]:
         """Returns the same estimate for every name."""
