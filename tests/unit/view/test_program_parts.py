@@ -261,10 +261,12 @@ def of_parts(page: TraceView) -> tuple[ScreenRow, ...]:
     return tuple(takewhile(lambda row: not row.heading, page.table))
 
 
-def shown(paths: tuple[CallPath, ...], calls: tuple[OperatorCalls, ...], **options: object) -> TraceView:
+def shown(
+    paths: tuple[CallPath, ...], calls: tuple[OperatorCalls, ...], profiling: int = 0, **options: object
+) -> TraceView:
     kinds = (OperatorKind("op", "aten::linear"), OperatorKind("op", "aten::relu"), OperatorKind("op", "aten::item"))
     routes = (*(OperatorRoute(number, 0) for number in range(3)), OperatorRoute(2, 0, table="Tensor", method="item"))
-    made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, paths[0].time, 0)
+    made = Program(paths, (LocalSets(0, 0),), kinds, routes, calls, "", 0, paths[0].time, 0, profiling=profiling)
     trace = Trace("--script net.py", (), TorchInfo("2.99.0"), (), Captured(), ResultInfo(), (), (), program=made)
     return view(trace, Options(view="modules", **options))  # type: ignore[arg-type]
 
@@ -287,6 +289,26 @@ def test_findings_are_what_costs_a_hundredth_of_the_run_each_with_your_line() ->
     ]
     assert shown(paths, calls, opened="train").table[-1].level == 1, "they are about the whole run"
     assert not any(row.heading for row in shown(paths, calls, opened="train").table)
+
+
+def test_a_finding_is_without_what_the_profiler_added_or_a_bound_without_a_share() -> None:
+    """The profiler added 5 us to ten calls, and this is known to 35%. So nothing is left of the calls of line 14."""
+    paths = (
+        CallPath("program", "program", 1, 100_000),
+        CallPath("user", "train", 1, 90_000, parent=0, source=PLACE, file="net.py", first=7),
+        *(
+            CallPath("builtin", "Tensor.item", 10, 0, parent=1, line=line, table="Tensor", method="item")
+            for line in (12, 13, 14)
+        ),
+    )
+    times = (20_000, 8_000, 6_000)
+    calls = tuple(OperatorCalls(2 + number, 3, 0, 10, time) for number, time in enumerate(times))
+    rows = shown(paths, calls, profiling=500).table
+    (at,) = [number for number, row in enumerate(rows) if row.heading]
+    assert [(row.cells[0], row.what, row.share and round(row.share, 4)) for row in rows[at + 1 :]] == [
+        ("15 us", "net.py:12", round(15_000 / (100_000 - 30 * 500), 4)),
+        ("≤4.8 us", "net.py:13", None),
+    ]
 
 
 def test_opening_a_name_shows_the_costliest_part_and_names_the_others() -> None:
