@@ -67,6 +67,14 @@ RESUME = re.compile(r"(?P<qualifier>(?:.*\.)?)torch_dynamo_resume_in_(?P<name>.+
 _RESUMES = FactSource("torch/_dynamo/resume_execution.py", "torch_dynamo_resume_in")
 
 
+# Bytes of an element, by the short name that the text of a graph has for its dtype.
+ELEMENT_BYTES = {
+    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "c128": 16, "c64": 8, "c32": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1,
+    "u64": 8, "u32": 4, "u16": 2, "u8": 1, "b8": 1, "f8e4m3fn": 1, "f8e5m2": 1,
+}  # fmt: skip
+_DTYPES = FactSource("torch/fx/graph.py", "dtype_abbrs")
+
+
 class TensorCheck(NamedTuple):
     """How the guard of a tensor says which property differs. Groups of the pattern: `index`, `old`, `new`."""
 
@@ -121,3 +129,4 @@ def facts() -> Iterator[tuple[str, FactSource]]:
     yield from ((f"compiler text {mark.words.strip()}", source) for mark in _MARKS for source in mark.sources)
     yield from ((f"guard of a tensor's {row.checks}", row.source) for row in TENSOR_CHECKS)
     yield "functions that continue after a break", _RESUMES
+    yield "short names of dtypes", _DTYPES

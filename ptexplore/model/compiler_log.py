@@ -59,11 +59,11 @@ class CompileEnd(Struct, frozen=True):
 
 
 class GuardLine(Struct, frozen=True):
-    """The line of the user behind a guard that torch's own code made."""
+    """The user's line behind a guard."""
 
     subject: str  # the guarded value, as torch names it: "L['x']".
-    line: Count  # the line of torch that the guard names.
-    at: CodeLine  # the user's line that called it.
+    line: Count  # the line that made the guard, which may be torch's.
+    at: CodeLine  # the innermost line of the user's that led there.
 
 
 class CompilerText(Struct, frozen=True):
@@ -75,7 +75,7 @@ class CompilerText(Struct, frozen=True):
     text: str
     file: str = ""  # for generated code: its file.
     values: Mapping[str, str] = {}  # for a recompilation: by guarded expression, its value at that time.
-    made: tuple[GuardLine, ...] = ()  # for guards: the user's lines behind the lines of torch in the text.
+    made: tuple[GuardLine, ...] = ()  # for guards: the user's lines behind them.
     operators: Mapping[str, tuple[str, ...]] = {}  # for operators of kernels: by call, if the text has none.
 
 
@@ -135,3 +135,4 @@ class CompilerLog(Struct, frozen=True):
     eager: tuple[EagerCalls, ...] = ()
     refusals: tuple[FusionRefusal, ...] = ()
     lost: Count = 0  # records that could not be read or kept.
+    is_removed: bool = False  # whether the program removed our handler: records after that are missing.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -64,18 +64,22 @@ class LogReader:
         self._runs: dict[str, int] = {}
         self._eager = EagerCallCounter()
         self._refusals: dict[tuple[object, ...], FusionRefusalData] = {}
+        self._begun: set[str | None] = set()  # compilations that have begun
         self._broken: set[str] = set()  # compilations that have met a break
         self._counts = False  # whether the runs of graphs are counted
         self._kept = 0  # characters of texts
         self._lost = 0
+        self._is_there: Callable[[], bool] = lambda: True  # whether the program has left our handler in its place
+        self._is_removed = False
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Read the records that come in this block."""
-        with api.compiler_records(self._take):
+        with api.compiler_records(self._take) as self._is_there:
             try:
                 yield
             finally:
+                self._is_removed = not self._is_there()
                 self._eager.finish()
                 api.hear_no_refused_fusions()
                 api.count_no_graph_runs()
@@ -94,6 +98,7 @@ class LogReader:
             "refusals": list(self._refusals.values()),
             "eager": [{"compilation": key, "calls": calls} for key, calls in self._eager.data()],
             "lost": self._lost,
+            "is_removed": self._is_removed,
         }
 
     def _take(self, metadata: Any, payload: Any) -> None:
@@ -112,7 +117,8 @@ class LogReader:
         if name == "dynamo_start" and key is not None:
             self._start(key, attempt, about)
         elif name in METRICS:
-            end = _end(key, about, is_backward=name != METRICS[0])
+            is_refused = about.get("fail_type") is not None and key not in self._begun
+            end = _end(key, about, is_backward=name != METRICS[0] and not is_refused)
             end["texts"] = len(self._texts)
             if "fail_type" in end:
                 end["is_raised"] = api.raises_failure(sys._getframe(1), str(end["fail_type"]))
@@ -137,6 +143,7 @@ class LogReader:
 
     def _start(self, key: str, attempt: int, about: Mapping[str, Any]) -> None:
         self._eager.begins(key)
+        self._begun.add(key)
         if not self._counts:  # Dynamo is imported by now
             self._counts = api.count_graph_runs(self._runs)
         stack = list(_lines(about.get("stack") or ()))
@@ -229,11 +236,11 @@ def _lines(stack: Any) -> Iterator[CodeLineData]:
 
 
 def _makers(frame: FrameType) -> Iterator[GuardLineData]:
-    """Yield the user's line behind each guard that torch's own code made."""
+    """Yield the user's line behind each guard: the text names a line of torch, or no line in older versions."""
     for subject, stack in api.guard_stacks(frame):
         innermost = stack[-1]
         yours = next((call for call in reversed(stack) if not api.is_torchs_file(call.filename)), None)
-        if yours is not None and api.is_torchs_file(innermost.filename):
+        if yours is not None:
             at: CodeLineData = {"file": yours.filename, "line": yours.lineno or 0, "function": yours.name}
             if yours.line:
                 at["text"] = yours.line

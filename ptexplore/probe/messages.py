@@ -1357,7 +1357,7 @@ class CompileEndData(CompileEndParts):
 
 
 class GuardLineData(TypedDict):
-    """The line of the user behind a guard that torch's own code made."""
+    """The user's line behind a guard."""
 
     subject: str
     line: int
@@ -1443,6 +1443,7 @@ class CompilerLogParts(TypedDict, total=False):
     eager: Sequence[EagerCallsData]
     refusals: Sequence[FusionRefusalData]
     lost: int
+    is_removed: bool
 
 
 class CompilerLogData(CompilerLogParts):

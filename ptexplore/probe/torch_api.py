@@ -1766,6 +1766,8 @@ def library_output() -> Iterator[None]:
 
 # --- the compiler ---
 
+# Errors that end a compilation and do not reach the program, by their class, with those of older versions.
+_LEFT_TO_PYTHON = ("Unsupported", "UserError", "CacheLimitExceeded", "RecompileLimitExceeded", "SkipFrame")
 _ORIGINAL = "_ptexplore_original"  # the attribute of our function that has torch's
 
 
@@ -1781,15 +1783,16 @@ class _RecordHandler(logging.Handler):
 
 
 @contextmanager
-def compiler_records(take: Callable[[Any, Any], None]) -> Iterator[None]:
+def compiler_records(take: Callable[[Any, Any], None]) -> Iterator[Callable[[], bool]]:
     """Call `take` with the metadata and the payload of each record that the compiler logs in this block.
 
     `take` must not raise: it runs inside of the compiler. Other handlers of the same logger get the records as well.
+    Yields a function that says whether the program has left the handler in its place.
     """
     log, handler = logging.getLogger("torch.__trace"), _RecordHandler(take)
     log.addHandler(handler)
     try:
-        yield
+        yield lambda: handler in log.handlers
     finally:
         log.removeHandler(handler)
 
@@ -1829,7 +1832,7 @@ def raises_failure(frame: FrameType | None, error: str) -> bool | None:
             if named["one_graph"] or getattr(named.get("convert_frame_box"), "error_on_graph_break", False):
                 return True
             config = getattr(sys.modules.get("torch._dynamo"), "config", None)
-            return error not in ("Unsupported", "UserError") and not getattr(config, "suppress_errors", False)
+            return error not in _LEFT_TO_PYTHON and not getattr(config, "suppress_errors", False)
         frame = frame.f_back
     return None
 

@@ -24,7 +24,7 @@ class _Head:
 def compile_to_json(report: CompileReport) -> str:
     """Returns the report as JSON text in ASCII, without the log and without the folder of torch."""
     run = report.run
-    log = CompilerLog(lost=run.log.lost)
+    log = CompilerLog(lost=run.log.lost, is_removed=run.log.is_removed)
     bare = replace(report, run=replace(run, torch=replace(run.torch, torch_dir=""), log=log))
     text = to_json(SavedCompile(bare))
     above = os.path.dirname(run.torch.torch_dir.rstrip(os.sep))

@@ -202,8 +202,11 @@ def _findings(report: CompileReport) -> Iterator[str]:
     elif raised is not None and raised.exception == "KeyboardInterrupt":
         yield "the run was interrupted; the page shows what was compiled until then"
     elif raised is not None:
-        words = raised.message.strip().split("\n")[0]
+        lines = [line for line in raised.message.strip().split("\n") if line.strip()]
+        words = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
         yield f"the run ended with {raised.exception}{f': {words}' if words else ''}"
+    if report.run.log.is_removed:
+        yield "the program removed ptexplore's handler from torch's log: what was compiled after that is missing"
     if report.run.log.lost:
         yield f"{amount(report.run.log.lost, 'record')} of torch's log could not be read or kept"
 

@@ -150,13 +150,10 @@ def _unit(plant: Planted, surrounding: str, tag: str) -> str:
     unit = "\n\n\n".join(filter(None, (f"# PLANT {tag}", plant.before, made, calls)))
     for name, own_name in names.items():
         unit = unit.replace(name, own_name)
-    return (
-        unit.replace("cell, change = make", f"cell_{tag}, change_{tag} = make")
-        .replace("cell()  # HERE", f"cell_{tag}()")
-        .replace("change(4)", f"change_{tag}(4)")
-        if plant.name == "closure"
-        else unit
-    )
+    if plant.name == "closure":
+        unit = unit.replace("cell, change = make", f"cell_{tag}, change_{tag} = make")
+        unit = unit.replace("cell()  # HERE", f"cell_{tag}()  # HERE").replace("change(4)", f"change_{tag}(4)")
+    return unit
 
 
 def compiled(text: str, python: str | None) -> dict[str, Any]:

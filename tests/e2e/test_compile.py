@@ -255,3 +255,35 @@ def test_lines_of_planted_reasons_are_named_in_other_surroundings(
     checks = [again["checks"][0] for again in document["recompilations"]]
     assert sorted(check["at"]["line"] for check in checks) == sorted(lines.values())
     assert {check["checks"] for check in checks} == {"value", "requires_grad"}
+
+
+RAISES = """\
+import logging
+import torch
+
+
+def backend(graph, inputs):
+    raise ValueError("no such device")
+
+
+torch.compile(lambda x: x.sin(), backend="eager")(torch.ones(2))
+try:
+    torch.compile(lambda x: x.cos(), backend=backend)(torch.ones(2))
+except Exception:
+    pass
+logging.getLogger("torch.__trace").handlers.clear()
+torch.compile(lambda x: x.tan(), backend="eager")(torch.ones(2))
+"""
+
+
+def test_a_backend_that_raises_has_compiled_nothing(compiler_command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "raises.py"
+    script.write_text(RAISES, encoding="utf-8")
+    result = compiler_command("compile", "--script", str(script))
+    assert "removed ptexplore's handler" in result.out
+    document = compiler_command("compile", "--last", "--json").data
+    assert [(f["line"], f["outcome"], f["graphs"]) for f in document["functions"]] == [
+        (9, "whole", 1),
+        (11, "failed", 0),
+    ]
+    assert document["graphs"] == 1

@@ -93,7 +93,12 @@ class _Compilation:
 
     @property
     def graphs(self) -> int:
-        """How many graphs it compiled. Earlier attempts are given up, so only the last one counts."""
+        """How many graphs it compiled. Earlier attempts are given up, so only the last one counts.
+
+        A graph whose compilation raised, or did not end, was not compiled.
+        """
+        if not self.is_installed:
+            return 0
         attempts = [text.attempt for text in self.texts if text.name == GRAPH]
         return attempts.count(max(attempts)) if attempts else 0
 
@@ -325,17 +330,21 @@ def _recompilations(families: Iterable[_Family], log: CompilerLog, names: FileNa
             )
 
 
-_Yours: TypeAlias = Mapping[tuple[str, int], CodeLine]  # by subject and line of torch: the user's line
+_Yours: TypeAlias = Mapping[tuple[str, int], CodeLine]  # by subject and line that made the guard: the user's line
 
 
 def _yours(text: CompilerText) -> _Yours:
-    return {(guard.subject, guard.line): guard.at for guard in text.made}
+    return {(without_scope(guard.subject), guard.line): guard.at for guard in text.made}
 
 
 def _line_of_yours(at: CodeLine | None, subject: str, yours: _Yours, names: FileNames) -> CodeLine | None:
-    """Returns the user's line behind a guard, with the whole name of its file; else None."""
+    """Returns the user's line behind a guard, with the whole name of its file; else None.
+
+    A guard whose text names no line gets one if all guards on this value are made by the same line.
+    """
     if at is None:
-        return None
+        lines = {(line.file, line.line): line for (of, _), line in yours.items() if of == subject}
+        return next(iter(lines.values())) if len(lines) == 1 else None
     return yours.get((subject, at.line)) if names.is_torchs(at) else names.line(at)
 
 
@@ -349,8 +358,9 @@ def _with_line(check: FailedCheck, guards: Iterable[GuardText], yours: _Yours, n
         begin = f"check_tensor({check.subject}, "
         made = next((guard for guard in guards if without_scope(guard.text).startswith(begin)), None)
         if made is not None:
-            own = _line_of_yours(made.at, guarded(made.text), yours, names)
+            own = _line_of_yours(made.at, check.subject, yours, names)
             at, is_first_use = own or made.at, made.is_first_use
+        at = at or _line_of_yours(None, check.subject, yours, names)
     elif at is not None and names.is_torchs(at):
         own = next((call for call in reversed(check.stack) if not names.is_torchs(call)), None)
         at = own or at

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ptexplore.facts.compiler_texts import ELEMENT_BYTES
 from ptexplore.model.compiled import CompiledGraph, ValueForBackward
 from ptexplore.model.compiler_log import CodeLine, CompilerLog, CompilerText
 
@@ -20,11 +21,6 @@ _FILE = re.compile(r"^\s*# File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?
 _NO_FILE = "# No stacktrace found"  # begins nodes without a line
 _INPUT = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
 _TYPE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[\d, ]*)\]")
-# Bytes of an element, by torch's short name of the dtype (`dtype_abbrs` in torch/utils/_dtype_abbrs.py).
-_BYTES = {
-    "f64": 8, "f32": 4, "f16": 2, "bf16": 2, "c128": 16, "c64": 8, "c32": 4, "i64": 8, "i32": 4, "i16": 2, "i8": 1,
-    "u64": 8, "u32": 4, "u16": 2, "u8": 1, "b8": 1, "f8e4m3fn": 1, "f8e5m2": 1,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +116,6 @@ def _partition(texts: Iterable[CompilerText]) -> tuple[tuple[ValueForBackward, .
 def _size(kind: str) -> int | None:
     """Returns the bytes of the elements of a tensor, from its type in the text of a graph."""
     match = _TYPE.match(kind)
-    if match is None or match["dtype"] not in _BYTES:
+    if match is None or match["dtype"] not in ELEMENT_BYTES:
         return None
-    return _BYTES[match["dtype"]] * math.prod(int(size) for size in match["sizes"].split(",") if size.strip())
+    return ELEMENT_BYTES[match["dtype"]] * math.prod(int(size) for size in match["sizes"].split(",") if size.strip())

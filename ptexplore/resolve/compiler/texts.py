@@ -35,7 +35,7 @@ _TENSOR = re.compile(r"^tensor '(?P<subject>.*?)' ")
 _BOUNDS = re.compile(r"^(?:(?P<least>-?\d+) <= )?(?P<subject>[^<>=]+?)(?: <= (?P<most>-?\d+))?$")
 _SIZE = re.compile(r"^(?P<subject>.+)\.(?:size\(\)|shape)\[(?P<index>\d+)\]$")
 _NOT = re.compile(r"^not (?P<subject>[\w.\[\]'\"]+)$")
-_GUARDED = re.compile(r"^(?:not )?(?:check_tensor|___check_\w+)\((?P<subject>.+?), ")
+_GUARDED = re.compile(r"^(?:not )?(?:check_tensor|___check_\w+|hasattr)\((?P<subject>.+?), ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +229,9 @@ def _bounds(guard: str, values: Mapping[str, str]) -> FailedCheck | None:
 
 
 def guarded(text: str) -> str:
-    """Returns the value that a guard on a tensor, class or object is about; "" for another guard."""
-    match = _GUARDED.match(text)
-    return match["subject"] if match is not None else ""
+    """Returns the value that a guard is about, without its scope; "" if its text does not say it."""
+    match = _GUARDED.match(text) or _VALUE.match(text)
+    return without_scope(match["subject"]) if match is not None else ""
 
 
 def _what_failed(guard: str, values: Mapping[str, str]) -> tuple[CheckedProperty, str, int | None, str, str]:
