@@ -373,7 +373,7 @@ class Resolver:
         return self._choose_by_baseline(candidates, entry)
 
     def holds(self, path: str) -> bool:
-        """Whether this tree can have files like `path`: a checkout all but generated ones, a wheel what it installs."""
+        """Whether this tree can have `path`: a checkout has no generated files, a wheel only installed ones."""
         if self.store.file(path) is not None:
             return True
         if "checkout" in self.tree.info.layers:

@@ -85,9 +85,9 @@ def _declared(data: bytes) -> str | None:
 
 
 def without_controls(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """Replaces control characters and direction overrides. Returns the text, and the lines that had some.
+    """Replaces control characters and direction overrides. Returns the text, and the changed lines.
 
-    For each such line, the code of its first control character is returned. These characters would control a terminal,
+    Each changed line has the code of its first control character. These characters would control a terminal,
     or make a line look like another one.
     """
     codes = [(number, code) for number, line in enumerate(text.split("\n"), 1) if (code := unsafe_in(line))]

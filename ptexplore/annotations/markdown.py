@@ -150,7 +150,7 @@ def link_trouble(url: str) -> str | None:
 
 
 def picture_trouble(url: str) -> str | None:
-    """Returns why a picture is not allowed. None for a file beside or below the tour's own."""
+    """Returns why a picture is not allowed. Returns None if the picture is in the folder of the tour, or below."""
     plain = re.split(r"[?#]", url, maxsplit=1)[0]
     if link_trouble(url) or _SCHEME.match(plain) or ".." in plain.split("/") or not plain.endswith(PICTURES):
         return f"a picture must be a file beside the tour ({', '.join(PICTURES)}), not {url[:60]!r}"

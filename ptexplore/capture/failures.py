@@ -142,8 +142,8 @@ def without_stack(message: str) -> str:
 def gets_trace(raised: RaisedError) -> bool:
     """Whether an error gets a trace.
 
-    Not if memory ran out: the next run may fail at another place. Nor if a name in the expression is misspelt. A block
-    of the user's own process always gets a trace, since it has no next run.
+    An error gets no trace if memory ran out, since the next run may fail at another place, or if a name in the
+    expression is misspelt. A block of the user's own process always gets a trace, since it has no next run.
     """
     if raised.stage == "block":
         return True

@@ -13,7 +13,7 @@ from ptexplore.model.messages import CatalogueTold, RunRequest
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import NoCatalogueGiven, Together
 
-TIMEOUT = 300.0  # seconds; it takes one on the reference machine
+TIMEOUT = 300.0  # seconds; normally one is enough
 
 
 def dump(runtime: Runtime) -> DispatcherDump:

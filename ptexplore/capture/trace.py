@@ -275,7 +275,7 @@ class _Heard:
                 _hearing(message["recorder"]).take(self, message)
 
     def stopped(self, error: Stopped) -> None:
-        """Handles an error that ended the probe while a recorder ran. Raises it if there is nothing to show."""
+        """Handles an error that ended the probe while a recorder ran. Raises the error if nothing was recorded."""
         _hearing(self.running).stopped(self, error)
 
     def _of_pass(self, message: AboutRun) -> None:

@@ -68,8 +68,7 @@ class Conditions:
     def holds(self, guards: Iterable[str], path: str) -> bool | None:
         """Whether all `guards` (see Symbol.guards) hold for the file `path` in this build. None if that is unknown.
 
-        A guard that is certainly false decides, whatever the others are. So does a file that the build does not
-        compile.
+        The answer is False if one guard is certainly false, or if the build does not compile the file.
         """
         if self.left_out is not None and self.left_out.match(path):
             return False

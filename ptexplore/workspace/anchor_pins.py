@@ -72,7 +72,7 @@ def _lock(
         read_bytes(file, 1)
     except FileNotFoundError:
         pass
-    except OSError as error:  # if it counted as missing, it would be overwritten
+    except OSError as error:  # else the file would count as missing, and be overwritten
         raise PtexploreError(f"{shown} cannot be read", error.strerror or str(error), "", FAILED) from error
     before, _problems = read_lock(file, layer.shown)
     after, refused = _entries(library, layer, resolver, only, elsewhere)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.view.survey import About, Concluded, Folder, Report
 
-# under a title, shows how many of how many are done
+# shows a title, the number of finished operators, and the total
 Counting = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
 Todo = Callable[[list[str]], Iterable[str]]  # selects the operators to survey
 Progressed = Callable[[int, int], None]  # how many are done, of how many

@@ -25,6 +25,7 @@ FIRST = "aten/src/ATen/native/BinaryOps.cpp"
 TALL = "torch/_torch_docs.py"  # 14,046 lines in 2.6.0
 SIZE = (40, 140)  # rows, columns
 MANY = 100  # files whose memory is looked at
+SEARCHING, READING = "One kind only", "Go to"  # at the foot of the palette, and of the reading screen
 KEYS = "j" * 40 + "k" * 10 + "w" * 30 + "\x04" * 10 + "\x15" * 10
 WORDS = ("add_kernel", "TensorIter", "native_functions", "dispatch")
 _CODES = re.compile(r"\x1b(?:\[[0-9;?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|.)", re.DOTALL)
@@ -167,11 +168,12 @@ def _memory(bench: Bench, source: Path, progress: Callable[[str], None]) -> floa
         for number, file in enumerate(files):
             progress(f"browse, memory: file {number + 1} of {len(files)}")
             screen.type("\x10")
-            screen.quiet()
+            screen.until(SEARCHING)
             screen.type(str(file.relative_to(source)))
             time.sleep(0.3)
             screen.quiet()
             screen.type("\r")
-            screen.until(file.name)
+            screen.until(READING)
             screen.quiet()
+        time.sleep(3)  # a reader who rests: what was closed is collected
         return screen.megabytes

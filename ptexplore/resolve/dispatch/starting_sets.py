@@ -340,8 +340,9 @@ class KnownTensors:
     def _last_reading(self, impl: int, event: int, position: int) -> Layered | None:
         """Returns the last reading at an address before an operator.
 
-        Earlier readings may be of another tensor. A reading from before the operators around this one began does not
-        count unless they were given the tensor: they may have made a new tensor at the address of one that was gone.
+        An earlier reading may be of another tensor at the same address. So a reading counts only if no outer operator
+        began after it, or if the outer operator took the tensor as an argument: an operator can free one tensor and
+        make another one at its address.
         """
         readings = self.layered.get(impl, ())
         before = bisect_right(readings, position, key=lambda reading: reading.since)

@@ -1,7 +1,7 @@
 """Unpacks an archive that may come from anyone (tar.xz, tar.gz or zip) into a folder of ptexplore, or not at all.
 
 Before a member is written, it is checked by the rules here and, if this Python has it, by tarfile's `data` filter.
-Refused are names and links that lead out of the folder, devices, and archives that unpack to far too much.
+An archive is refused if a name or link leads out of the folder, if a member is a device, or if it unpacks to too much.
 """
 
 from __future__ import annotations

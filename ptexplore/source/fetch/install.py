@@ -197,7 +197,7 @@ def recheck(checkout: Checkout) -> tuple[Checkout, list[Listed] | None]:
     now = described(checkout)
     with explain_disk_errors(), checkouts.locked():
         checkouts.write_record(locations.checkouts_dir() / checkout.name, now, {**details, "stamp": stamp})
-    return now, None  # describing it may have taken long: list its files again
+    return now, None  # the description may have taken long, so the files are listed again
 
 
 def sweep() -> None:

@@ -91,7 +91,7 @@ class FileTree(ScrollView, can_focus=True):
 
     @work(thread=True, exclusive=True)
     def reveal(self, tree: str, path: str, *, folder: bool = False) -> None:
-        """Open the folders around a file or a folder, and go there. In a thread, since a tree may have to be read."""
+        """Open the folders around a file or a folder, and go there. It runs in a thread: reading a tree takes time."""
         if tree not in self._top:  # 50 ms for ten thousand files
             top = _Folder()
             for file in self._trees[tree].store.files():

@@ -99,8 +99,8 @@ class UsesOfSort(Struct, frozen=True):
     """The lines that use the name in one way."""
 
     name: str  # the sort of use: `Calls`, `Mentions`, …
-    total: int  # how many lines there are
-    certain: int  # how many lines can mean nothing else
+    total: int  # number of lines
+    certain: int  # number of lines that can mean nothing else
     uses: tuple[UseEntry, ...]  # certain ones first
 
 

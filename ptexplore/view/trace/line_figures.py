@@ -70,7 +70,7 @@ def shown_file(file: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """Where a path is: the place of its own work, and the lines that led to it, outermost first."""
+    """The places of a path: the line of its own work, and the lines of its callers, outermost first."""
 
     place: LinePlace | None
     lines: tuple[LinePlace, ...]

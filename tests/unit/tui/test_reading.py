@@ -209,10 +209,10 @@ def test_keys_that_are_gone_from_the_foot_of_the_screen_are_kept_by_nothing(driv
             await app.reader.open(Place("mini", KERNEL if number % 2 else MIX, 4))
             app.reader.refresh_bindings()
             await pilot.pause()
+        await until(pilot, lambda: len(app.screen.query(FooterKey)) > 5)
         shown = len(app.screen.query(FooterKey))
         gc.collect()
         kept = [key for key in gc.get_objects() if isinstance(key, FooterKey)]
-        assert shown > 5
         assert len(kept) < 4 * shown
 
     drive(f"{MIX}:11", reading)
