@@ -14,7 +14,15 @@ from ptexplore.capture.probing import TraceRequest, ask, request_of
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
-from ptexplore.model.autograd_graph import AutogradGraph, GraphLines, GraphRun, GraphSession, NoLines, ReadGraph
+from ptexplore.model.autograd_graph import (
+    AutogradGraph,
+    GraphLines,
+    GraphRun,
+    GraphSession,
+    NoLines,
+    OwnedMemory,
+    ReadGraph,
+)
 from ptexplore.model.messages import RunAnswered
 from ptexplore.model.places import Runtime
 from ptexplore.model.recorders import GRAPH, GRAPH_LINES, GRAPH_RUN
@@ -65,6 +73,7 @@ def _session(request: TraceRequest, runtime: Runtime, answers: dict[str, RunAnsw
         no_lines=no_lines,
         ran=ran if is_same else None,
         no_run=no_run,
+        owners=convert(answer["owners"], tuple[OwnedMemory, ...]) if "owners" in answer else None,
         printed=printed,
     )
 

@@ -44,6 +44,7 @@ class TraceRequest(TraceOptions):
     script_sha256: str | None = None
     passes_on: bool = False
     after: str | None = None  # for tensors: further statements, after which the tensors are read again
+    owners: bool = False  # for a graph: says who holds memory
     against: str | None = None  # for tensors: statements whose tensors are compared
     wraps: bool = False
     judge: str | None = None  # for a solution of an exercise, which is `expression`: what judges it

@@ -25,6 +25,7 @@ examples:
   ptexplore graph "(a.detach() * b).sum()" --why a
   ptexplore graph "torch.mm(a, b).exp().sum()" --run
   ptexplore graph loss --script train.py
+  ptexplore graph --memory --script train.py
 
 names: as in `ptexplore trace`. The tensors bound to names require grad; a name of --setup stays as it is.
 With --script, the script runs up to its first backward, and EXPR is evaluated there.
@@ -57,6 +58,14 @@ def graph(
             rich_help_panel=SHOWN,
         ),
     ] = False,
+    memory: Annotated[
+        bool,
+        Option(
+            "--memory",
+            help="who holds the memory of all live tensors: parameters, gradients, nodes, names, containers",
+            rich_help_panel=SHOWN,
+        ),
+    ] = False,
     full: Annotated[
         bool, Option("--full", help="all rows; repeated parts are not folded", rich_help_panel=SHOWN)
     ] = False,
@@ -79,6 +88,9 @@ def graph(
     if svg is not None and Path(svg).is_dir():
         hint = f"name a file inside it: {svg}/graph.svg"
         raise PtexploreError(f"{svg} is a folder", "ptexplore writes one file", hint, USAGE)
+    if run and memory:
+        why_not = "each of them shows its own rows"
+        raise PtexploreError("--run and --memory exclude each other", why_not, "ptexplore graph EXPR --run", USAGE)
     if expression is None and asked["script"] is None:
         why_not = "a graph is behind a value, and neither an expression nor a script is given"
         raise PtexploreError("give EXPR or --script FILE", why_not, 'ptexplore graph "a.exp().sum()"', USAGE)
@@ -86,7 +98,9 @@ def graph(
     from ptexplore.view.graph.page import GraphOptions, check_names
     from ptexplore.workspace.typed import typed
 
-    request = asked_for(expression, {**read(asked), "grad": asked["script"] is None, "backward": run, "native": False})
+    request = asked_for(
+        expression, {**read(asked), "grad": asked["script"] is None, "backward": run, "owners": memory, "native": False}
+    )
     with open_workspace(python) as workspace:
         located = workspace.graph(typed(request))
         names = tuple(why or ())
@@ -96,7 +110,7 @@ def graph(
 
             print_json(graph_document(located, names))
         else:
-            _show(located, GraphOptions(depth, only, full, names, run), linking(workspace.place_of), svg)
+            _show(located, GraphOptions(depth, only, full, names, run, memory), linking(workspace.place_of), svg)
     return 0
 
 

@@ -190,6 +190,20 @@ class GraphRun(Struct, frozen=True):
     message: str = ""  # its message
 
 
+# Who holds memory. name: a name of yours, or the result. saved: only nodes of the graph. graph: nodes of another graph,
+# which a live tensor leads to. python: another Python object.
+MemoryOwner = Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
+
+
+class OwnedMemory(Struct, frozen=True):
+    """A storage that is alive, with the first of its owners in the order of `MemoryOwner`."""
+
+    owner: MemoryOwner  # the kind of owner
+    name: str  # `m.0.weight`; for `python` the references to it; for `graph` the tensor. Empty: the result, or unknown
+    bytes: Count  # the size of the whole storage
+    node: Count | None = None  # for `saved`: the node that saved it first
+
+
 class ReadGraph(Struct, frozen=True):
     """A graph with the digest of its names and edges."""
 
@@ -209,6 +223,8 @@ class GraphSession(Struct, frozen=True):
 
     ran: GraphRun | None = None  # the backward, if it was asked for
     no_run: NoLines | None = None  # why that run is unknown although it was asked for
+
+    owners: tuple[OwnedMemory, ...] | None = None  # the memory of all live tensors, if it was asked for
 
     printed: str = ""  # what the expression printed
     script: str | None = None  # the script whose first backward was waited for

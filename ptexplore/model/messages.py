@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from msgspec import Struct
 
-from ptexplore.model.autograd_graph import GraphLines, GraphRun, ReadGraph
+from ptexplore.model.autograd_graph import GraphLines, GraphRun, OwnedMemory, ReadGraph
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
@@ -166,6 +166,7 @@ class RunRequest(TypedDict, total=False):
     called: int  # how many operators the passes saw
     operators: int  # how many operators a script's recorded run called
     after: str | None  # for tensors: further statements, after which the tensors are read again
+    owners: bool  # for a graph: whether to say who holds memory
     against: str | None  # for tensors: statements whose tensors are compared
     sample: Any  # for a survey: makes the expression and its values
     whole: tuple[int, int]  # for a survey: limits for a whole expression: all instructions, single steps
@@ -376,6 +377,7 @@ class AnswerParts(TypedDict, total=False):
     graph: Annotated[Plain, ReadGraph]
     lines: Annotated[Plain, GraphLines]
     ran: Annotated[Plain, GraphRun]
+    owners: Sequence[Annotated[Plain, OwnedMemory]]  # for a graph: who holds memory
     compiler: Annotated[Plain, CompilerLog]
 
 

@@ -24,6 +24,7 @@ from . import torch_api as api
 from .catalogue import place_of
 from .expression import Refused, code_of, free_names, script_file
 from .frames import EXPRESSION
+from .memory_owners import memory_owners, saved_of
 from .reasons import reason
 from .values import describe, names_of, tensors, type_name
 from .whose import OURS, TYPED, is_library
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         KeptValueData,
         NamedTensorData,
         NodeMadeAtData,
+        OwnedMemoryData,
         ReadGraphData,
         RunRequestData,
         RunToldData,
@@ -65,14 +67,22 @@ class AskedValue(NamedTuple):
 def run(request: RunRequestData) -> RunToldData:
     """Run the code, and return the graph behind the asked value. Raises Refused if the value has no tensor."""
     running = passes.prepared(RECORDER, request)
-    asked = evaluated(running)
+    owners: list[OwnedMemoryData] = []
+
+    def look(asked: AskedValue) -> None:
+        owners.extend(memory_owners(GraphReader(asked.value, named_tensors(asked.variables))))
+
+    asked = evaluated(running, look=look if request.get("owners") else None)
     reader = GraphReader(asked.value, named_tensors(asked.variables))
-    return {
+    told: RunToldData = {
         "observations": [],
         "bound": running.names.bound,
         "result": {"type": type_name(asked.value), "description": describe(asked.value)},
         "graph": {"shape": reader.shape(), "graph": reader.data()},
     }
+    if request.get("owners"):
+        told["owners"] = owners
+    return told
 
 
 def lines(request: RunRequestData) -> RunToldData:
@@ -89,10 +99,15 @@ def lines(request: RunRequestData) -> RunToldData:
     return {"observations": [], "lines": {"shape": reader.shape(), "made": made, "detached": detached}}
 
 
-def evaluated(running: passes.Pass, detaches: Detaches | None = None) -> AskedValue:
-    """Run the code up to the asked value. Raises Raised or Refused."""
+def evaluated(
+    running: passes.Pass, detaches: Detaches | None = None, look: Callable[[AskedValue], None] | None = None
+) -> AskedValue:
+    """Run the code up to the asked value. `look` is called with it while the code still runs, or has just ended.
+
+    Raises Raised or Refused.
+    """
     script = running.request.get("script")
-    watch = _Backward(running.request.get("expression"), script, detaches) if script is not None else None
+    watch = _Backward(running.request.get("expression"), script, detaches, look) if script is not None else None
     with passes.stage("context"), ExitStack() as stack:
         passes.enter_contexts(stack, running)
         if watch is not None:
@@ -106,7 +121,10 @@ def evaluated(running: passes.Pass, detaches: Detaches | None = None) -> AskedVa
         raise running.raised
     if watch is not None:
         raise watch.refusal()
-    return AskedValue(value, running.names.values)
+    asked = AskedValue(value, running.names.values)
+    if look is not None:
+        look(asked)
+    return asked
 
 
 class _Enough(BaseException):
@@ -120,8 +138,14 @@ class _Backward:
     expression is evaluated in the variables of the script.
     """
 
-    def __init__(self, expression: str | None, script: str, detaches: Detaches | None = None) -> None:
-        self._detaches = detaches
+    def __init__(
+        self,
+        expression: str | None,
+        script: str,
+        detaches: Detaches | None = None,
+        look: Callable[[AskedValue], None] | None = None,
+    ) -> None:
+        self._detaches, self._look = detaches, look
         self.asked: AskedValue | None = None
         self._expression = expression
         self._file = script_file(script)
@@ -149,9 +173,16 @@ class _Backward:
         code = frame.f_code
         if event == "call" and code in api.BACKWARD:
             self._find(frame.f_back, frame.f_locals.get(api.BACKWARD[code]))
+            self._look_at_it()
             raise _Enough
         if event == "return" and code.co_name == "<module>" and code.co_filename == self._file:
             self._find(frame, None)
+            self._look_at_it()
+
+    def _look_at_it(self) -> None:
+        if self._look is not None and self.asked is not None:
+            sys.setprofile(None)
+            self._look(self.asked)
 
     def _find(self, frame: FrameType | None, given: Any) -> None:
         while frame is not None and frame.f_code.co_filename.startswith(api.TORCH_DIR):
@@ -225,6 +256,15 @@ class GraphReader:
         for name, tensor in self.named.tensors:
             if tensor.is_leaf and tensor.requires_grad and id(tensor) not in self._accumulators:
                 yield name, tensor
+
+    def saved_storages(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the storages of saved tensors: number of the node, address, bytes. The first recorded node comes first.
+
+        Nothing is yielded if this torch cannot say what a node saved.
+        """
+        order = sorted(range(len(self.nodes)), key=lambda number: api.sequence_number(self.nodes[number]))
+        for number in order:
+            yield from ((number, address, size) for address, size in saved_of(self.nodes[number]))
 
     def shape(self) -> str:
         """Return a digest of the names and edges of the graph."""

@@ -657,6 +657,7 @@ class RunRequestParts(TypedDict, total=False):
     called: int
     operators: int
     after: str | None
+    owners: bool
     against: str | None
     sample: Any
     whole: tuple[int, int]
@@ -1299,6 +1300,20 @@ class GraphRunData(GraphRunParts):
     ran: Sequence[NodeRunData]
 
 
+class OwnedMemoryParts(TypedDict, total=False):
+    """What may be left out of OwnedMemoryData."""
+
+    node: int | None
+
+
+class OwnedMemoryData(OwnedMemoryParts):
+    """A storage that is alive, with the first of its owners in the order of `MemoryOwner`."""
+
+    owner: Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
+    name: str
+    bytes: int
+
+
 class CodeLineParts(TypedDict, total=False):
     """What may be left out of CodeLineData."""
 
@@ -1481,6 +1496,7 @@ class RunToldParts(TypedDict, total=False):
     graph: ReadGraphData
     lines: GraphLinesData
     ran: GraphRunData
+    owners: Sequence[OwnedMemoryData]
     compiler: CompilerLogData
 
 
@@ -1513,6 +1529,7 @@ class RunAnsweredParts(TypedDict, total=False):
     graph: ReadGraphData
     lines: GraphLinesData
     ran: GraphRunData
+    owners: Sequence[OwnedMemoryData]
     compiler: CompilerLogData
 
 

@@ -155,6 +155,7 @@ def test_a_script_up_to_its_first_backward(command: InProcess, tmp_path: Path) -
         (("a +",), 2, "does not parse"),
         (("a.sum()", "--why", "z"), 2, "there is no tensor z"),
         (("a.sum()", "--depth", "0"), 2, "--depth must be 1 or more"),
+        (("a.sum()", "--run", "--memory"), 2, "--run and --memory exclude each other"),
         (("loss", "--script", "missing.py"), 2, "missing.py"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -231,3 +232,41 @@ def test_backward_over_a_script(command: InProcess, tmp_path: Path) -> None:
     script.write_text(SCRIPT, encoding="utf-8")
     ran = command("graph", "loss", "--script", str(script), "--run", "--json").data["run"]["ran"]
     assert [node["received"][0]["sizes"] for node in ran[:3]] == [[], [4, 2], [4, 2]]
+
+
+LEAKING = """\
+import torch
+from torch import nn
+
+history = []
+model = nn.Linear(64, 32)
+
+
+def step(x):
+    out = model(x).relu()
+    history.append(out)
+    return out.sum()
+
+
+for _ in range(3):
+    loss = step(torch.randn(50, 64))
+loss.backward()
+"""
+
+
+def test_who_holds_memory(command: InProcess, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(LEAKING, encoding="utf-8")
+    graph = command("graph", "--memory", "--script", str(script), "--json").data
+    sums: dict[str, int] = {}
+    for owner in graph["memory"]:
+        sums[owner["owner"]] = sums.get(owner["owner"], 0) + owner["bytes"]
+    assert sums["parameter"] == 4 * (64 * 32 + 32)
+    if graph["kept"] is not None:
+        older = [
+            (o["name"], o["bytes"]) for o in graph["memory"] if o["owner"] == "graph" and o["bytes"] == 4 * 50 * 64
+        ]
+        assert older == [("history[0]", 4 * 50 * 64), ("history[1]", 4 * 50 * 64)]
+    shown = command("graph", "--memory", "--script", str(script)).out
+    assert re.search(r"^ +8\.3 kB +\d+%  parameters$", shown, re.M)
+    assert "history[0]" in shown

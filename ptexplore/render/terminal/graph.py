@@ -11,6 +11,7 @@ from rich.text import Text
 from ptexplore.model.places import SourceRef
 from ptexplore.render.terminal.console import PIPE_WIDTH, Locate, folded, linked, place_text
 from ptexplore.safe_text import clean
+from ptexplore.view.graph.memory import MemoryView
 from ptexplore.view.graph.page import GraphRow, GraphView
 from ptexplore.view.graph.run import RunView
 from ptexplore.view.place_marks import mark_of
@@ -33,6 +34,8 @@ def print_graph(console: Console, view: GraphView, locate: Locate) -> None:
     if view.rows:
         console.print()
         _Rows(console, view, locate, width).draw()
+    if view.memory is not None:
+        _print_memory(console, view.memory)
     if view.run is not None:
         _print_run(console, view.run, locate, width)
     for line in view.left_out:
@@ -41,6 +44,19 @@ def print_graph(console: Console, view: GraphView, locate: Locate) -> None:
     if any(mark_of(place) == "~" for place in places):
         console.print()
         folded(console, Text(says.SKEWED, style="dim"), "", "  ")
+
+
+def _print_memory(console: Console, memory: MemoryView) -> None:
+    """Print who holds memory: the sum of each kind of owner, and the largest owners below it."""
+    console.print()
+    for fact in memory.facts:
+        folded(console, Text(clean(fact), style="dim"), "", "  ")
+    console.print(Text(f"{says.BYTES:>{KEPT}}  {'':>4}  {says.OWNER}", style="dim"), soft_wrap=True)
+    for row in memory.rows:
+        margin = "" if row.heading else "  "
+        line = Text(f"{row.bytes:>{KEPT}}  {row.share:>4}  {margin}")
+        line.append(clean(row.text), "bold" if row.heading else "")
+        folded(console, line, "", " " * (KEPT + 8) + margin)
 
 
 def _print_run(console: Console, run: RunView, locate: Locate, width: int) -> None:

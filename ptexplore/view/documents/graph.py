@@ -21,6 +21,7 @@ from ptexplore.model.autograd_graph import (
     NodeRun,
     NodeSource,
     NoLines,
+    OwnedMemory,
 )
 from ptexplore.model.gradient_reasons import GradientReason, why_gradient
 from ptexplore.view.documents.parts import FORMAT, Reference, TreeEntry, reference, reference_if, tree_entry
@@ -98,6 +99,8 @@ class GraphDocument(Struct, frozen=True):
     run: GraphRunEntry | None = None  # for `--run`: what backward did; null if unknown
     no_run: NoLines | None = None  # for `--run`: why it is unknown
 
+    memory: tuple[OwnedMemory, ...] | None = None  # for `--memory`: the storages that are alive, with their owners
+
 
 def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocument:
     """Returns a graph as a document."""
@@ -119,6 +122,7 @@ def graph_document(located: LocatedGraph, why: Sequence[str] = ()) -> GraphDocum
         cut=graph.cut,
         run=_run(session),
         no_run=session.no_run,
+        memory=session.owners,
     )
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ptexplore.model.autograd_graph import GradientHook, GraphResult, HookKind, KeptValue, NamedTensor, NoLines
+from ptexplore.model.autograd_graph import (
+    GradientHook,
+    GraphResult,
+    HookKind,
+    KeptValue,
+    MemoryOwner,
+    NamedTensor,
+    NoLines,
+)
 from ptexplore.model.gradient_reasons import GradientReason
 
 NODE, MADE, KEEPS, WHERE = "node", "made by", "keeps", "formula"  # the columns
@@ -68,6 +76,24 @@ NO_LINES: Mapping[NoLines, str] = {
         "torch.autograd.set_detect_anomaly(True) is on"
     ),
 }
+# Who holds the memory of live tensors.
+ALIVE = "tensors that are alive here: {bytes} in {storages}; each counts once, for its first owner in this list"
+STORAGES = ("1 storage", "{count:,} storages")
+NOT_SEEN = "memory that only C++ holds is not seen, except what nodes of this graph keep"
+OWNERS: Mapping[MemoryOwner, str] = {
+    "parameter": "parameters",
+    "buffer": "buffers",
+    "gradient": "gradients",
+    "optimizer": "state of optimizers",
+    "saved": "kept for backward, only by the graph",
+    "name": "tensors with a name of yours",
+    "graph": "kept for backward by the graphs of other tensors",
+    "python": "held by other Python objects",
+}
+MORE_OWNERS = "{count:,} more"
+UNKNOWN_OWNER = "not known by what"
+MADE_BY = "{made}  {node}"
+BYTES, OWNER = "bytes", "held as"  # the columns
 # What backward did. "{received}" and "{sent}" are gradients.
 NO_RUN: Mapping[NoLines, str] = {
     "failed": "the order of backward is not known: the run with backward gave no answer",
