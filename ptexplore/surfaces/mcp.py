@@ -97,7 +97,7 @@ def make_server(
 
 
 class _Reading:
-    """Questions that run no code. One thread answers all of them in turn."""
+    """Questions that run no code. One thread answers all questions in turn."""
 
     def __init__(self, python: str | None) -> None:
         self._python = python
