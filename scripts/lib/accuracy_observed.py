@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from lib.accuracy_report import Figure
+from lib.accuracy_report import Figure, Report, machine
 
 import ptexplore
+from ptexplore import __version__
 from ptexplore.model import details as says
 from ptexplore.model.trace import Hop
+from ptexplore.source.progress import Progress
 from ptexplore.view.trace.choices import choices
 
 # Layouts of which each has sizes of its own: so a recorded call has exactly one layout.
@@ -97,6 +100,14 @@ def figures(python: str) -> Part:
         ("Strides and copies that a trace says otherwise", wrong_strides),
         ("Choices that a trace says otherwise", wrong_choices),
     ]
+
+
+def observed_report(python: str | None, steps: Progress) -> Report:
+    """Returns the figures of this part alone; the torch is that of this Python, if no other is named."""
+    steps.step("tracing calls whose strides and choices torch answers itself")
+    found, details = figures(python or sys.executable)
+    facts = [("machine", machine()), ("ptexplore", __version__), ("torch of", python or sys.executable)]
+    return Report(facts, found, details)
 
 
 def _of_layouts(python: str, answers: Mapping[str, Any]) -> tuple[list[Figure], list[str]]:

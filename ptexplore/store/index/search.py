@@ -72,7 +72,7 @@ class NumberedLines:
         return lines
 
     def among(self, lines: Iterable[int], fragment: str) -> list[int]:
-        """Returns those of the lines that contain `fragment`."""
+        """Returns the lines that contain `fragment`, in their order."""
         text, ends = self.text, self._ends
         return [line for line in lines if text.find(fragment, ends[line], ends[line + 1]) != -1]
 
@@ -357,7 +357,7 @@ class IndexSearch(IndexConnection):
         return [(place, by_id[number]) for place, number in placed]
 
     def _named_inside(self, names: Sequence[str], containers: frozenset[int]) -> list[str]:
-        """Returns those of the names that a symbol in one of the containers has. The order stays.
+        """Returns the names that a symbol in one of the containers has. The order stays.
 
         One query about many names is faster than one about the symbols of each.
         """
