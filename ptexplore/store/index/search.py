@@ -236,9 +236,9 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _AT_ONCE = 32  # names in one query
 _MANY_CONTAINERS = 500
-_ASKED_AT_ONCE = 500  # names in a query that reads no row of a table, only its index
+_ASKED_AT_ONCE = 500  # Names in a query that reads no row of a table, only its index.
 _MOST_KEPT = 1000  # names whose symbols are kept
-_MOST_COUNTED = 8000  # names whose uses are kept
+_MOST_COUNTED = 8000  # Names whose uses are kept.
 _MANY = 8  # the least number of symbols of one similar name: other names are similar, too
 _START = re.compile(
     r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"

@@ -1285,8 +1285,8 @@ ENGLISH: dict[str, Explained] = {
         " -vz HOST PORT)",
     ),
     "store-barrier": Explained(
-        "init_process_group or new_group waits for as many processes as the world size says, and another number came. The"
-        " message has both: world_size, and worker_count or num_workers_joined",
+        "init_process_group or new_group waits for as many processes as the world size says, and another number came."
+        " The message has both: world_size, and worker_count or num_workers_joined",
         "",
         (
             (
@@ -1975,13 +1975,13 @@ ENGLISH: dict[str, Explained] = {
         "reshape() or a slice makes a new tensor; x.detach().clone().resize_(...) works without gradients",
     ),
     "uncoalesced": Explained(
-        "a sparse tensor may hold several values for one index. coalesce() adds them up, and only then each index stands"
-        " for one element",
+        "a sparse tensor may hold several values for one index. coalesce() adds them up, and only then each index"
+        " stands for one element",
         "x.coalesce().indices(); x._indices() reads them as they are",
     ),
     "padding-dimensions": Explained(
-        "modes other than constant pad exactly the last one, two or three dimensions. The list of paddings has 2 numbers"
-        " for a tensor of 2 or 3 dimensions, 4 for one of 3 or 4, and 6 for one of 4 or 5",
+        "modes other than constant pad exactly the last one, two or three dimensions. The list of paddings has 2"
+        " numbers for a tensor of 2 or 3 dimensions, 4 for one of 3 or 4, and 6 for one of 4 or 5",
         "print the shape and the paddings; unsqueeze(0) adds a dimension, mode='constant' takes any number of them",
     ),
     "unfold-size": Explained(
