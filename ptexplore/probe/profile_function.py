@@ -198,7 +198,7 @@ class ProfileFunction:
             if calls < self._timed_next and not self.is_over:
                 self._happened(frame, event, argument)
             else:
-                self._seen(frame, event, argument)
+                self._timed(frame, event, argument)
         except RecursionError:  # the program itself still has room; a further call would raise it once more
             pass
         except BaseException as error:
@@ -213,8 +213,11 @@ class ProfileFunction:
         compiler = None
         try:
             compiler = _set_frame_compiler(None)  # before this function calls any Python function
-            self.calls += 1
-            self._seen(frame, event, argument)
+            calls = self.calls = self.calls + 1
+            if calls < self._timed_next and not self.is_over:
+                self._happened(frame, event, argument)
+            else:
+                self._timed(frame, event, argument)
         except RecursionError:
             pass
         except BaseException as error:
@@ -225,21 +228,12 @@ class ProfileFunction:
                 _set_frame_compiler(compiler)
 
     def _is_the_programs(self, error: BaseException) -> bool:
-        """Return whether an error in the function is the program's: a signal handler raised it, as that of Ctrl-C."""
+        """Return whether a signal handler of the program raised this error, as the handler of Ctrl-C does."""
         if is_the_programs(error):
             self.threw = True
             return True
         self._cuts.failed(error)
         return False
-
-    def _seen(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Handle an event that somebody asks about. torch.compile is off: it would compile what is called here."""
-        if self.is_over:  # a thread goes on after the end, or another thread ended the recording
-            sys.setprofile(self._before[_get_ident() != self._main])
-        elif self.calls >= self._timed_next:
-            self._timed(frame, event, argument)
-        else:
-            self._happened(frame, event, argument)
 
     def _sample(self, code: CodeType, event: str) -> None:
         """Count the cost of an event that nobody asks about, also for the events that are not timed."""
@@ -250,6 +244,9 @@ class ProfileFunction:
 
     def _timed(self, frame: FrameType, event: str, argument: Any) -> None:
         """Handle the event and measure the time. This time also counts for the calls that are not timed."""
+        if self.is_over:  # a thread goes on after the end, or another thread ended the recording
+            sys.setprofile(self._before[_get_ident() != self._main])
+            return
         times, costs = self._times, self.costs
         counts = 1 if self.calls <= TIMED else SAMPLED
         self._timed_next = self.calls + (1 if self.calls < TIMED else SAMPLED)

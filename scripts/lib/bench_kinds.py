@@ -94,14 +94,14 @@ def _rows(name: str, samples: dict[str, list[Sample]], folder: Path) -> list[Row
     seconds = {how: median(each) for how, each in samples.items()}
     held = {how: median(each, lambda sample: sample.megabytes) for how, each in samples.items()}
     files = {how: Path(_file(folder, name, how)) for how in samples}
-    sizes = {how: file.stat().st_size / 1e6 for how, file in files.items() if file.exists()}
+    sizes = {how: file.stat().st_size / 1e3 for how, file in files.items() if file.exists()}
     is_cheap = seconds["floor"] < CHEAP * seconds["plain"]
     most = min(FLOOR * seconds["floor"], OF_PLAIN * seconds["plain"] if is_cheap else FLOOR * seconds["floor"])
     label = name.replace("_", " ")
     return [
         Row(f"{label}: record, save, first screen", seconds["recorded"], "s", round(most, 2), _beside(seconds, "s")),
         Row(f"{label}: memory", held["recorded"], "MB", round(1.2 * held["plain"] + 150), _beside(held, "MB")),
-        Row(f"{label}: saved file", sizes["recorded"], "MB", None, _beside(sizes, "MB", ".1f")),
+        Row(f"{label}: saved file", sizes["recorded"], "kB", None, _beside(sizes, "kB", ",.0f")),
     ]
 
 
