@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import torch
 
@@ -20,7 +20,6 @@ from .values import names_of, type_name
 from .whose import OURS
 
 if TYPE_CHECKING:
-    from .autograd_graph import GraphReader
     from .messages import OwnedMemoryData
 
 Owner: TypeAlias = Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
@@ -30,14 +29,25 @@ LONGEST: Final = 120  # characters of a chain
 MOST_NODES: Final = 100_000  # nodes of other graphs
 
 
-def memory_owners(reader: GraphReader) -> list[OwnedMemoryData]:
+class Graph(Protocol):
+    """The parts of a GraphReader that are needed here."""
+
+    results: list[Any]
+    named: Any
+    numbers: dict[Any, int]
+
+    def saved_storages(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the number of a node, the address and the bytes of each saved storage."""
+
+
+def memory_owners(reader: Graph) -> list[OwnedMemoryData]:
     """Return the storages that are alive, each with its bytes and its owner."""
     with api.without_overrides():
         return _Memory(reader).data()
 
 
 class _Memory:
-    def __init__(self, reader: GraphReader) -> None:
+    def __init__(self, reader: Graph) -> None:
         self._reader = reader
         objects = gc.get_objects()
         self._tensors = [o for o in objects if issubclass(type(o), api.TENSOR_BASE)]
