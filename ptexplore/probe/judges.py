@@ -289,7 +289,7 @@ def asked_answer(case: Case) -> list[str]:
     """Returns the names of the classes whose __torch_function__ was called, in order."""
     asked: list[str] = []
 
-    def function(cls: type, *_called: object, **_further: object) -> object:
+    def function(cls: type[Any], /, *_called: object, **_further: object) -> object:
         asked.append(cls.__name__)
         return 1 if cls.__name__ in case["answering"] else NotImplemented
 
