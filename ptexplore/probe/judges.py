@@ -5,6 +5,7 @@ The cases are made before the solution runs, the answers after it: while a solut
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -272,9 +273,65 @@ def _versions(product: torch.Tensor) -> list[int] | None:
     return None
 
 
+# --- asked: whose __torch_function__ is called ---
+
+
+def asked_case(draw: random.Random) -> Case:
+    """Returns classes with their bases, which of them give an answer, and the arguments of a call by class."""
+    classes: dict[str, str | None] = {}
+    for name in "ABCDE"[: draw.randint(1, 5)]:
+        classes[name] = draw.choice((None, *classes))
+    arguments = [draw.choice((*classes, *classes, "Tensor")) for _ in range(draw.randint(1, 6))]
+    return {"classes": classes, "answering": [n for n in classes if draw.random() < 0.15], "arguments": arguments}
+
+
+def asked_answer(case: Case) -> list[str]:
+    """Returns the names of the classes whose __torch_function__ was called, in order."""
+    asked: list[str] = []
+
+    def function(cls: type[Any], /, *_called: object, **_further: object) -> object:
+        asked.append(cls.__name__)
+        return 1 if cls.__name__ in case["answering"] else NotImplemented
+
+    classes: dict[str, type] = {}
+    for name, base in case["classes"].items():
+        own: dict[str, object] = {"__torch_function__": classmethod(function)}
+        classes[name] = type(name, (classes[base],) if base is not None else (), own)
+    arguments = [torch.ones(1) if name == "Tensor" else classes[name]() for name in case["arguments"]]
+    with contextlib.suppress(TypeError):  # nobody gave an answer
+        torch.cat(arguments)
+    return asked
+
+
+# --- promote: the data type of a sum ---
+
+DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+NUMBERS = {"bool": True, "int": 2, "float": 2.5, "complex": 2j}
+
+
+def promote_case(draw: random.Random) -> Case:
+    """Returns the two terms of a sum: a tensor with its number of dimensions, and a tensor or a Python number."""
+    left = [draw.choice(DTYPES), draw.choice((0, 1, 1))]
+    right: list[str | int] = [draw.choice(tuple(NUMBERS)), "number"]
+    if draw.random() < 0.6:
+        right = [draw.choice(DTYPES), draw.choice((0, 1))]
+    return {"left": left, "right": right}
+
+
+def promote_answer(case: Case) -> str:
+    """Returns the data type of the sum."""
+
+    def value(kind: str, dims: int | str) -> Any:
+        return NUMBERS[kind] if dims == "number" else torch.ones([1] * int(dims), dtype=getattr(torch, kind))
+
+    return str(torch.add(value(*case["left"]), value(*case["right"])).dtype).removeprefix("torch.")
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, Operators().answer, 1_000),
     "engine": lambda: Judge(engine_case, Threads().answer, 2_000),
     "saved": lambda: Judge(saved_case, saved_answer, 2_000),
+    "asked": lambda: Judge(asked_case, asked_answer, 2_000),
+    "promote": lambda: Judge(promote_case, promote_answer, 2_000),
 }

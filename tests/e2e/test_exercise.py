@@ -21,6 +21,8 @@ NEARLY = {
         'float("inf") if isinstance(ready, str) else numbers[ready]',
         "numbers[ready] if isinstance(ready, int) else -1",
     ),
+    "asked": ("seen.insert(place, name)", "seen.append(name)"),
+    "promote": ('"float": "float32"', '"float": "float64"'),
     "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
 }
 HOSTILE = {
