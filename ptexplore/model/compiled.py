@@ -74,7 +74,7 @@ class MetFunction:
     file: str  # its file.
     line: int  # its first line.
     outcome: FunctionOutcome  # what became of it.
-    is_call: bool = False  # whether file and line are those of its call: the function itself is torch's.
+    is_call: bool = False  # whether file and line say where it is called: the function itself is torch's.
     is_backward: bool = False  # whether compiled autograd generated it.
     called_from: CodeLine | None = None  # your innermost line above the function at its first compilation.
     parts: int = 0  # how many parts of it have a graph.

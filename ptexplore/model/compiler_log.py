@@ -63,7 +63,7 @@ class GuardLine(Struct, frozen=True):
 
     subject: str  # the guarded value, as torch names it: "L['x']".
     line: Count  # the line that made the guard, which may be torch's.
-    at: CodeLine  # the innermost line of the user's that led there.
+    at: CodeLine  # the innermost line of the user that led there.
 
 
 class CompilerText(Struct, frozen=True):

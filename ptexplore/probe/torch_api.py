@@ -1766,7 +1766,7 @@ def library_output() -> Iterator[None]:
 
 # --- the compiler ---
 
-# Errors that end a compilation and do not reach the program, by their class, with those of older versions.
+# Errors that end a compilation and do not reach the program, by class, in all versions.
 _LEFT_TO_PYTHON = ("Unsupported", "UserError", "CacheLimitExceeded", "RecompileLimitExceeded", "SkipFrame")
 _ORIGINAL = "_ptexplore_original"  # the attribute of our function that has torch's
 

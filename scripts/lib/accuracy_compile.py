@@ -71,7 +71,7 @@ AGAIN = (
             before="def with_default(x, k=3):\n    return x * k  # HERE"),
     Planted("dict order", "r = x\n    for k in p:  # HERE\n        r = r * p[k]",
             'torch.ones(2), {"a": 2.0, "b": 3.0}', 'torch.ones(2), {"b": 3.0, "a": 2.0}',
-            checks=frozenset({"other"})),
+            checks=frozenset({"value"})),  # the guard is on the key at each position
     Planted("length", "r = x\n    for k in p:  # HERE\n        r = r + k", "torch.ones(2), [1]",
             "torch.ones(2), [1, 2]", checks=frozenset({"length"})),
     Planted("grad mode", _X, "torch.ones(2), 0", "torch.ones(2), 0", context="torch.no_grad()",

@@ -82,7 +82,7 @@ def read_reason(text: str) -> BreakReason:
     hints: list[list[str]] = []
     current = parts["kind"]
     link = ""
-    text = _ADDRESS.sub("", text)  # it says nothing, and each run has another one
+    text = _ADDRESS.sub("", text)  # each run has another address
     for line in text.partition(words.FROM_USER_CODE.words)[0].split("\n"):
         if line.startswith(words.EXPLANATION.words):
             current = parts["explanation"] = [line.removeprefix(words.EXPLANATION.words)]
