@@ -225,7 +225,7 @@ class ProfileFunction:
                 _set_frame_compiler(compiler)
 
     def _is_the_programs(self, error: BaseException) -> bool:
-        """Return whether an error in the function is the program's: a signal handler raised it, as that of Ctrl-C."""
+        """Return whether an error in the function is the program's: a signal handler raised it, as for Ctrl-C."""
         if is_the_programs(error):
             self.threw = True
             return True

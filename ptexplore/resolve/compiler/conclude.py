@@ -403,7 +403,7 @@ def _sum_of(counts: Iterable[int | None]) -> int | None:
 
 
 def _sum_of_all(counts: Iterable[int | None]) -> int | None:
-    """Returns the sum of the counts. None if there is none, or if one is unknown."""
+    """Returns the sum of the counts, or None without counts or with an unknown one."""
     known = list(counts)
     return None if not known or None in known else _sum_of(known)
 

@@ -72,7 +72,7 @@ class NumberedLines:
         return lines
 
     def among(self, lines: Iterable[int], fragment: str) -> list[int]:
-        """Returns those of the lines that contain `fragment`."""
+        """Returns the lines that contain `fragment`."""
         text, ends = self.text, self._ends
         return [line for line in lines if text.find(fragment, ends[line], ends[line + 1]) != -1]
 
@@ -236,10 +236,10 @@ EXACT, PREFIX, HUMPS, INSIDE, TYPO = 1000, 800, 600, 400, 200
 _SEPARATOR = re.compile(r"::|\.")
 _AT_ONCE = 32  # names in one query
 _MANY_CONTAINERS = 500
-_ASKED_AT_ONCE = 500  # names in a query that reads no row of a table, only its index
+_ASKED_AT_ONCE = 500  # names in a query that reads only an index.
 _MOST_KEPT = 1000  # names whose symbols are kept
 _MOST_COUNTED = 8000  # names whose uses are kept
-_MANY = 8  # the least number of symbols of one similar name: other names are similar, too
+_MANY = 8  # least number of symbols of one similar name
 _START = re.compile(
     r"(?<![A-Za-z0-9\u0080-\uffff])[A-Za-z0-9\u0080-\uffff]|(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])"
 )
@@ -357,7 +357,7 @@ class IndexSearch(IndexConnection):
         return [(place, by_id[number]) for place, number in placed]
 
     def _named_inside(self, names: Sequence[str], containers: frozenset[int]) -> list[str]:
-        """Returns those of the names that a symbol in one of the containers has. The order stays.
+        """Returns the names that a symbol in one of the containers has, in their order.
 
         One query about many names is faster than one about the symbols of each.
         """

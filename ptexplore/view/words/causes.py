@@ -1285,8 +1285,8 @@ ENGLISH: dict[str, Explained] = {
         " -vz HOST PORT)",
     ),
     "store-barrier": Explained(
-        "init_process_group or new_group waited until as many processes had come as the world size says, and another"
-        " number came (worker_count or num_workers_joined in the message)",
+        "init_process_group or new_group waited for as many processes as the world size says; another number came"
+        " (worker_count or num_workers_joined in the message)",
         "",
         (
             (
@@ -1975,13 +1975,12 @@ ENGLISH: dict[str, Explained] = {
         "reshape() or a slice makes a new tensor; x.detach().clone().resize_(...) works without gradients",
     ),
     "uncoalesced": Explained(
-        "a sparse tensor may hold several values for one index until coalesce() adds them up, so its indices are not"
-        " those of its elements yet",
+        "indices() needs a coalesced tensor: before coalesce(), one index may have several values",
         "x.coalesce().indices(); x._indices() reads them as they are",
     ),
     "padding-dimensions": Explained(
-        "modes other than constant pad exactly the last one, two or three dimensions: the list of paddings must have 2"
-        " numbers for a tensor of 2 or 3 dimensions, 4 for 3 or 4, and 6 for 4 or 5",
+        "modes other than constant pad the last one, two or three dimensions: a tensor of 2 or 3 dimensions takes 2"
+        " paddings, one of 3 or 4 takes 4, one of 4 or 5 takes 6",
         "print the shape and the paddings; unsqueeze(0) adds a dimension, mode='constant' takes any number of them",
     ),
     "unfold-size": Explained(
