@@ -1,4 +1,4 @@
-"""Fold the trees of torch's profiler. The size of the result depends on how many calls differ, not on repetitions.
+"""Fold the trees that the profiler makes. The size of the result depends on how many calls differ, not on repetitions.
 
 An operator call becomes a kind of its path, a count and a time (`kinds.py`), and a place in the order (`order.py`).
 Then the tree is dropped. A fold that is interrupted at any line keeps its finished rows; no row is half there.

@@ -1,6 +1,6 @@
 """A reason why something was not recorded or stepped, as the probe sends it: a code with arguments, as plain JSON data.
 
-The codes are those of ptexplore/model/reasons.py, which the parent uses to read them. The parent also has the words.
+The parent reads the codes by ptexplore/model/reasons.py. The parent also has the words.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The operators around an event. They keep the tensors alive that they were given."""
+    """The operators around an event. Their arguments stay alive meanwhile."""
 
     since: int  # the position of the outermost operator
     held: frozenset[int]  # addresses of the tensors given to them, and to functions inside them

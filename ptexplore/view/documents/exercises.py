@@ -56,9 +56,9 @@ class JudgedDocument(Struct, frozen=True):
     format: int  # 1
     exercise: str  # its name
     torch: str  # the version that was asked
-    cases: int  # how many were drawn
-    right: int  # how many of them the solution got right
-    passed: bool  # whether it got all of them right
+    cases: int  # number of drawn cases
+    right: int  # number of right answers
+    passed: bool  # whether all answers are right
     first: DifferingCase | None  # the first case that differs
     raised: str  # the error that ended the solution, or ""
     died: str  # "late", "silent" or a signal, if its process ended early; else ""

@@ -20,7 +20,7 @@ from ptexplore.view.trace.part_rows import AT_LEAST, Shown, fitting, row_name
 from ptexplore.view.words.trace_remarks import all_in_words
 
 FEW, LISTED = 8, 24  # rows: with at most FEW, operators get rows too if all fit into LISTED
-LEAST_NAMED = 0.01  # from this share on, the line about the costliest operators names one
+LEAST_NAMED = 0.01  # least share of an operator in the line about the costliest.
 COSTLIEST = 4  # at most so many operators are named in that line
 OTHERS = 3  # other parts with the opened name that are named
 TELLS_NO_SAVED = (2, 6)  # the newest release known not to say what a node saved without unpacking it

@@ -23,11 +23,11 @@ from ptexplore.view.trace.page import ScreenRow
 from ptexplore.view.trace.program_parts import operator_name, place_on_path, time_without_python, users_place
 from ptexplore.view.words.trace_remarks import worded
 
-LEAST = 0.01  # of the run: from this share on, a finding is shown
+LEAST = 0.01  # the least share of the run of a shown finding.
 MOST = 8  # findings
 # The error of what torch's profiler adds to an operator call, as a share of it: many inputs take longer.
 ERROR_SHARE = 0.35
-KNOWN = 0.2  # the largest error of a time that is shown as known, as a share of the time
+KNOWN = 0.2  # largest error of a known time, as a share of it.
 ENOUGH = 1_000  # operator calls: with fewer of them, the time of a first use is most of the mean
 
 
