@@ -76,8 +76,8 @@ def test_a_trace_is_exact_in_it(built: Built) -> None:
 def test_op_reads_it(built: Built) -> None:
     card = built.cli("op", "add.Tensor", target=built.python)
     assert "native_functions.yaml" in card.out
-    assert "…/generated/VariableType_2.cpp:" in card.out
-    assert "aten/src/ATen/native/BinaryOps.cpp:" in card.out
+    assert "/generated/VariableType_2.cpp:" in card.out
+    assert "native/BinaryOps.cpp:" in card.out, card  # a narrow table drops the beginning of a path
     assert "~" not in card.out, "all lines are of the running version"
 
 
