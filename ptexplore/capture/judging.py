@@ -32,5 +32,5 @@ def judge(run: AllowedRun, runtime: Runtime) -> JudgedSolution:
 
 
 def _case(case: JudgedCase) -> WrongCase:
-    got = json.loads(case["got"]) if case["got"] else None
-    return WrongCase(case["number"], json.loads(case["case"]), json.loads(case["wanted"]), got, bool(case["got"]))
+    result = json.loads(case["result"]) if case["result"] else None
+    return WrongCase(case["number"], json.loads(case["case"]), json.loads(case["wanted"]), result, bool(case["result"]))

@@ -11,13 +11,13 @@ from typing import Any
 class WrongCase:
     """The first case that a solution got wrong: its number, its arguments by name, and both results.
 
-    `got` is None if the solution gave no result.
+    `result` is None if the solution gave no result.
     """
 
     number: int
     case: Mapping[str, Any]
     wanted: object
-    got: object
+    result: object
     gave: bool
 
 

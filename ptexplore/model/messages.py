@@ -253,12 +253,12 @@ class CatalogueTold(TypedDict):
 
 
 class JudgedCase(TypedDict):
-    """A case that a solution got wrong, each part as JSON. `got` is "" if it gave no result."""
+    """A case that a solution got wrong, each part as JSON. `result` is "" if it gave no result."""
 
     number: int
     case: str
     wanted: str
-    got: str
+    result: str
 
 
 class Judged(TypedDict):

@@ -101,7 +101,7 @@ def dispatch_case(draw: random.Random) -> Case:
     }  # fmt: skip
 
 
-class Operators:
+class CaseOperators:
     """Operators that were made for cases, one for each set of registrations. They live as long as this object."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ def engine_case(draw: random.Random) -> Case:
     return {"nodes": nodes, "numbers": [draw.randrange(threads) * 100 + number for number in range(len(nodes))]}
 
 
-class Threads:
+class GraphThreads:
     """Threads that make the nodes of graphs. Each thread counts the sequence numbers of its nodes by itself."""
 
     def __init__(self) -> None:
@@ -266,10 +266,10 @@ def _versions(product: torch.Tensor) -> list[int] | None:
     try:
         product.backward(retain_graph=True)
     except RuntimeError as error:
-        said = _VERSIONS.search(str(error))
-        if said is None:
+        versions = _VERSIONS.search(str(error))
+        if versions is None:
             raise
-        return [int(said[1]), int(said[2])]
+        return [int(versions[1]), int(versions[2])]
     return None
 
 
@@ -329,8 +329,8 @@ def promote_answer(case: Case) -> str:
 
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
-    "dispatch": lambda: Judge(dispatch_case, Operators().answer, 1_000),
-    "engine": lambda: Judge(engine_case, Threads().answer, 2_000),
+    "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
+    "engine": lambda: Judge(engine_case, GraphThreads().answer, 2_000),
     "saved": lambda: Judge(saved_case, saved_answer, 2_000),
     "asked": lambda: Judge(asked_case, asked_answer, 2_000),
     "promote": lambda: Judge(promote_case, promote_answer, 2_000),

@@ -52,8 +52,8 @@ def _same(result: object, wanted: object) -> bool:
     return json.dumps(result) == json.dumps(wanted)
 
 
-def _case(number: int, case: dict[str, Any], wanted: object, got: str) -> JudgedCaseData:
-    return {"number": number, "case": json.dumps(case), "wanted": json.dumps(wanted), "got": got}
+def _case(number: int, case: dict[str, Any], wanted: object, result_text: str) -> JudgedCaseData:
+    return {"number": number, "case": json.dumps(case), "wanted": json.dumps(wanted), "result": result_text}
 
 
 def _solved(request: RunRequestData, cases: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:

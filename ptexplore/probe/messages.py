@@ -1691,12 +1691,12 @@ class CatalogueToldData(TypedDict):
 
 
 class JudgedCaseData(TypedDict):
-    """A case that a solution got wrong, each part as JSON. `got` is "" if it gave no result."""
+    """A case that a solution got wrong, each part as JSON. `result` is "" if it gave no result."""
 
     number: int
     case: str
     wanted: str
-    got: str
+    result: str
 
 
 class JudgedData(TypedDict):

@@ -89,14 +89,14 @@ def main() -> None:
 def _where(error: BaseException, text: str) -> str:
     """Returns the error with the last line of the solution that it passed through."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
-    said = f"{type(error).__name__}: {error}"[:500]
+    message = f"{type(error).__name__}: {error}"[:500]
     if isinstance(error, SyntaxError) and error.lineno:
-        said = f"SyntaxError: {error.msg} (line {error.lineno})"
+        message = f"SyntaxError: {error.msg} (line {error.lineno})"
     if not frames:
-        return said
+        return message
     line = frames[-1].lineno or 1
     shown = text.split("\n")[line - 1 : line]
-    return f"{said} (line {line}: {''.join(shown).strip()[:80]})"
+    return f"{message} (line {line}: {''.join(shown).strip()[:80]})"
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_the_judge_knows_right_and_nearly_right(judge, name: str) -> None:
     data = json.loads(done.out)
     assert (done.code, data["passed"], data["raised"]) == (1, False, "")
     assert 0 < data["right"] < data["cases"]
-    assert data["first"]["got"] != data["first"]["wanted"]
+    assert data["first"]["result"] != data["first"]["wanted"]
 
 
 def test_a_hostile_solution_is_stopped_and_says_why(judge) -> None:

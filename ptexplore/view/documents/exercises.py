@@ -47,7 +47,7 @@ class DifferingCase(Struct, frozen=True):
     number: int  # from 0
     case: Mapping[str, Any]  # the arguments by name
     wanted: Any  # what PyTorch gave
-    got: Any  # the result of the solution; null if there is none
+    result: Any  # the result of the solution; null if there is none
 
 
 class JudgedDocument(Struct, frozen=True):
@@ -82,7 +82,7 @@ def judged_document(exercise: Exercise, judged: JudgedSolution) -> JudgedDocumen
     wrong = judged.first
     first = None
     if wrong is not None:
-        first = DifferingCase(wrong.number, wrong.case, wrong.wanted, wrong.got)
+        first = DifferingCase(wrong.number, wrong.case, wrong.wanted, wrong.result)
     return JudgedDocument(
         1, exercise.id, judged.torch, judged.cases, judged.right, judged.passed, first, judged.raised, judged.died,
         judged.printed,

@@ -53,7 +53,7 @@ def result_lines(exercise: Exercise, judged: JudgedSolution) -> Iterator[Spans]:
 def _case_lines(exercise: Exercise, wrong: WrongCase) -> Iterator[Spans]:
     yield ((Span(f"  the first case that differs (number {wrong.number + 1:,})", "dim"),))
     rows = [(name, json.dumps(value)) for name, value in wrong.case.items()]
-    rows += [("yours", json.dumps(wrong.got) if wrong.gave else "no result"), ("torch", json.dumps(wrong.wanted))]
+    rows += [("yours", json.dumps(wrong.result) if wrong.gave else "no result"), ("torch", json.dumps(wrong.wanted))]
     width = max(len(name) for name, _value in rows)
     for name, value in rows:
         yield ((Span(f"    {name:<{width}}  ", "dim"), Span(value, "name" if name in ("yours", "torch") else "")))
