@@ -124,7 +124,7 @@ def _open(chosen: Exercise, *, as_json: bool) -> int:
     else:
         console.print(Text(f"\n{file} is here already", style="dim"))
     hints = len(chosen.hints)
-    print_next(console, f"ptexplore exercise {chosen.id} {file}", "\n")
+    print_next(console, f"ptexplore exercise {chosen.id} {shlex.quote(str(file))}", "\n")
     console.print(Text(f"      {hints} hints, one at a time: ptexplore exercise {chosen.id} --hint 1", style="dim"))
     return 0
 
