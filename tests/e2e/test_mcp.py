@@ -8,6 +8,7 @@ import random
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ def served(cli: Cli, ask: Asking, *options: str) -> Any:
             await session.initialize()
             return await ask(session)
 
-    return asyncio.run(talk())
+    with ThreadPoolExecutor(1) as thread:  # the browser's tests leave a running loop in their thread
+        return thread.submit(lambda: asyncio.run(talk())).result()
 
 
 def answers(cli: Cli, *calls: tuple[str, dict[str, Any]], options: tuple[str, ...] = ()) -> list[CallToolResult]:
@@ -84,7 +86,7 @@ def test_reading(cli: Cli) -> None:
     )
     assert "build/aten/src/ATen/RegisterCPU_0.cpp" in text(operator)
     assert operator.structured_content is not None
-    assert operator.structured_content["operator"]["name"] == "aten::add.Tensor"
+    assert operator.structured_content["name"] == "aten::add.Tensor"
     assert found.structured_content is None
     assert "add_stub" in text(found)
     first, *_, last = text(source).split("\n")

@@ -355,7 +355,7 @@ def test_labs_run_from_the_walk(warm_cache: Path, mini: Searching, tmp_path: Pat
     terminal = reader.walk("blending", "entry")
     terminal.prompt()
     terminal.type("l\n")
-    terminal.until("What will it give.*sum-of-two: your prediction.*> ")
+    terminal.until(r"What will it give\?\s+sum-of-two: your prediction.*> ")
     terminal.type("2\n")
     out = terminal.until("not-three: your prediction.*> ")
     assert "lab sum-of-two: passed" in out

@@ -43,7 +43,7 @@ OF_A_FOLDER = "Enter opens the line at the cursor, h the outer folder. a lists e
 READING = "the notes are being read …"
 READ_SIGNS: dict[ReadState, str] = {"read": "✓", "visited": "·", "new": " "}
 _PAUSE = 0.15  # seconds between two notes that are drawn
-TOUR = "> next  < previous  = source  c contents  d read or not  J K scroll  Esc leaves the tour"
+TOUR = "> next  < previous  = source  c contents  J K scroll  Esc leaves the tour"
 
 
 class NotesPane(VerticalScroll):
