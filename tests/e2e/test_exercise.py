@@ -83,7 +83,8 @@ def test_a_solution_finds_no_answer_in_its_process(judge) -> None:
 import sys
 def view(sizes, strides, shape):
     frame = sys._getframe(1)
-    print(sorted(name for name in sys.modules if "torch" in name or "judge" in name), "wan" + "ted" in str(frame.f_locals))
+    known = sorted(name for name in sys.modules if "torch" in name or "judge" in name)
+    print(known, "wan" + "ted" in str(frame.f_locals))
     raise SystemExit
 """
     done = judge("view", text)
