@@ -30,10 +30,10 @@ class Layer:
     quiet: bool = False
 
 
-def shipped_folder() -> Path | None:
-    """Returns the notes shipped with ptexplore: inside the installed package, or beside it in a working copy."""
+def shipped_folder(name: str = "annotations") -> Path | None:
+    """Returns a folder shipped with ptexplore: inside the installed package, or beside it in a working copy."""
     package = Path(__file__).resolve().parent.parent
-    for folder in (package / "data" / "annotations", package.parent / "annotations"):
+    for folder in (package / "data" / name, package.parent / name):
         if folder.is_dir():
             return folder
     return None

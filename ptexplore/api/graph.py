@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -87,15 +86,11 @@ class PublicGraph:  # `ptexplore.Graph`
         >>> "ExpBackward0" in graph.text(only="exp")
         True
         """
-        from rich.console import Console
-
-        from ptexplore.render.terminal.console import gated
+        from ptexplore.render.terminal.console import plain_text
         from ptexplore.render.terminal.graph import print_graph
 
-        out = io.StringIO()
-        console = gated(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None))
-        print_graph(console, graph_view(self.record, GraphOptions(depth, only, full)), lambda _: None)
-        return out.getvalue()
+        view = graph_view(self.record, GraphOptions(depth, only, full))
+        return plain_text(lambda console: print_graph(console, view, lambda _: None), 160)
 
     def to_json(self) -> str:
         """Returns the document of `ptexplore graph --json`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
@@ -78,17 +77,12 @@ class PublicTensors:  # `ptexplore.Tensors`
         >>> print(ptexplore.tensor("torch.arange(3)").text().splitlines()[3])
         cell             0  1  2
         """
-        from rich.console import Console
-
-        from ptexplore.render.terminal.console import gated
+        from ptexplore.render.terminal.console import plain_text
         from ptexplore.render.terminal.tensor import print_tensors
         from ptexplore.view.tensor.page import tensor_page
 
-        out = io.StringIO()
         page = tensor_page(self.record, self.expression)
-        draw = gated(Console(file=out, width=width, markup=False, highlight=False, emoji=False, color_system=None))
-        print_tensors(draw, page)
-        return out.getvalue()
+        return plain_text(lambda console: print_tensors(console, page), width)
 
     def svg(self) -> str:
         """Returns the picture as SVG text, which loads nothing.

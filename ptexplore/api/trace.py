@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -67,14 +66,9 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         >>> len(trace.text(depth=1)) < len(trace.text(full=True))
         True
         """
-        from rich.console import Console
+        from ptexplore.render.terminal.console import plain_text
 
-        from ptexplore.render.terminal.console import gated
-
-        out = io.StringIO()
-        draw = self._draw(Options(full, depth, only, opened, view, verbose, ()))
-        draw(gated(Console(file=out, width=160, markup=False, highlight=False, emoji=False, color_system=None)))
-        return out.getvalue()
+        return plain_text(self._draw(Options(full, depth, only, opened, view, verbose, ())), 160)
 
     @property
     def expression(self) -> str:

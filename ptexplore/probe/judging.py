@@ -9,17 +9,26 @@ import select
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import torch
 
-from .judges import JUDGES
+from .judges import JUDGES, Case
 
 if TYPE_CHECKING:
     from .messages import JudgedCaseData, JudgedData, RunRequestData
 
 SECONDS = 20  # of processor time and of waiting for a solution
 _LARGEST = 64 * 1024 * 1024  # bytes of results
+
+
+class SolvedCases(TypedDict, total=False):
+    """What the process of a solution says (`solution.py`): the results as JSON, an error, the last case that began."""
+
+    given: list[str]
+    raised: str
+    number: int
+    printed: str
 
 
 def judge(request: RunRequestData) -> JudgedData:
@@ -52,11 +61,11 @@ def _same(result: object, wanted: object) -> bool:
     return json.dumps(result) == json.dumps(wanted)
 
 
-def _case(number: int, case: dict[str, Any], wanted: object, result_text: str) -> JudgedCaseData:
+def _case(number: int, case: Case, wanted: object, result_text: str) -> JudgedCaseData:
     return {"number": number, "case": json.dumps(case), "wanted": json.dumps(wanted), "result": result_text}
 
 
-def _solved(request: RunRequestData, cases: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+def _solved(request: RunRequestData, cases: list[Case]) -> tuple[SolvedCases, str]:
     """Returns what the solution's process said, and how it died ("" if it did not)."""
     reader, writer = os.pipe()
     driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "solution.py")
@@ -85,8 +94,8 @@ def _solved(request: RunRequestData, cases: list[dict[str, Any]]) -> tuple[dict[
         child.kill()
         child.wait()
     try:
-        told = json.loads(data)
-        return (told, "") if isinstance(told, dict) else ({}, "silent")
+        told: SolvedCases = json.loads(data)
+        return told, ""
     except ValueError:
         return {}, "late" if status in (-24, -9) else f"signal {-status}" if status < 0 else "silent"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.compiled import COMPILE_FORMAT, CompileReport, SavedCompile
 from ptexplore.model.compiler_log import CompilerLog
-from ptexplore.saved.document import from_json, to_json, unpacked
+from ptexplore.saved.document import from_json, known_format, to_json, unpacked
 
 WRITE_ONE = "ptexplore compile --script train.py --save FILE writes one"
 
@@ -39,11 +39,8 @@ def compile_from_json(data: bytes, name: str) -> CompileReport:
     try:
         text = unpacked(data, name)
         head = from_json(text, _Head, name)
-        if head.kind == "compile" and head.format > COMPILE_FORMAT:
-            message = f"{name} has format {head.format}, but this ptexplore knows formats only up to {COMPILE_FORMAT}"
-            raise PtexploreError(
-                message, "it was saved by a newer ptexplore", "pip install --upgrade ptexplore", MISSING
-            )
+        if head.kind == "compile":
+            known_format(head.format, name, COMPILE_FORMAT)
         return from_json(text, SavedCompile, name).report
     except PtexploreError as error:
         if error.exit_code == MISSING:

@@ -134,12 +134,15 @@ def format_of(data: bytes, name: str) -> int:
     return known_format(from_json(data, _Head, name).format, name)
 
 
-def known_format(number: int, name: str) -> int:
-    """Returns the number of a format if this ptexplore can read it. Raises the errors of `format_of`."""
+def known_format(number: int, name: str, newest: int = TRACE_FORMAT) -> int:
+    """Returns the number of a format if this ptexplore can read it. Raises the errors of `format_of`.
+
+    `newest` is the last format of this kind of file: by default of traces.
+    """
     if number < 1:
         raise refused(name, "it has no format number")
-    if number > TRACE_FORMAT:
-        message = f"{name} has format {str(number)[:20]}, but this ptexplore knows formats only up to {TRACE_FORMAT}"
+    if number > newest:
+        message = f"{name} has format {str(number)[:20]}, but this ptexplore knows formats only up to {newest}"
         hint = "pip install --upgrade ptexplore"
         raise PtexploreError(message, "it was saved by a newer ptexplore", hint, MISSING)
     return number

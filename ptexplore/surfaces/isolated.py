@@ -47,8 +47,8 @@ async def run(words: Sequence[str], limits: RunLimits, width: int) -> Ran:
         process = await asyncio.create_subprocess_exec(
             *command, cwd=folder, env=os.environ | {"COLUMNS": str(width), "NO_COLOR": "1"}, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, limit=MOST_OUTPUT,
-            preexec_fn=lambda: _limit(limits.memory),
         )  # fmt: skip
+        _limit(process.pid, limits.memory)  # at once: Python itself takes longer to begin
         try:
             out, err = await asyncio.wait_for(process.communicate(), limits.seconds + GRACE)
         except asyncio.TimeoutError:
@@ -65,13 +65,13 @@ def _text(data: bytes) -> str:
     return data[:MOST_OUTPUT].decode("utf-8", "replace")
 
 
-def _limit(memory: int) -> None:
-    """Limits the memory that this process and its children can write to. A reserved range of a GPU does not count."""
+def _limit(process: int, memory: int) -> None:
+    """Limits the memory that a process and its children can write to. A reserved range of a GPU does not count."""
     import resource
 
-    with contextlib.suppress(ValueError, OSError):  # a lower limit is set already
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(ValueError, OSError):  # a lower limit is set already, or the process has ended
+        resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
+        resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ptexplore.annotations.layers import shipped_folder
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.writing import write_where_named
 
@@ -23,18 +24,18 @@ class Skill:
 
 def skills() -> list[Skill]:
     """Returns the shipped pages by name. Raises PtexploreError (MISSING) if this installation has none."""
-    package = Path(__file__).resolve().parent.parent
-    for folder in (package / "data" / "skills", package.parent / "skills"):
-        if folder.is_dir():
-            return [_read(file) for file in sorted(folder.glob(f"*/{FILE}"))]
-    why = "the folder is missing in this installation"
-    raise PtexploreError("there are no skills", why, "pip install --force-reinstall ptexplore", MISSING)
+    folder = shipped_folder("skills")
+    if folder is None:
+        why = "the folder is missing in this installation"
+        raise PtexploreError("there are no skills", why, "pip install --force-reinstall ptexplore", MISSING)
+    return [_read(file) for file in sorted(folder.glob(f"*/{FILE}"))]
 
 
 def _read(file: Path) -> Skill:
+    import yaml
+
     text = file.read_text(encoding="utf-8")
-    _, front, _ = text.split("---\n", 2)
-    fields = dict(line.split(": ", 1) for line in front.strip().split("\n"))
+    fields = next(yaml.safe_load_all(text))  # the front matter is the first document; Markdown follows
     return Skill(fields["name"], fields["description"], text)
 
 

@@ -122,10 +122,9 @@ def _judged(tour: Tour, stop: Stop, lab: Lab, done: LabRun, lookup: Lookup) -> t
     surprise = f"of the choices, `{answer}` comes first" if answer != f"{kind} {expected}".strip() else None
     failed = done.failed or lacking or done.differs or surprise
     name = f"{tour.name_of(stop)}/{lab.id}"
-    hops = [f"{kind} {hop}" for kind, hop in lab.trace] if trace is not None and lacking is None else []
-    gave = "\n".join([*hops, *([done.value] if done.value else [])])
+    steps = tuple(f"{kind} {hop}" for kind, hop in lab.trace) if trace is not None and lacking is None else ()
     outcome: LabOutcome = "failed" if failed else "passed"
-    return LabResult(name, lab.where, outcome, failed or "", done.seconds, gave, answer), trace
+    return LabResult(name, lab.where, outcome, failed or "", done.seconds, done.value or "", steps, answer), trace
 
 
 def run_edited(tour: Tour, lab: Lab, expression: str, opened: Callable[[], tuple[InstalledTorch, Lookup]]) -> EditedRun:

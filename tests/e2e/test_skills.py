@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.harness import Cli, InProcess
 
@@ -30,7 +31,9 @@ def test_each_job_has_a_page() -> None:
     assert len(PAGES) == 7
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        assert text.startswith(f"---\nname: {page.parent.name}\ndescription: ")
+        front = next(yaml.safe_load_all(text))  # as agents read it
+        assert front["name"] == page.parent.name
+        assert "torch" in front["description"].lower()
         for part in ("## Steps", "## Read the answer", "## Not known"):
             assert part in text
 

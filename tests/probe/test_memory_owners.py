@@ -110,6 +110,7 @@ def test_a_list_of_losses_keeps_its_graphs() -> None:
 
 @pytest.mark.skipif(not READS_SAVED, reason="this torch does not say what a node saved")
 def test_a_training_step() -> None:
+    gc.collect()
     others = sum(owner["bytes"] for owner in owned(torch.ones(1)) if owner["owner"] == "optimizer")  # of other tests
     model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 3), nn.BatchNorm1d(3))
     optimizer = torch.optim.Adam(model.parameters())

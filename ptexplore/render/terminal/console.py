@@ -87,6 +87,13 @@ def make_console(*, stderr: bool = False) -> Console:
     return console
 
 
+def plain_text(draw: Callable[[Console], object], width: int) -> str:
+    """Returns everything that `draw` prints, without colours."""
+    out = io.StringIO()
+    draw(gated(Console(file=out, width=width, markup=False, highlight=False, emoji=False, color_system=None)))
+    return out.getvalue()
+
+
 def _is_size(text: str) -> bool:
     """Whether COLUMNS or LINES has a real size: some programs leave 0 there."""
     return text.isascii() and text.isdigit() and len(text) < 6 and int(text) >= LEAST_SIZE

@@ -238,8 +238,8 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
     folded(console, styled((f"lab {lab.id}: {result.outcome}", style), (result.time, "dim")), "", "  ")
     if result.why:
         folded(console, styled((result.why, "yellow")), "  ", "    ")
-    if result.outcome == "passed" and result.gave:
-        _print_verdict(console, lab, verdict(lab, prediction, result.gave, result.answer), result.gave)
+    if result.outcome == "passed" and result.has_result:
+        _print_verdict(console, lab, verdict(lab, prediction, result), result.steps)
         if lab.why:
             folded(console, styled(("why    ", "dim"), (lab.why, "")), "  ", "         ")
     command = trace_command(lab)
@@ -247,7 +247,7 @@ def print_lab(console: Console, lab: Lab, result: LabResult, prediction: str = "
         folded(console, styled(("the whole trace: ", "dim"), (command, "cyan")), "  ", "    ")
 
 
-def _print_verdict(console: Console, lab: Lab, judged: Verdict, gave: str) -> None:
+def _print_verdict(console: Console, lab: Lab, judged: Verdict, steps: Sequence[str]) -> None:
     """Print the prediction and the result, one below the other, the parts that differ underlined; then the steps."""
     if judged.predicted:
         words = (f"   {judged.in_words}", STYLES[judged.tone])
@@ -267,7 +267,7 @@ def _print_verdict(console: Console, lab: Lab, judged: Verdict, gave: str) -> No
         )
     if lab.trace:
         folded(console, Text("steps of the trace, in order:", style="dim"), "  ", "    ")
-        for line in gave.split("\n")[: len(lab.trace)]:
+        for line in steps:
             folded(console, styled((line, "bold" if line == judged.result else "")), "    ", "      ")
 
 

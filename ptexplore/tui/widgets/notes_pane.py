@@ -250,7 +250,9 @@ class LabBox(Vertical):
         else:
             why = f"\n{clean(result.why)}" if result.why else ""
             outcome = (f"{result.outcome}{result.time}", f"bold {STYLES[LAB_TONES[result.outcome]]}")
-            text = Content.assemble(outcome, why, "\n" if result.gave else "", _beside(self.lab, prediction, result))
+            text = Content.assemble(
+                outcome, why, "\n" if result.has_result else "", _beside(self.lab, prediction, result)
+            )
         self.query_one(".result", Static).update(text)
 
 
@@ -294,9 +296,9 @@ def _asked(lab: Lab) -> Content:
 
 def _beside(lab: Lab, prediction: str, result: LabResult) -> Content:
     """Returns the reader's prediction and the lab's result, one below the other, and why."""
-    if not result.gave:
+    if not result.has_result:
         return Content(f"\nyou predicted  {clean(prediction.strip())}" if prediction.strip() else "")
-    judged = verdict(lab, prediction, result.gave, result.answer)
+    judged = verdict(lab, prediction, result)
     parts: list[Content] = []
     if judged.predicted:
         you = Content.assemble(("you    ", "dim"), _marked(judged.predicted, judged.differs[0]))
@@ -304,8 +306,7 @@ def _beside(lab: Lab, prediction: str, result: LabResult) -> Content:
     if lab.value is not None or lab.choices:
         parts.append(Content.assemble(("torch  ", "dim"), _marked(judged.result, judged.differs[1])))
     if lab.trace:
-        steps = map(clean, result.gave.split("\n")[: len(lab.trace)])
-        parts.append(Content.assemble(("steps\n  ", "dim"), "\n  ".join(steps)))
+        parts.append(Content.assemble(("steps\n  ", "dim"), "\n  ".join(map(clean, result.steps))))
     if lab.why:
         parts.append(Content.assemble(("why    ", "dim"), clean(lab.why)))
     return Content("\n").join(parts)

@@ -20,8 +20,8 @@ _SHOWN = 8  # at most so many hops are named in a failure
 class LabResult:
     """How one lab ended. `name` is "tour#stop/lab"; `why` is a remark for the reader.
 
-    `gave` is the result: the value as Python shows it, or the expected hops ("kind name") that were found, one on each
-    line. It is "" if the run gave no result. `answer` is the choice that the trace has first after the given steps.
+    `value` is the value as Python shows it, "" if there is none. `steps` are the expected hops ("kind name"), if the
+    trace has all of them. `answer` is the choice that the trace has first after the given steps.
     """
 
     name: str
@@ -29,8 +29,14 @@ class LabResult:
     outcome: LabOutcome
     why: str = ""
     seconds: float = 0.0
-    gave: str = ""
+    value: str = ""
+    steps: tuple[str, ...] = ()
     answer: str = ""
+
+    @property
+    def has_result(self) -> bool:
+        """Whether there is something to compare a prediction with."""
+        return bool(self.value or self.steps)
 
     @property
     def time(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import math
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ptexplore.annotations.records import Lab
 from ptexplore.view.line import Tone
+from ptexplore.view.notes.labs import LabResult
 
 Span = tuple[int, int]  # the first character, and the one after the last
 
@@ -71,18 +72,18 @@ def chosen(lab: Lab, typed: str) -> str:
     return dict(choice_lines(lab)).get(text.lower().rstrip(")"), text)
 
 
-def verdict(lab: Lab, typed: str, gave: str, answer: str = "") -> Verdict:
-    """Returns the verdict on what a reader typed. `gave` and `answer` are fields of a LabResult."""
+def verdict(lab: Lab, typed: str, result: LabResult) -> Verdict:
+    """Returns the verdict on what a reader typed."""
     predicted = chosen(lab, typed)
     if lab.value is not None:
-        value = gave.rpartition("\n")[2]
+        value = result.value
         right = is_right(predicted, value)
         spans = (tuple(differing(predicted, value)), tuple(differing(value, predicted))) if right is False else ((), ())
         return Verdict(predicted, value, right, spans)
     if lab.choices:
-        right = _is_step(predicted, answer) if predicted and answer else None
-        return Verdict(predicted, answer, right)
-    return _verdict_on_steps(predicted, gave)
+        right = _is_step(predicted, result.answer) if predicted and result.answer else None
+        return Verdict(predicted, result.answer, right)
+    return _verdict_on_steps(predicted, result.steps)
 
 
 def is_right(predicted: str, value: str) -> bool | None:
@@ -150,15 +151,15 @@ def _span(text: str, node: ast.expr) -> Span:
 # --- steps of a trace ---
 
 
-def _verdict_on_steps(predicted: str, gave: str) -> Verdict:
+def _verdict_on_steps(predicted: str, steps: Sequence[str]) -> Verdict:
     """Returns the verdict on names of steps, separated by commas.
 
     It is right if all of them are expected steps, in order, and at least one is not the first.
     """
-    steps = gave.split("\n") if gave else []
+    shown = ", ".join(steps)
     names = [name.strip() for name in predicted.split(",") if name.strip()]
     if not names or not steps:
-        return Verdict(predicted, gave, None)
+        return Verdict(predicted, shown, None)
     at, wrong = 0, []
     for name in names:
         place = next((number for number in range(at, len(steps)) if _is_step(name, steps[number])), None)
@@ -167,7 +168,7 @@ def _verdict_on_steps(predicted: str, gave: str) -> Verdict:
         else:
             at = place + 1
     spans = tuple((begin, begin + len(name)) for name in wrong if (begin := predicted.find(name)) >= 0)
-    return Verdict(predicted, gave, not wrong and at > 1, (spans, ()))
+    return Verdict(predicted, shown, not wrong and at > 1, (spans, ()))
 
 
 def _is_step(typed: str, step: str) -> bool:

@@ -462,7 +462,7 @@ class TourWalk:
         if result.outcome != "passed":
             return False
         name = self.tour.name_of(stop)
-        right = verdict(lab, prediction, result.gave, result.answer).right is True
+        right = verdict(lab, prediction, result).right is True
         done = f"{name}/{lab.id}"
         self._remember(ReadingStep(read=name if right else "", lab=done, predicted=done if right else ""))
         return right

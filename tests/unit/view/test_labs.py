@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptexplore.annotations.records import Lab, Where
+from ptexplore.view.notes.labs import LabResult
 from ptexplore.view.notes.predictions import choice_lines, chosen, differing, is_right, verdict
 
 
@@ -39,7 +40,9 @@ NEXT = Lab(
     choices=("key CPU", "op aten::clone"),
 )  # fmt: skip
 STEPS = Lab(WHERE, "steps", "f(x)", trace=NEXT.trace)
-GAVE = "op aten::add.Tensor\nkey CPU\nkernel at::add"
+RESULT = LabResult(
+    "tour#stop/lab", WHERE, "passed", steps=("op aten::add.Tensor", "key CPU", "kernel at::add"), answer="key CPU"
+)
 
 
 def test_the_parts_of_a_value_that_differ():
@@ -70,8 +73,9 @@ def test_the_parts_of_a_value_that_differ():
     ],
 )
 def test_each_kind_of_lab_has_a_verdict(lab: Lab, typed: str, right: bool | None) -> None:
-    gave = "(1, [2, 3])" if lab is TWO else GAVE
-    judged = verdict(lab, typed, gave, "key CPU" if lab is NEXT else "")
+    judged = verdict(
+        lab, typed, LabResult("tour#stop/lab", WHERE, "passed", value="(1, [2, 3])") if lab is TWO else RESULT
+    )
     assert judged.right is right
     assert bool(judged.in_words) == bool(typed)
 

@@ -130,7 +130,7 @@ def test_a_stop_is_read_when_its_lab_was_predicted_right(tour, prediction, outco
     walk = kept.walk(tour)
     first = walk.stop
     walk.forward()  # while the lab runs
-    result = LabResult("mixing#first/adds", first.where, outcome, gave="1")
+    result = LabResult("mixing#first/adds", first.where, outcome, value="1")
     assert walk.ran(first, first.labs[0], result, prediction) == bool(right)
     lab, name = "mixing#first/adds", "mixing#first" if right else ""
     told = [] if right is None else [ReadingStep(read=name, lab=lab, predicted=lab if right else "")]
