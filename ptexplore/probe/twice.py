@@ -62,7 +62,7 @@ def run(request: RunRequestData) -> RunToldData:
 
 @contextmanager
 def _seeding(seed: Callable[[], None]) -> Iterator[None]:
-    """Seed the imported modules after each import, as in the recorded run. Record nothing of torch's compiler, too."""
+    """Seed the imported modules after each import, as in the recorded run. Nothing of a compiler is recorded."""
     bootstrap = imports.BOOTSTRAP
     load = bootstrap._find_and_load
 
