@@ -192,11 +192,8 @@ def differentiated(module: nn.Module, take: Callable[[str, torch.fx.GraphModule]
 
     At its first call, `take` gets "aot-forward" and "aot-backward" with their graphs.
     """
-    from functorch.compile import (  # type: ignore[import-untyped]
-        aot_module,
-        make_boxed_func,
-        min_cut_rematerialization_partition,
-    )
+    from torch._functorch.aot_autograd import aot_module, make_boxed_func
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     def compiler(name: str) -> Callable[[torch.fx.GraphModule, Any], Any]:
         def compiled(graph: torch.fx.GraphModule, _: Any) -> Any:
