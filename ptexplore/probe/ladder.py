@@ -1,11 +1,12 @@
 """Make the graphs of `ptexplore lower`, each in a fork of its own, and run each on the same inputs as eager mode.
 
-Your code is prepared once. A rung that is made from another one is made in a fork of the process that made that one: so
-no graph is made twice, and a rung that hangs or dies leaves the others alone.
+Your code is prepared once. A rung that is made from another one is made in a fork of the process of that one: no graph
+is made twice. A rung that hangs or dies leaves the others alone.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import signal
@@ -59,7 +60,7 @@ class Eager:
 
 
 @dataclass
-class Program:
+class LoweredProgram:
     """An exported program with its operators by name."""
 
     made: Any
@@ -284,7 +285,7 @@ class Ladder:
         self._restore(module)
 
         def made() -> list[Named]:
-            parts = differences.results(graph(*fresh))
+            parts = differences.results(rung_api.run_flat(graph, fresh))
             return [*parts, *differences.state(module, fresh, self._subject.names)]
 
         self._compare(rung, made, lambda eager: [*eager.results, *eager.state])
@@ -302,14 +303,14 @@ class Ladder:
             warnings.simplefilter("ignore")
             program = rung_api.exported(module, given, dynamic=self._dynamic)
         read = read_graphs(program.graph_module, "export")
-        made = Program(program, read)
+        made = LoweredProgram(program, read)
         rung: RungData = {**read.data(), "seconds": took[0]}
         self._compare_program(rung, program)
-        below = self._apart(("functional", "core", "prims"), lambda: self._functional(made))
-        below += self._apart(("aot-forward", "aot-backward"), lambda: self._differentiated(made))
-        return [rung, *below]
+        lower = self._apart(("functional", "core", "prims"), lambda: self._functional(made))
+        lower += self._apart(("aot-forward", "aot-backward"), lambda: self._differentiated(made))
+        return [rung, *lower]
 
-    def _functional(self, export: Program) -> list[RungData]:
+    def _functional(self, export: LoweredProgram) -> list[RungData]:
         with warnings.catch_warnings(), self._limited() as took:
             warnings.simplefilter("ignore")
             program = rung_api.functional_program(export.made)
@@ -318,10 +319,10 @@ class Ladder:
         _link(rung, "export")
         self._compare_program(rung, program)
         self._compare_operators(rung, program.graph_module, program, export)
-        below = self._apart(("core", "prims"), lambda: self._core(Program(program, read), export))
-        return [rung, *below]
+        lower = self._apart(("core", "prims"), lambda: self._core(LoweredProgram(program, read), export))
+        return [rung, *lower]
 
-    def _core(self, functional: Program, export: Program) -> list[RungData]:
+    def _core(self, functional: LoweredProgram, export: LoweredProgram) -> list[RungData]:
         with warnings.catch_warnings(), self._limited() as took:
             warnings.simplefilter("ignore")
             program = rung_api.core_program(functional.made)
@@ -330,10 +331,10 @@ class Ladder:
         _link(rung, "functional")
         self._compare_program(rung, program)
         self._compare_operators(rung, program.graph_module, program, export)
-        below = self._apart(("prims",), lambda: self._prims(Program(program, read), export))
-        return [rung, *below]
+        lower = self._apart(("prims",), lambda: self._prims(LoweredProgram(program, read), export))
+        return [rung, *lower]
 
-    def _prims(self, core: Program, export: Program) -> list[RungData]:
+    def _prims(self, core: LoweredProgram, export: LoweredProgram) -> list[RungData]:
         _, given = self._subject.copied()
         values = rung_api.flat_inputs(core.made, given)
         self._subject.seeded()
@@ -358,13 +359,13 @@ class Ladder:
     def _compare_program(self, rung: RungData, program: Any) -> None:
         try:
             _, given = self._subject.copied()
-            module = program.module()
+            module = copy.deepcopy(program.module())  # a run writes to buffers, which the rungs below need as they are
         except Exception:
             rung["unchecked"] = "copies"
             return
         self._compare_module(rung, module, given)
 
-    def _compare_operators(self, rung: RungData, graph: torch.fx.GraphModule, program: Any, export: Program) -> None:
+    def _compare_operators(self, rung: RungData, graph: torch.fx.GraphModule, program: Any, export: LoweredProgram) -> None:
         """With --check: compare single operators of a rung with eager mode, which runs the exported program."""
         if not self._checks or "difference" not in rung:
             return
@@ -382,7 +383,7 @@ class Ladder:
             if value is not None:
                 rung[key] = value  # type: ignore[literal-required]
 
-    def _differentiated(self, export: Program | None) -> list[RungData]:
+    def _differentiated(self, export: LoweredProgram | None) -> list[RungData]:
         """Return the forward and the backward graph of AOTAutograd: of the exported program, else of the module."""
         module, given = self._subject.copied()
         if export is not None:
@@ -413,9 +414,9 @@ class Ladder:
             return [made, _failed("aot-backward", {"kind": "nothing"})]
         backward = read_graphs(graphs["aot-backward"], "aot-backward", before)
         linked_by_sequence(backward, forward)
-        below: RungData = {**backward.data(), "links_to": "aot-forward"}
-        self._compare(below, lambda: gradients, lambda eager: eager.gradients)
-        return [made, below]
+        lower: RungData = {**backward.data(), "links_to": "aot-forward"}
+        self._compare(lower, lambda: gradients, lambda eager: eager.gradients)
+        return [made, lower]
 
     def _compiled(self) -> list[RungData]:
         """Return torch.compile's log, from which the parent concludes the kernels of Inductor."""

@@ -32,7 +32,8 @@ def load() -> None:
     """Import the modules that make graphs below torch.fx, so that forks of this process need not import them."""
     import torch._prims.context
     import torch.export
-    import torch.fx.experimental.proxy_tensor  # noqa: F401
+    import torch.fx.experimental.proxy_tensor
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
 
 def tree_leaves(value: Any) -> list[Any]:
@@ -123,6 +124,11 @@ def dispatched_graph(module: nn.Module, given: Sequence[Any]) -> torch.fx.GraphM
     takes_stacks = "record_stack_traces" in inspect.signature(make_fx).parameters  # not in 2.6
     made: torch.fx.GraphModule = make_fx(module, **({"record_stack_traces": True} if takes_stacks else {}))(*given)
     return made
+
+
+def run_flat(graph: torch.fx.GraphModule, given: Sequence[Any]) -> Any:
+    """Run a graph of `dispatched_graph` on the leaves of the inputs. Its own code cannot take every dictionary."""
+    return torch.fx.Interpreter(graph).run(*tree_leaves(tuple(given)), enable_io_processing=False)
 
 
 def exported(module: nn.Module, given: Sequence[Any], *, dynamic: bool) -> Any:

@@ -191,13 +191,13 @@ def _reached(rungs: Mapping[RungName, Rung], rung: Rung, operator: RungOperator)
                     if link.name not in reached.setdefault(link.rung, set()):
                         reached[link.rung].add(link.name)
                         pending.append((link.rung, link.name))
-    below = [(rung.name, operator.name)]
-    while below:  # down
-        name, node = below.pop()
+    further = [(rung.name, operator.name)]
+    while further:  # down
+        name, node = further.pop()
         for made in rungs.values():
             for known in made.operators:
                 is_made_of = any((link.rung, link.name) == (name, node) for link in known.sources)
                 if is_made_of and known.name not in reached.setdefault(made.name, set()):
                     reached[made.name].add(known.name)
-                    below.append((made.name, known.name))
+                    further.append((made.name, known.name))
     return reached

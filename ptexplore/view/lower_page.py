@@ -220,14 +220,14 @@ def _changes(report: LowerReport, step: RungStep, names: FileLabels) -> PageSect
     changed = [row for row in step.operators if row.outcome != "same"]
     rows = [_side_by_side(before[row.name], [after[name] for name in row.into], names) for row in changed[:MOST_ROWS]]
     rows += [PageRow((), "", None, f"+ {short(after[name].operator)}") for name in step.added[: MOST_ROWS - len(rows)]]
-    below = []
+    lines = []
     left = len(changed) + len(step.added) - len(rows)
     same = step.amount("same")
     if left > 0:
-        below.append(f"{left} more changed: --to {step.before},{step.after} shows all")
+        lines.append(f"{left} more changed: --to {step.before},{step.after} shows all")
     if same:
-        below.append(f"{amount(same, 'operator')} the same on both")
-    return PageSection((), f"{step.before} → {step.after}, the neighbours that differ most", tuple(rows), tuple(below))
+        lines.append(f"{amount(same, 'operator')} the same on both")
+    return PageSection((), f"{step.before} → {step.after}, the neighbours that differ most", tuple(rows), tuple(lines))
 
 
 def _side_by_side(operator: RungOperator, into: Sequence[RungOperator], names: FileLabels) -> PageRow:
