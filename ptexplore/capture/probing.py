@@ -48,10 +48,10 @@ class TraceRequest(TraceOptions):
     owners: bool = False  # for a graph: says who holds memory
     against: str | None = None  # for tensors: statements whose tensors are compared
     wraps: bool = False
-    rungs: tuple[RungName, ...] = ()  # for lower: the rungs that are made
-    checks: bool = False  # for lower: compares single operators with eager's
-    dynamic: bool = False  # for lower: torch.export may make sizes symbolic
-    only: str | None = None  # for lower: the module of a program that is lowered
+    rungs: tuple[RungName, ...] = ()  # for lower: the rungs.
+    checks: bool = False  # for lower: compares single operators, too.
+    dynamic: bool = False  # for lower: torch.export may make sizes symbolic.
+    only: str | None = None  # for lower: the module of a program.
     judge: str | None = None  # for a solution of an exercise, which is `expression`: what judges it
     function: str = ""  # for a solution: the function that is called
     seed: int = 0  # for a solution: the random cases follow from it

@@ -157,10 +157,10 @@ class RunRequest(TypedDict, total=False):
     expression: str | None
     script_sha256: str | None
     wraps: bool  # whether the expression is compiled as a whole
-    rungs: Sequence[RungName]  # for lower: the rungs that are made
-    checks: bool  # for lower: whether single operators are compared with eager's
-    dynamic: bool  # for lower: whether torch.export may make sizes symbolic
-    only: str | None  # for lower: the module of a program that is lowered
+    rungs: Sequence[RungName]  # for lower: the rungs.
+    checks: bool  # for lower: whether single operators are compared, too.
+    dynamic: bool  # for lower: whether torch.export may make sizes symbolic.
+    only: str | None  # for lower: the module of a program.
     until: int  # the end of the time for all runs: nanoseconds on the monotonic clock
     repeat: Literal["again", "anew", "first"]  # how the expression is evaluated again in one process
     warm_ups: int  # how often the expression is evaluated before the recorded run

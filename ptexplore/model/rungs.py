@@ -1,7 +1,7 @@
-"""The same code on each rung of PyTorch's ladder of graphs: Python, torch.fx, TorchScript, ATen, Core ATen, Prims.
+"""The same code on each rung: Python, torch.fx, TorchScript, ATen, Core ATen, Prims.
 
-A `Rung` is one graph as torch made it. A `LowerRun` is all rungs of one expression, and a `LowerReport` adds what is
-concluded from two neighbours. Links between operators are torch's own record. A rung without a record has no links.
+A `Rung` is one graph as torch made it. A `LowerRun` has all rungs of one expression. A `LowerReport` adds conclusions
+about neighbours. Links between operators are torch's own record. A rung without a record has no links.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RungName: TypeAlias = Literal[
 RUNGS: tuple[RungName, ...] = get_args(RungName)
 SLOW: tuple[RungName, ...] = ("inductor",)  # rungs that are made only if they are asked for
 # raised: making the rung, or running it, raised an error. late: its time was over. died: its process ended.
-# needs: another rung was not made. nothing: no input requires grad, so that there is no backward. lacks: this torch
+# needs: another rung was not made. nothing: no input requires grad, and backward has no graph. lacks: this torch
 # has no such rung. unread: its graph could not be read.
 FailureKind: TypeAlias = Literal["raised", "late", "died", "needs", "nothing", "lacks"]
 # What could not be compared with eager. random: the code draws random numbers, and this rung draws others.
@@ -33,8 +33,13 @@ UncheckedKind: TypeAlias = Literal["random", "copies", "raised", "structure", "a
 NoteKind: TypeAlias = Literal["traced-value", "control-flow", "direct"]
 
 
+# same: it is the same operator. replaced: it became one other operator. decomposed: it became several. removed: nothing
+# was made from it.
+Outcome: TypeAlias = Literal["same", "replaced", "decomposed", "removed"]
+
+
 class RungLink(Struct, frozen=True):
-    """An operator of another rung, by its name there."""
+    """An operator of another rung."""
 
     rung: RungName  # the other rung.
     name: str  # the name of the operator in the graph of that rung.
@@ -44,14 +49,14 @@ class RungOperator(Struct, frozen=True, omit_defaults=True):
     """One call in the graph of a rung."""
 
     name: str  # its name in the graph.
-    operator: str  # what is called: "aten.add.Tensor", "torch.relu", "aten::add".
+    operator: str  # the called function: "aten.add.Tensor", "torch.relu", "aten::add".
     inputs: tuple[str, ...] = ()  # the names of the values that it takes.
     type: str = ""  # dtype and sizes of its result; empty if unknown.
     at: CodeLine | None = None  # your line; torch's line if no line of yours led there; null if unknown.
     sources: tuple[RungLink, ...] = ()  # the operators that it was made from, by torch's own record.
     module: str = ""  # the module that called it, by its path; empty if unknown.
     is_core: bool | None = None  # whether torch tags it as Core ATen; null if it is no operator of the dispatcher.
-    is_custom: bool = False  # whether its namespace is none of torch's.
+    is_custom: bool = False  # whether torch does not have its namespace.
     writes: bool = False  # whether its schema says that it writes to an input.
     is_random: bool = False  # whether it draws random numbers.
 
@@ -73,13 +78,13 @@ class OperatorDifference(Struct, frozen=True):
 
     operator: RungLink  # the operator.
     source: RungLink  # the operator of torch.export's program whose value it gives, which runs as in eager mode.
-    difference: RungDifference
+    difference: RungDifference  # how far it is from eager's value.
 
 
 class RungNote(Struct, frozen=True):
     """A remark about a rung."""
 
-    kind: NoteKind
+    kind: NoteKind  # what it is about.
     text: str = ""  # torch's words, or a count.
     at: CodeLine | None = None  # your line.
 
@@ -87,10 +92,10 @@ class RungNote(Struct, frozen=True):
 class RungFailure(Struct, frozen=True):
     """Why there is no graph of a rung."""
 
-    kind: FailureKind
+    kind: FailureKind  # what happened.
     exception: str = ""  # the class of the error.
     message: str = ""  # its message.
-    at: CodeLine | None = None  # your line that it came from; null if none of your lines did.
+    at: CodeLine | None = None  # your line; null if the error came from no line of yours.
     by: CodeLine | None = None  # the line of torch that raised it; null if unknown.
     needs: RungName | None = None  # the rung that is missing.
     signal: str = ""  # the signal that ended the process.
@@ -99,7 +104,7 @@ class RungFailure(Struct, frozen=True):
 class Rung(Struct, frozen=True):
     """One graph."""
 
-    name: RungName
+    name: RungName  # its name.
     count: Count = 0  # how many operators it has.
     operators: tuple[RungOperator, ...] = ()  # the operators; at most 5,000 of them.
     links_to: RungName | None = None  # the rung that `sources` refer to; null if torch keeps no record.
@@ -108,14 +113,13 @@ class Rung(Struct, frozen=True):
     unchecked: UncheckedKind | None = None  # why it was not compared.
     first: OperatorDifference | None = None  # with `--check`: the first operator that differs, run on from there.
     first_local: OperatorDifference | None = None  # the same, if each operator gets eager's inputs.
-    is_compared: bool = False  # whether single operators were compared with eager's.
-    notes: tuple[RungNote, ...] = ()
-    failure: RungFailure | None = None
-    compiler: CompilerLog | None = None  # for Inductor: torch's log, from which its kernels are concluded.
+    compared: Count = 0  # with `--check`: how many operators were compared with eager's.
+    notes: tuple[RungNote, ...] = ()  # remarks.
+    failure: RungFailure | None = None  # why there is no graph; null if there is one.
 
 
 class LoweredSubject(Struct, frozen=True):
-    """What is lowered."""
+    """The module or the expression."""
 
     text: str  # the class of the module, or "" for an expression.
     inputs: tuple[BoundName, ...] = ()  # its inputs.
@@ -129,6 +133,7 @@ class LadderRungs(Struct, frozen=True):
     subject: LoweredSubject
     rungs: tuple[Rung, ...]
     printed: str = ""  # what your code printed in one run.
+    compiler: CompilerLog | None = None  # for Inductor: torch's log, from which its kernels are concluded.
 
 
 class LowerRun(Struct, frozen=True, kw_only=True):
@@ -147,16 +152,14 @@ class LoweredOperator(Struct, frozen=True):
 
     name: str  # its name in its own graph.
     into: tuple[str, ...]  # the names of the operators that were made from it.
-    # same: it is the same operator. replaced: it became one other operator. decomposed: it became several.
-    # removed: nothing was made from it.
-    outcome: Literal["same", "replaced", "decomposed", "removed"]
+    outcome: Outcome  # what became of it.
 
 
 class RungStep(Struct, frozen=True):
     """The way from one rung to a rung that was made from it, by torch's own record."""
 
-    before: RungName
-    after: RungName
+    before: RungName  # the rung above.
+    after: RungName  # the rung that was made from it.
     operators: tuple[LoweredOperator, ...]  # the operators of the first rung, in order.
     added: tuple[str, ...] = ()  # operators of the second rung that were made from none of the first.
 

@@ -181,7 +181,7 @@ def parameter_gradients(result: Any, module: nn.Module, given: Sequence[Any], na
 
 
 def _leaves(module: nn.Module, given: Sequence[Any], names: Sequence[str]) -> Iterator[Named]:
-    """Yield what gradients are computed for."""
+    """Yield the tensors that gradients are computed for."""
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             yield f"gradient of {name}", parameter

@@ -37,7 +37,15 @@ from .rung_graphs import (
 )
 
 if TYPE_CHECKING:
-    from .messages import LadderRungsData, RungData, RungFailureData, RungNoteData, RunRequestData, RunToldData
+    from .messages import (
+        CompilerLogData,
+        LadderRungsData,
+        RungData,
+        RungFailureData,
+        RungNoteData,
+        RunRequestData,
+        RunToldData,
+    )
 
 RECORDER: Final = "ladder"
 # The rungs, each with the rung that it is made from. AOTAutograd makes two graphs at once.
@@ -73,7 +81,8 @@ def run(request: RunRequestData) -> RunToldData:
     with ExitStack() as stack:
         subject, bound = prepared(request, stack)
         ladder = Ladder(request, subject)
-        told: LadderRungsData = {"subject": subject.data(), "rungs": ladder.rungs(), "printed": ladder.printed}
+        told: LadderRungsData = {"subject": subject.data(), "rungs": ladder.rungs()}
+        told["printed"], told["compiler"] = ladder.printed, ladder.compiler
     return {"observations": [], "bound": bound, "ladder": told}
 
 
@@ -86,13 +95,14 @@ class Ladder:
         self._wanted = set(_with_needed(request.get("rungs") or ()))
         self._seconds = float(request["timeout"]) / max(len(ABOVE) + 1, 1)
         self.printed = ""
+        self.compiler: CompilerLogData | None = None
         self._eager: Eager | None = None
 
     def rungs(self) -> list[RungData]:
         """Return the rungs in the order of the ladder. Raises Raised if the code itself raises."""
         self._see_eager()
         if self._wanted & {"aten", "export", "inductor"}:
-            rung_api.load()
+            rung_api.load(differentiates="aot-forward" in self._wanted or "aot-backward" in self._wanted)
         made: list[RungData] = []
         made += self._apart(("python",), self._python)
         made += self._apart(("fx",), self._fx)
@@ -118,13 +128,15 @@ class Ladder:
         reader, guard = os.pipe()
         try:
             limit = isolate.TimeLimit((self._seconds + GRACE) * len(wanted))
-            outcome = isolate.isolated(lambda: isolate.encoded({"rungs": self._timed(names[0], work)}), guard, limit)
+            outcome = isolate.isolated(lambda: self._encoded(names[0], work), guard, limit)
         finally:
             os.close(reader)
             os.close(guard)
         self.printed = self.printed or (outcome.printed if names[0] == "python" else "")
         if outcome.answer:
-            made: list[RungData] = json.loads(outcome.answer)["rungs"]
+            answer = json.loads(outcome.answer)
+            made: list[RungData] = answer["rungs"]
+            self.compiler = self.compiler or answer.get("compiler")
         else:
             is_late = outcome.late or outcome.signal == "SIGALRM"
             ending = outcome.signal or f"status {outcome.exit_code}"
@@ -133,6 +145,10 @@ class Ladder:
         needs = cast("Any", names[0])
         made += [_failed(name, {"kind": "needs", "needs": needs}) for name in wanted if name not in done]
         return [rung for rung in made if rung["name"] in wanted]
+
+    def _encoded(self, name: str, work: Callable[[], list[RungData]]) -> bytes:
+        rungs = self._timed(name, work)
+        return isolate.encoded({"rungs": rungs, "compiler": self.compiler})
 
     def _timed(self, name: str, work: Callable[[], list[RungData]]) -> list[RungData]:
         """Do the work; an error of it is the failure of the rung `name`."""
@@ -203,7 +219,7 @@ class Ladder:
     def _compare(
         self, rung: RungData, made: Callable[[], list[Named]], expected: Callable[[Eager], list[Named]]
     ) -> None:
-        """Run what was made, and put its difference to `expected` of eager mode into the rung."""
+        """Run a graph, and put the difference of its result to `expected` of eager mode into the rung."""
         try:
             eager = self._eager_once()
         except Exception:
@@ -365,7 +381,9 @@ class Ladder:
             return
         self._compare_module(rung, module, given)
 
-    def _compare_operators(self, rung: RungData, graph: torch.fx.GraphModule, program: Any, export: LoweredProgram) -> None:
+    def _compare_operators(
+        self, rung: RungData, graph: torch.fx.GraphModule, program: Any, export: LoweredProgram
+    ) -> None:
         """With --check: compare single operators of a rung with eager mode, which runs the exported program."""
         if not self._checks or "difference" not in rung:
             return
@@ -378,8 +396,8 @@ class Ladder:
             )  # fmt: skip
         except Exception:
             return
-        rung["is_compared"] = True
-        for key, value in (("first", compared[0]), ("first_local", compared[1])):
+        rung["compared"] = compared[0]
+        for key, value in (("first", compared[1]), ("first_local", compared[2])):
             if value is not None:
                 rung[key] = value  # type: ignore[literal-required]
 
@@ -429,7 +447,8 @@ class Ladder:
             compiled = torch.compile(module)
             self._subject.seeded()
             result = compiled(*given)
-        rung: RungData = {"name": "inductor", "seconds": took[0], "compiler": log.data()}
+        rung: RungData = {"name": "inductor", "seconds": took[0]}
+        self.compiler = log.data()
         parts = differences.snapshot(differences.results(result))
         self._compare(rung, lambda: parts, lambda eager: eager.results)
         return [rung]

@@ -46,7 +46,7 @@ class Subject:
         return module, given
 
     def seeded(self) -> None:
-        """Begin the random numbers again, so that each run draws the same."""
+        """Begin the random numbers again: each run draws the same."""
         torch.manual_seed(self.seed)
 
     def data(self) -> LoweredSubjectData:
@@ -70,7 +70,7 @@ def api_tensors(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def prepared(request: RunRequestData, stack: ExitStack) -> tuple[Subject, list[BoundNameData]]:
-    """Return what is lowered, and the bound names. The contexts of --with are entered on `stack`.
+    """Return the module with its inputs, and the bound names. The contexts of --with are entered on `stack`.
 
     Raises Refused for code that cannot be run, Raised if an input raises.
     """

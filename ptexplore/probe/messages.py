@@ -1494,13 +1494,13 @@ class LoweredSubjectParts(TypedDict, total=False):
 
 
 class LoweredSubjectData(LoweredSubjectParts):
-    """What is lowered."""
+    """The module or the expression."""
 
     text: str
 
 
 class RungLinkData(TypedDict):
-    """An operator of another rung, by its name there."""
+    """An operator of another rung."""
 
     rung: Literal[
         "python",
@@ -1638,10 +1638,9 @@ class RungParts(TypedDict, total=False):
     unchecked: Literal["random", "copies", "raised", "structure", "asked"] | None
     first: OperatorDifferenceData | None
     first_local: OperatorDifferenceData | None
-    is_compared: bool
+    compared: int
     notes: Sequence[RungNoteData]
     failure: RungFailureData | None
-    compiler: CompilerLogData | None
 
 
 class RungData(RungParts):
@@ -1667,6 +1666,7 @@ class LadderRungsParts(TypedDict, total=False):
     """What may be left out of LadderRungsData."""
 
     printed: str
+    compiler: CompilerLogData | None
 
 
 class LadderRungsData(LadderRungsParts):

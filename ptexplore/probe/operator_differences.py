@@ -1,4 +1,4 @@
-"""Compare the operators of a lowered graph with those of torch.export's program, which run as in eager mode."""
+"""Compare the operators of a lowered graph with torch.export's program, which runs as in eager mode."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 def compare_operators(
     rung: str, graph: torch.fx.GraphModule, given: Sequence[Any], program: Any, program_inputs: Sequence[Any],
     known: ReadGraphs,
-) -> tuple[OperatorDifferenceData | None, OperatorDifferenceData | None]:  # fmt: skip
-    """Return the first operator whose value differs from eager's: with the errors so far, and with eager's inputs.
+) -> tuple[int, OperatorDifferenceData | None, OperatorDifferenceData | None]:  # fmt: skip
+    """Return how many operators were compared, and the first one whose value differs from eager's.
+
+    The first one is given twice: with the errors so far, and with eager's inputs for each operator.
 
     `known` has the operators of the program. Only values that one operator of the graph gives for one operator of the
     program are compared.
@@ -43,7 +45,7 @@ def compare_operators(
             "difference": far,
         }
         compared.append(made)
-    return compared[0], compared[1]
+    return len(pairs), compared[0], compared[1]
 
 
 def _copied(given: Sequence[Any]) -> list[Any]:

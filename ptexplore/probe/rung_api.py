@@ -28,12 +28,22 @@ class Lacking(Exception):
     """This version of torch cannot make the graph."""
 
 
-def load() -> None:
-    """Import the modules that make graphs below torch.fx, so that forks of this process need not import them."""
+def load(*, differentiates: bool) -> None:
+    """Import the modules that make graphs, so that forks of this process need not import them.
+
+    `differentiates`: also those of AOTAutograd's partitioner.
+    """
+    import torch._dynamo
+    import torch._functorch.aot_autograd
+    import torch._functorch.partitioners
+    import torch._inductor  # torch looks for it when it writes the stack of a node
     import torch._prims.context
     import torch.export
     import torch.fx.experimental.proxy_tensor
-    import torch.fx.experimental.symbolic_shapes  # noqa: F401
+    import torch.fx.experimental.symbolic_shapes
+
+    if differentiates:
+        import torch._inductor.lowering  # noqa: F401
 
 
 def tree_leaves(value: Any) -> list[Any]:

@@ -13,8 +13,11 @@ from ptexplore.resolve.compiler.conclude import report as compile_report
 
 def conclude_rungs(run: LowerRun) -> LowerReport:
     """Returns the rungs of a run, with the steps between a rung and the one that it was made from."""
-    rungs = tuple(_with_kernels(rung, run) if rung.compiler is not None else rung for rung in run.ladder.rungs)
-    bare = replace(run, ladder=replace(run.ladder, rungs=()))  # the report has the rungs
+    rungs = tuple(
+        _with_kernels(rung, run) if rung.name == "inductor" and rung.failure is None else rung
+        for rung in run.ladder.rungs
+    )
+    bare = replace(run, ladder=replace(run.ladder, rungs=(), compiler=None))  # the report has the rungs
     steps = []
     for rung in rungs:
         above = next((other for other in rungs if other.name == rung.links_to), None)
@@ -74,10 +77,11 @@ def _outcome(operator: RungOperator, into: list[str], kinds: Mapping[str, str]) 
 
 def _with_kernels(rung: Rung, run: LowerRun) -> Rung:
     """Returns the rung of Inductor with its kernels, concluded from torch's log."""
-    assert rung.compiler is not None
+    if run.ladder.compiler is None:
+        return rung
     ran = CompileRun(
-        expression=run.expression, torch=run.torch, options=run.options, wraps=True, bound=run.bound, log=rung.compiler,
-        cwd=run.cwd,
+        expression=run.expression, torch=run.torch, options=run.options, wraps=True, bound=run.bound, cwd=run.cwd,
+        log=run.ladder.compiler,
     )  # fmt: skip
     kernels = compile_report(ran).kernels
     operators = tuple(
@@ -90,4 +94,4 @@ def _with_kernels(rung: Rung, run: LowerRun) -> Rung:
         )
         for number, kernel in enumerate(kernels, 1)
     )
-    return replace(rung, operators=operators, count=len(operators), compiler=None)
+    return replace(rung, operators=operators, count=len(operators))

@@ -30,7 +30,7 @@ def compile_to_json(report: CompileReport) -> str:
 
 
 def without_folder(text: str, torch_dir: str) -> str:
-    """Returns a text with the paths of torch's files without the folder that torch is in."""
+    """Returns a text. Paths of torch in it begin at the package."""
     above = os.path.dirname(torch_dir.rstrip(os.sep))
     return text.replace(f"{above}{os.sep}torch{os.sep}", f"torch{os.sep}") if above else text
 

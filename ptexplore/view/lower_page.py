@@ -145,21 +145,28 @@ def _below(rung: Rung, names: FileLabels) -> Iterator[PageLine]:
                        f"{NOTES[note.kind]}:" if place is not None else NOTES[note.kind])  # fmt: skip
     if len(rung.notes) > MOST_NOTES:
         yield PageLine(f"and {amount(len(rung.notes) - MOST_NOTES, 'more place')}")
-    if rung.is_compared:
-        yield _first("first difference, errors so far:", rung.first)
-        yield _first("first difference, eager's inputs:", rung.first_local)
+    if rung.compared:
+        yield from _first(rung)
 
 
 def _note_text(text: str) -> str:
     return "" if text.startswith("Converting a tensor") or text in ("If", "Loop") else text[:LONGEST]
 
 
-def _first(label: str, first: OperatorDifference | None) -> PageLine:
-    if first is None:
-        return PageLine("none: each compared value is equal bit for bit", label=label)
-    return PageLine(
-        f"{first.operator.name}, for {first.source.name} of export: {difference_words(first.difference)}", label=label
-    )
+def _first(rung: Rung) -> Iterator[PageLine]:
+    """Yields the first operator that differs from eager mode: with the errors so far, and with eager's inputs."""
+    if rung.first is None and rung.first_local is None:
+        yield PageLine(f"{amount(rung.compared, 'operator')} compared with eager mode, all equal bit for bit")
+        return
+    labels = ("first to differ:", "first to differ with eager's inputs:")
+    for label, first in zip(labels, (rung.first, rung.first_local), strict=True):
+        text = _difference_at(first) if first is not None else f"none of {rung.compared}"
+        if label == labels[0] or first != rung.first:
+            yield PageLine(text, label=label)
+
+
+def _difference_at(first: OperatorDifference) -> str:
+    return f"{first.operator.name}, for {first.source.name} of export, by {difference_words(first.difference)}"
 
 
 def difference_words(difference: RungDifference) -> str:
@@ -219,9 +226,10 @@ def _changes(report: LowerReport, step: RungStep, names: FileLabels) -> PageSect
     after = {operator.name: operator for operator in rungs[step.after].operators}
     changed = [row for row in step.operators if row.outcome != "same"]
     rows = [_side_by_side(before[row.name], [after[name] for name in row.into], names) for row in changed[:MOST_ROWS]]
-    rows += [PageRow((), "", None, f"+ {short(after[name].operator)}") for name in step.added[: MOST_ROWS - len(rows)]]
+    if step.added:
+        rows.append(PageRow((), "(added)", None, _kinds([short(after[name].operator) for name in step.added])))
     lines = []
-    left = len(changed) + len(step.added) - len(rows)
+    left = len(changed) - MOST_ROWS
     same = step.amount("same")
     if left > 0:
         lines.append(f"{left} more changed: --to {step.before},{step.after} shows all")

@@ -7,7 +7,6 @@ operator and to the node that was made from it: both must change the results ali
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -41,8 +40,7 @@ def answers(cases: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 
     ladder: Any = probe_module("ladder")
     isolate: Any = probe_module("isolate")
-    ladder.rung_api.load()
-    importlib.import_module("torch._inductor.lowering")  # each fork would import it again
+    ladder.rung_api.load(differentiates=True)  # each fork would import it again
     runtime = find_runtime()
     for case in cases:
         setup = f"import sys; sys.path.insert(0, {os.fspath(HERE)!r}); from lower_cases import made; m, given = made({case!r})"
@@ -140,26 +138,38 @@ def lower_report(python: str | None, steps: Steps) -> Report:
         report.figures.append(Figure(f"links of {rung}", nodes - bad, nodes, 100.0, means))
         noise = [truth["perturbed"][rung] for truth in of_modules if rung in truth["perturbed"]]
         tried, bad = sum(one["tried"] for one in noise), sum(len(one["wrong"]) for one in noise)
-        wrong += [f"noise, {rung}, {t['case']}: {one}" for t in of_modules for one in t["perturbed"].get(rung, {"wrong": ()})["wrong"]]
+        wrong += [
+            f"noise, {rung}, {t['case']}: {one}"
+            for t in of_modules
+            for one in t["perturbed"].get(rung, {"wrong": ()})["wrong"]
+        ]
         means = "operators whose value one linked node gives: noise in both changes the results alike"
         report.figures.append(Figure(f"noise in {rung}", tried - bad, tried, 100.0, means))
     told = {document["case"]: {rung["name"]: rung for rung in document["rungs"]} for document in documents}
     for rung in COMPARED:
         near = [(t["case"], t["near"][rung]) for t in good if rung in t["near"]]
         agree = [(case, is_near) for case, is_near in near if _said_close(told[case][rung]) is is_near]
-        wrong += [f"{case}, {rung}: eager {'near' if is_near else 'far'}" for case, is_near in near if (case, is_near) not in agree]
+        wrong += [
+            f"{case}, {rung}: eager {'near' if is_near else 'far'}"
+            for case, is_near in near
+            if (case, is_near) not in agree
+        ]
         means = "cases where both say the same about eager's result"
         report.figures.append(Figure(f"eager and {rung}, same answer", len(agree), len(near), 100.0, means))
         close = sum(is_near for _, is_near in near)
         means = "cases whose result is eager's within torch.testing's tolerance"
         report.figures.append(Figure(f"eager and {rung}, close", close, len(near), 90.0, means))
     stays = sum(before[key] == after[key] for key in before)
-    report.figures.append(Figure("state left alone", stays, len(before), 100.0, "tables, configurations, modes, random state"))
+    report.figures.append(
+        Figure("state left alone", stays, len(before), 100.0, "tables, configurations, modes, random state")
+    )
     missing: Counter[str] = Counter()
     for document in documents:
         for rung in document["rungs"]:
             if "failure" in rung:
-                missing[f"{rung['name']}: {rung['failure']['kind']} {rung['failure'].get('exception', '')}".strip()] += 1
+                missing[
+                    f"{rung['name']}: {rung['failure']['kind']} {rung['failure'].get('exception', '')}".strip()
+                ] += 1
     report.details.append(("rungs that were not made", [f"{words}, {count} cases" for words, count in missing.items()]))
     if wrong:
         report.details.append(("different", wrong))

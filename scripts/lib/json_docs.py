@@ -25,6 +25,7 @@ from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
 from ptexplore.view.documents.checkouts import CheckoutsDocument
 from ptexplore.view.documents.compiling import CompileDocument
+from ptexplore.view.documents.lowering import LowerDocument
 from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.exercises import ExerciseDocument, ExerciseListDocument, JudgedDocument
@@ -79,6 +80,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
     return {
         "card": (CardDocument, CoverageDocument),
         "compile": (CompileDocument,),
+        "lower": (LowerDocument,),
         "graph": (GraphDocument,),
         "error": (ErrorDocument,),
         "health": (DoctorDocument,),

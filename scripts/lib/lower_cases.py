@@ -104,7 +104,9 @@ class Statistics(nn.Module):
 
 
 class Dictionary(nn.Module):
-    def forward(self, pair: tuple[torch.Tensor, torch.Tensor], named: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    def forward(
+        self, pair: tuple[torch.Tensor, torch.Tensor], named: dict[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
         a, b = pair
         return {"sum": a + b, "product": a * named["scale"]}
 
@@ -160,7 +162,7 @@ def _operator(name: str) -> Callable[[], tuple[nn.Module, tuple[Any, ...]]]:
     def made() -> tuple[nn.Module, tuple[Any, ...]]:
         from torch.testing._internal.common_methods_invocations import op_db
 
-        operator = next(info for info in op_db if info.name == name and not info.variant_test_name)
+        operator = min((info for info in op_db if info.name == name), key=lambda info: info.variant_test_name)
         dtype = torch.float32 if torch.float32 in operator.supported_dtypes("cpu") else torch.int64
         samples = list(operator.sample_inputs("cpu", dtype, requires_grad=False))
         sample = next((sample for sample in samples if _is_plain(sample)), samples[0])

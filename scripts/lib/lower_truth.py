@@ -31,7 +31,9 @@ KINDS = ("call_function", "call_method", "call_module")
 def walk(graph_module: torch.fx.GraphModule) -> list[Any]:
     """Every call of a graph and of the graphs inside it."""
     graphs = [part for part in graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
-    return [node for part in graphs for node in part.graph.nodes if node.op in KINDS and "getitem" not in str(node.target)]
+    return [
+        node for part in graphs for node in part.graph.nodes if node.op in KINDS and "getitem" not in str(node.target)
+    ]
 
 
 def counted(nodes: list[Any]) -> Counter[str]:
@@ -115,7 +117,9 @@ def is_near(values: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
     return True
 
 
-def perturbed(export: Any, program: Any, graph: Any, links: dict[str, set[str]], given: tuple[Any, ...]) -> dict[str, Any]:
+def perturbed(
+    export: Any, program: Any, graph: Any, links: dict[str, set[str]], given: tuple[Any, ...]
+) -> dict[str, Any]:
     """For each operator of the exported program, whose value one node of a rung gives: noise must have equal effects."""
     answer: dict[str, Any] = {"tried": 0, "wrong": []}
     members: dict[str, list[Any]] = {}
@@ -181,7 +185,9 @@ def truth(name: str, document: dict[str, Any]) -> dict[str, Any]:
 
     eager_module, eager_given = fresh()
     torch.manual_seed(0)
-    eager = [leaf.detach() for leaf in _pytree.tree_leaves(eager_module(*eager_given)) if isinstance(leaf, torch.Tensor)]
+    eager = [
+        leaf.detach() for leaf in _pytree.tree_leaves(eager_module(*eager_given)) if isinstance(leaf, torch.Tensor)
+    ]
 
     def near(rung: str, values: Any) -> None:
         leaves = [leaf.detach() for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
@@ -215,7 +221,10 @@ def truth(name: str, document: dict[str, Any]) -> dict[str, Any]:
         near("export", copy.deepcopy(export.module())(*fresh()[1]))
         functional = export.run_decompositions({})
         core = functional.run_decompositions()
-        for rung, above_name, above, program in (("functional", "export", export, functional), ("core", "functional", functional, core)):
+        for rung, above_name, above, program in (
+            ("functional", "export", export, functional),
+            ("core", "functional", functional, core),
+        ):
             if rung in rungs:
                 saw(rung, counted(walk(program.graph_module)))
                 linked(rung, above_name, walk(program.graph_module), names(walk(above.graph_module)))
@@ -235,7 +244,9 @@ def truth(name: str, document: dict[str, Any]) -> dict[str, Any]:
         told = {rung: {op["name"]: {link["name"] for link in op.get("sources", ())} for op in rungs[rung]["operators"]}
                 for rung in ("functional", "core", "prims") if rung in rungs}  # fmt: skip
         if "functional" in told:
-            answer["perturbed"]["functional"] = perturbed(export, functional, functional.graph_module, told["functional"], given)
+            answer["perturbed"]["functional"] = perturbed(
+                export, functional, functional.graph_module, told["functional"], given
+            )
         if "core" in told:
             answer["perturbed"]["core"] = perturbed(functional, core, core.graph_module, told["core"], given)
         if "prims" in told:

@@ -14,7 +14,7 @@ class LowerDocument(Struct, frozen=True):
     format: int  # 1.
     expression: str  # the expression.
     torch: str  # the version of torch.
-    subject: LoweredSubject  # what is lowered.
+    subject: LoweredSubject  # the module or the expression.
     rungs: tuple[Rung, ...]  # the rungs, from your Python down.
     steps: tuple[RungStep, ...]  # what became of each operator on the next rung, by torch's own record.
 
