@@ -54,7 +54,9 @@ def lower(
     ] = False,
     to: Annotated[
         str | None,
-        Option(metavar="A,B", help="show these two rungs side by side; one name shows one rung", rich_help_panel=SHOWN),
+        Option(
+            metavar="A,B", help="make these two rungs and show them side by side, or one rung", rich_help_panel=SHOWN
+        ),
     ] = None,
     opened: Annotated[
         str | None,
@@ -100,7 +102,7 @@ def lower(
     from ptexplore.model.rungs import RUNGS, SLOW
     from ptexplore.workspace.typed import typed
 
-    made = tuple(name for name in RUNGS if name not in SLOW or name in wanted.to)
+    made = wanted.to or tuple(name for name in RUNGS if name not in SLOW)
     values = {**read(asked), "native": False, "rungs": made, "checks": checks, "dynamic": dynamic}
     request = asked_for(expression, values)
     if "timeout" not in given(asked):

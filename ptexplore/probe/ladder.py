@@ -12,7 +12,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -111,12 +111,19 @@ class Ladder:
         made += self._apart(("aten",), self._dispatched)
         made += self._apart(("export", "functional", "core", "prims", "aot-forward", "aot-backward"), self._exported)
         made += self._apart(("inductor",), self._compiled)
-        failed = {rung["name"] for rung in made if "failure" in rung}
-        if failed & {"export"} and {"aot-forward", "aot-backward"} & self._wanted:
-            made = [rung for rung in made if rung["name"] not in ("aot-forward", "aot-backward")]
-            made += self._apart(("aot-forward", "aot-backward"), lambda: self._differentiated(None))
+        made = self._with_direct(made)
         order = list(ABOVE)
         return sorted(made, key=lambda rung: order.index(rung["name"]))
+
+    def _with_direct(self, made: list[RungData]) -> list[RungData]:
+        """Return the rungs; AOTAutograd gets the module itself, if it has no graph of the exported program."""
+        names = ("aot-forward", "aot-backward")
+        failed = next((rung for rung in made if rung["name"] == names[0] and "failure" in rung), None)
+        if failed is None:
+            return made
+        direct = self._apart(names, lambda: self._differentiated(None))
+        is_better = failed["failure"]["kind"] == "needs" or any("failure" not in rung for rung in direct)  # type: ignore[index]
+        return [*(rung for rung in made if rung["name"] not in names), *direct] if is_better else made
 
     # --- processes ---
 
@@ -276,7 +283,7 @@ class Ladder:
             self._subject.seeded()
             traced = torch.jit.trace(module, given, check_trace=False)
         rung: RungData = {**read_script(traced, "jit-trace").data(), "seconds": took[0]}
-        rung["notes"] = list(_tracer_notes(caught))
+        rung["notes"] = _different(_tracer_notes(caught))
         self._restore(module)
         self._compare_module(rung, traced, fresh)
         return [rung]
@@ -287,7 +294,7 @@ class Ladder:
             warnings.simplefilter("ignore")
             scripted = torch.jit.script(module)
         rung: RungData = {**read_script(scripted, "jit-script").data(), "seconds": took[0]}
-        rung["notes"] = list(control_flow(scripted))[:MOST_NOTES]
+        rung["notes"] = _different(control_flow(scripted))
         self._compare_module(rung, scripted, given)
         return [rung]
 
@@ -487,9 +494,18 @@ def _with_needed(names: Sequence[str]) -> Iterator[str]:
             above = ABOVE[above]
 
 
+def _different(notes: Iterable[RungNoteData]) -> list[RungNoteData]:
+    """Return remarks, each once: a line in a loop, or in a function that is called often, makes several."""
+    known: list[RungNoteData] = []
+    for note in notes:
+        if note not in known and len(known) < MOST_NOTES:
+            known.append(note)
+    return known
+
+
 def _tracer_notes(caught: Sequence[warnings.WarningMessage]) -> Iterator[RungNoteData]:
     """Yield what torch.jit.trace warned of: a value that became a constant."""
-    for warning in list(caught)[:MOST_NOTES]:
+    for warning in caught:
         if warning.category.__name__ == "TracerWarning":
             at = innermost([(warning.filename, warning.lineno, "")])
             yield {"kind": "traced-value", "text": str(warning.message)[:400], "at": at}

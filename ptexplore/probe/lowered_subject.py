@@ -40,7 +40,7 @@ class Subject:
         """Return copies of the module and the inputs, which share memory with each other as the originals do."""
         held: dict[int, Any] = {}
         for leaf in rung_api.tree_leaves((self.given, list(api_tensors(self.module)))):
-            if isinstance(leaf, torch.Tensor) and not leaf.is_leaf:  # `deepcopy` takes leaves only
+            if isinstance(leaf, torch.Tensor) and not _can_be_copied(leaf):
                 held[id(leaf)] = leaf.detach().clone().requires_grad_(leaf.requires_grad)
         module, given = copy.deepcopy((self.module, self.given), held)
         return module, given
@@ -61,6 +61,11 @@ class Subject:
             "parameters": sum(1 for _ in self.module.parameters()),
             "is_training": bool(self.text) and self.module.training,
         }
+
+
+def _can_be_copied(tensor: torch.Tensor) -> bool:
+    """Return whether `deepcopy` takes a tensor: it takes leaves, and no subclass without a copy of its own."""
+    return tensor.is_leaf and type(tensor) in (torch.Tensor, nn.Parameter)
 
 
 def api_tensors(module: nn.Module) -> Iterator[torch.Tensor]:

@@ -113,7 +113,12 @@ def symbolic_trace(module: nn.Module) -> torch.fx.GraphModule:
 
 
 def script_nodes(module: Any) -> Iterator[Any]:
-    """Yield the nodes of a TorchScript module, of inner blocks too, with all calls of other modules inlined."""
+    """Yield the nodes of a TorchScript module, of inner blocks too, with all calls of other modules inlined.
+
+    Raises Lacking if the module has several versions of forward.
+    """
+    if not hasattr(module, "inlined_graph"):
+        raise Lacking("TorchScript makes one graph for each overload of forward, and none for the module")
     pending = [iter(module.inlined_graph.nodes())]
     while pending:
         node = next(pending[-1], None)

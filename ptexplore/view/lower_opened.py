@@ -24,6 +24,9 @@ MOST_FOLLOWED = 4  # operators of one name that are followed
 def rungs_page(report: LowerReport, names: Sequence[RungName]) -> CompilePage:
     """Returns the page of one rung or two. Raises PtexploreError (USAGE) if one of them has no graph."""
     labels = labels_of_run(report)
+    failed = tuple(rung for rung in report.rungs if rung.name in names and rung.failure is not None)
+    if failed:  # the page of all rungs says why
+        return lower_page(report)
     rungs = [_made(report, name) for name in names]
     section = _alone(rungs[0], labels) if len(rungs) == 1 else _pair(report, rungs[0], rungs[1], labels)
     return replace(lower_page(report), findings=(), sections=(section,))

@@ -104,7 +104,8 @@ def _rungs(report: LowerReport, names: FileLabels) -> PageSection:
 def _rung(rung: Rung, step: RungStep | None, names: FileLabels, report: LowerReport) -> PageRow:
     about = ABOUT[rung.name]
     if rung.failure is not None:
-        return PageRow(("-", "-", "-"), rung.name, None, about, tuple(_failure(rung.failure, names, report)))
+        text = f"{about}: {_failure_words(rung.failure, report)}"
+        return PageRow(("-", "-", "-"), rung.name, None, text, tuple(_failure(rung.failure, names)))
     time = seconds_words(rung.seconds) if rung.seconds is not None else "-"
     cells = (f"{rung.count:,}", _difference(rung), time)
     counts = f": {changes_words(step)}" if step is not None and (step.changed or step.operators) else ""
@@ -197,13 +198,14 @@ def _counted(kinds: Counter[str]) -> str:
     return ", ".join(words) + (f" and {len(kinds) - MOST_KINDS} more" if len(kinds) > MOST_KINDS else "")
 
 
-def _failure(failure: RungFailure, names: FileLabels, report: LowerReport) -> Iterator[PageLine]:
+def _failure_words(failure: RungFailure, report: LowerReport) -> str:
     seconds = f"{report.run.options.timeout:g}"
-    words = FAILURES[failure.kind].format(seconds=seconds, signal=failure.signal, needs=failure.needs)
+    return FAILURES[failure.kind].format(seconds=seconds, signal=failure.signal, needs=failure.needs)
+
+
+def _failure(failure: RungFailure, names: FileLabels) -> Iterator[PageLine]:
     if failure.kind in ("raised", "lacks"):
-        text = first_line(failure.message)
-        words = f"{words}: {': '.join(filter(None, (failure.exception, text)))}"
-    yield PageLine(words)
+        yield PageLine(": ".join(filter(None, (failure.exception, first_line(failure.message)))))
     if failure.at is not None:
         yield PageLine(failure.at.text, 1, names.place(failure.at), "at")
     elif failure.by is not None:

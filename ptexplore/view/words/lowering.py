@@ -22,16 +22,16 @@ ABOUT: Mapping[RungName, str] = {
 }
 FAILURES: Mapping[FailureKind, str] = {
     "raised": "not made",
-    "late": "not made: it took longer than {seconds} s (--timeout)",
-    "died": "not made: its process ended with {signal}",
-    "needs": "not made: it needs the rung {needs}",
-    "nothing": "no graph: nothing requires grad (--grad)",
-    "lacks": "not made: this torch cannot",
+    "late": "not made, it took longer than {seconds} s (--timeout)",
+    "died": "not made, its process ended with {signal}",
+    "needs": "not made, it needs {needs}",
+    "nothing": "no graph, nothing requires grad (--grad)",
+    "lacks": "not made by this torch",
 }
 NOTES: Mapping[NoteKind, str] = {
     "traced-value": "tracing made a constant of a value",
     "control-flow": "keeps a branch or loop",
-    "direct": "made from your module, since there is no exported program: no links",
+    "direct": "made from your module, not from the exported program: no links",
 }
 UNCHECKED: Mapping[UncheckedKind, str] = {
     "random": "it draws other random numbers than eager mode",
@@ -50,5 +50,5 @@ CHANGES: Mapping[str, str] = {
 NOT_CORE: Mapping[str, str] = {
     "custom": "a custom operator",
     "writes": "it writes to an input",
-    "untagged": "torch does not tag it as core, and its table has no decomposition of it",
+    "untagged": "torch does not tag it as core",
 }

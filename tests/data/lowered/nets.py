@@ -1,6 +1,7 @@
 """Modules whose rungs are known by hand."""
 
-import time
+import os
+import signal
 
 import torch
 import torch.nn.functional as F
@@ -30,15 +31,6 @@ class Branches(nn.Module):
         return x.cos()
 
 
-class Sleeps(nn.Module):
-    """A module that torch.export cannot finish: it waits while it is exported."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if torch.compiler.is_exporting():
-            time.sleep(100)
-        return x.exp()
-
-
 class Pairs(nn.Module):
     """A module that takes and gives containers, and has no parameters."""
 
@@ -58,3 +50,56 @@ class WritesInput(nn.Module):
         self.count.add_(1)
         x.mul_(2)
         return x + self.count
+
+
+class Hangs(nn.Module):
+    """A module that does not end while it is exported."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        while torch.compiler.is_exporting():
+            pass
+        return x.exp()
+
+
+class Dies(nn.Module):
+    """A module that ends the process while it is exported."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if torch.compiler.is_exporting():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return x.exp()
+
+
+@torch.library.custom_op("lowered::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    """An operator that nobody can decompose."""
+    return x * 2
+
+
+@twice.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("lowered::bare", mutates_args=())
+def bare(x: torch.Tensor) -> torch.Tensor:
+    """An operator without an implementation for fake tensors."""
+    return x * 2
+
+
+class Custom(nn.Module):
+    """A module that calls a custom operator, and draws random numbers."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(twice(x), 0.5, training=True)
+
+
+class Bare(nn.Module):
+    """A module that calls an operator without an implementation for fake tensors."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return bare(x)  # line bare
+
+
+class Tagged(torch.Tensor):
+    """A subclass of a tensor."""
