@@ -76,8 +76,10 @@ def _facts(report: LowerReport) -> Iterator[str]:
     close = sum(rung.difference is not None and rung.difference.is_close for rung in compared) - equal
     words = f"{amount(len(made), 'rung')} made" + (f", {len(missing)} not" if missing else "")
     if compared:
-        near = f", {close} within torch.testing's tolerance" if close else ""
-        words += f"; of {len(compared)} results compared with eager mode, {equal} are equal bit for bit{near}"
+        far = len(compared) - equal - close
+        counts = ((equal, "equal bit for bit"), (close, "within torch.testing's tolerance"), (far, "beyond it"))
+        words += f"; {amount(len(compared), 'result')} compared with eager mode: "
+        words += ", ".join(f"{count} {kind}" for count, kind in counts if count)
     yield words
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lib.accuracy_report import Report
 
 HERE = Path(__file__).resolve().parent
-LINKED = ("functional", "core", "prims")
-COMPARED = ("fx", *("export",), *LINKED)
+LINKED = ("functional", "core", "prims", "aot-forward", "aot-backward")
+COMPARED = ("fx", "export", "functional", "core", "prims")
 
 
 class Steps(Protocol):
@@ -43,7 +43,8 @@ def answers(cases: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     ladder.rung_api.load(differentiates=True)  # each fork would import it again
     runtime = find_runtime()
     for case in cases:
-        setup = f"import sys; sys.path.insert(0, {os.fspath(HERE)!r}); from lower_cases import made; m, given = made({case!r})"
+        setup = f"import sys; sys.path.insert(0, {os.fspath(HERE)!r}); import lower_cases; "
+        setup += f"m, given = lower_cases.made({case!r})"
         request = TraceRequest(
             expression="m(*given)", setup=(setup,), rungs=tuple(name for name in RUNGS if name not in SLOW),
             timeout=60.0 * (len(RUNGS) + 1), checks=False,
@@ -98,6 +99,31 @@ def state() -> dict[str, str]:
     }
 
 
+def states() -> tuple[dict[str, str], dict[str, str]]:
+    """Returns the state of this process before and after graphs of all rungs were made in it, without a fork."""
+    import torch
+    from lib.lower_cases import made
+
+    from ptexplore.capture.own_process import probe_module
+
+    api: Any = probe_module("rung_api")
+    api.load(differentiates=True)
+    module, given = made("mlp")
+    before = state()
+    with api.function_calls(lambda *_: None):
+        module(*given)
+    api.symbolic_trace(module)
+    torch.jit.trace(module, given, check_trace=False)
+    torch.jit.script(module)
+    api.dispatched_graph(module, given)
+    export = api.exported(module, given, dynamic=False)
+    core = api.core_program(api.functional_program(export))
+    api.prims_graph(core.graph_module, api.flat_inputs(core, given))
+    with api.keeping_origins():
+        api.differentiated(api.interpreted_module(export.module()), lambda *_: None)(*given).sum().backward()
+    return before, state()
+
+
 def lower_report(python: str | None, steps: Steps) -> Report:
     """Measures both sides. `python` is not used: the torch of this environment is measured."""
     del python
@@ -108,18 +134,36 @@ def lower_report(python: str | None, steps: Steps) -> Report:
 
     from ptexplore import __version__
 
-    before = state()
     steps.step(f"{len(CASES)} cases by ptexplore")
     documents = list(answers(CASES))
-    after = state()
+    before, after = states()
     steps.step("the same without ptexplore")
     truths = compared(documents)
     report = Report([("machine", machine()), ("ptexplore", __version__), ("torch", torch.__version__)])
-    failed = [f"{truth['case']}: {truth['failed']}" for truth in truths if "failed" in truth]
+    wrong = [f"{truth['case']}: {truth['failed']}" for truth in truths if "failed" in truth]
     good = [truth for truth in truths if "failed" not in truth]
+    _counts(report, good, wrong)
+    _links(report, [truth for truth in good if truth["case"] in MODULES], wrong)
+    _results(report, good, documents, wrong)
+    stays = sum(before[key] == after[key] for key in before)
+    means = "tables of decompositions, configurations, modes, random state"
+    report.figures.append(Figure("state left alone", stays, len(before), 100.0, means))
+    failures = [
+        (rung["name"], rung["failure"]) for document in documents for rung in document["rungs"] if "failure" in rung
+    ]
+    missing = Counter(f"{name}: {why['kind']} {why.get('exception', '')}".strip() for name, why in failures)
+    report.details.append(("rungs that were not made", [f"{words}, {count} cases" for words, count in missing.items()]))
+    if wrong:
+        report.details.append(("different", wrong))
+    return report
+
+
+def _counts(report: Report, good: list[dict[str, Any]], wrong: list[str]) -> None:
+    """Adds the figures of counted operators."""
+    from lib.accuracy_report import Figure
+
     made: Counter[str] = Counter()
     equal: Counter[str] = Counter()
-    wrong = list(failed)
     for truth in good:
         for rung, words in truth["counts"].items():
             made[rung] += 1
@@ -127,53 +171,43 @@ def lower_report(python: str | None, steps: Steps) -> Report:
             if words != "equal":
                 wrong.append(f"{truth['case']}, {rung}: {words}")
     for rung, total in made.items():
-        figure = Figure(f"operators of {rung}", equal[rung], total, 100.0, "cases whose operators and counts are equal")
-        report.figures.append(figure)
-    of_modules = [truth for truth in good if truth["case"] in MODULES]
+        means = "cases whose operators and counts are equal"
+        report.figures.append(Figure(f"operators of {rung}", equal[rung], total, 100.0, means))
+
+
+def _links(report: Report, good: list[dict[str, Any]], wrong: list[str]) -> None:
+    """Adds the figures of links."""
+    from lib.accuracy_report import Figure
+
     for rung in LINKED:
-        links = [truth["links"][rung] for truth in of_modules if rung in truth["links"]]
+        links = [truth["links"][rung] for truth in good if rung in truth["links"]]
         nodes, bad = sum(link["nodes"] for link in links), sum(len(link["wrong"]) for link in links)
-        wrong += [f"{rung}: {one}" for link in links for one in link["wrong"]]
-        means = f"operators of {len(links)} modules, whose links are torch's own record"
+        wrong += [f"{rung}: {words}" for link in links for words in link["wrong"]]
+        record = "torch's own record" if rung != "aot-backward" else "an operator with the same Python stack"
+        means = f"operators of {len(links)} modules, whose links are {record}"
         report.figures.append(Figure(f"links of {rung}", nodes - bad, nodes, 100.0, means))
-        noise = [truth["perturbed"][rung] for truth in of_modules if rung in truth["perturbed"]]
-        tried, bad = sum(one["tried"] for one in noise), sum(len(one["wrong"]) for one in noise)
-        wrong += [
-            f"noise, {rung}, {t['case']}: {one}"
-            for t in of_modules
-            for one in t["perturbed"].get(rung, {"wrong": ()})["wrong"]
-        ]
+        if rung not in COMPARED:
+            continue
+        noise = [(truth["case"], truth["perturbed"][rung]) for truth in good if rung in truth["perturbed"]]
+        tried, bad = sum(answer["tried"] for _, answer in noise), sum(len(answer["wrong"]) for _, answer in noise)
+        wrong += [f"noise, {rung}, {case}: {words}" for case, answer in noise for words in answer["wrong"]]
         means = "operators whose value one linked node gives: noise in both changes the results alike"
         report.figures.append(Figure(f"noise in {rung}", tried - bad, tried, 100.0, means))
+
+
+def _results(report: Report, good: list[dict[str, Any]], documents: list[dict[str, Any]], wrong: list[str]) -> None:
+    """Adds the figures of differences to eager mode."""
+    from lib.accuracy_report import Figure
+
     told = {document["case"]: {rung["name"]: rung for rung in document["rungs"]} for document in documents}
     for rung in COMPARED:
-        near = [(t["case"], t["near"][rung]) for t in good if rung in t["near"]]
-        agree = [(case, is_near) for case, is_near in near if _said_close(told[case][rung]) is is_near]
-        wrong += [
-            f"{case}, {rung}: eager {'near' if is_near else 'far'}"
-            for case, is_near in near
-            if (case, is_near) not in agree
-        ]
+        near = {truth["case"]: truth["near"][rung] for truth in good if rung in truth["near"]}
+        other = {case: is_near for case, is_near in near.items() if _said_close(told[case][rung]) is not is_near}
+        wrong += [f"{case}, {rung}: eager mode is {'near' if is_near else 'far'}" for case, is_near in other.items()]
         means = "cases where both say the same about eager's result"
-        report.figures.append(Figure(f"eager and {rung}, same answer", len(agree), len(near), 100.0, means))
-        close = sum(is_near for _, is_near in near)
+        report.figures.append(Figure(f"eager and {rung}, same answer", len(near) - len(other), len(near), 100.0, means))
         means = "cases whose result is eager's within torch.testing's tolerance"
-        report.figures.append(Figure(f"eager and {rung}, close", close, len(near), 90.0, means))
-    stays = sum(before[key] == after[key] for key in before)
-    report.figures.append(
-        Figure("state left alone", stays, len(before), 100.0, "tables, configurations, modes, random state")
-    )
-    missing: Counter[str] = Counter()
-    for document in documents:
-        for rung in document["rungs"]:
-            if "failure" in rung:
-                missing[
-                    f"{rung['name']}: {rung['failure']['kind']} {rung['failure'].get('exception', '')}".strip()
-                ] += 1
-    report.details.append(("rungs that were not made", [f"{words}, {count} cases" for words, count in missing.items()]))
-    if wrong:
-        report.details.append(("different", wrong))
-    return report
+        report.figures.append(Figure(f"eager and {rung}, close", sum(near.values()), len(near), 95.0, means))
 
 
 def _said_close(rung: dict[str, Any]) -> bool | None:

@@ -25,7 +25,6 @@ from ptexplore.view.documents.callers import CallersDocument
 from ptexplore.view.documents.card import CardDocument
 from ptexplore.view.documents.checkouts import CheckoutsDocument
 from ptexplore.view.documents.compiling import CompileDocument
-from ptexplore.view.documents.lowering import LowerDocument
 from ptexplore.view.documents.coverage import CoverageDocument
 from ptexplore.view.documents.error import ErrorDocument
 from ptexplore.view.documents.exercises import ExerciseDocument, ExerciseListDocument, JudgedDocument
@@ -33,6 +32,7 @@ from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
+from ptexplore.view.documents.lowering import LowerDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument

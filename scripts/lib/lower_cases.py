@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -37,15 +36,19 @@ class Call(nn.Module):
 
 
 class Mlp(nn.Module):
+    """Two linear layers."""
+
     def __init__(self) -> None:
         super().__init__()
         self.up, self.down = nn.Linear(6, 12), nn.Linear(12, 6)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + self.down(F.gelu(self.up(x)))
+        return x + self.down(nn.functional.gelu(self.up(x)))
 
 
 class Attends(nn.Module):
+    """Attention by hand."""
+
     def __init__(self) -> None:
         super().__init__()
         self.qkv, self.out = nn.Linear(8, 24), nn.Linear(8, 8)
@@ -57,11 +60,15 @@ class Attends(nn.Module):
 
 
 class Sdpa(nn.Module):
+    """Attention as one operator."""
+
     def forward(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
 class WritesOwn(nn.Module):
+    """Writes to a tensor of its own."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x.clone()
         y[0] = 1.0
@@ -70,6 +77,8 @@ class WritesOwn(nn.Module):
 
 
 class WritesView(nn.Module):
+    """Writes through a view."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x * 1
         y[:, 1:].sin_()
@@ -77,6 +86,8 @@ class WritesView(nn.Module):
 
 
 class Counts(nn.Module):
+    """Writes to a buffer."""
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("count", torch.zeros(()))
@@ -87,23 +98,31 @@ class Counts(nn.Module):
 
 
 class WritesInput(nn.Module):
+    """Writes to its input."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x.add_(1)
         return x.exp()
 
 
 class Masks(nn.Module):
+    """A mask, a softmax, a running sum."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         mask = torch.ones(4, 4).tril() == 0
         return x.masked_fill(mask, float("-inf")).log_softmax(-1).exp().cumsum(0)
 
 
 class Statistics(nn.Module):
+    """Means and deviations."""
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return (x - x.mean(0)) / (x.std(0, unbiased=False) + 1e-5) + x.var(1, keepdim=True)
 
 
 class Dictionary(nn.Module):
+    """Takes and gives containers."""
+
     def forward(
         self, pair: tuple[torch.Tensor, torch.Tensor], named: dict[str, torch.Tensor]
     ) -> dict[str, torch.Tensor]:
@@ -112,6 +131,8 @@ class Dictionary(nn.Module):
 
 
 class Embeds(nn.Module):
+    """An embedding with a norm."""
+
     def __init__(self) -> None:
         super().__init__()
         self.table, self.norm = nn.Embedding(10, 6), nn.LayerNorm(6)

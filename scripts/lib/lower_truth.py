@@ -120,7 +120,7 @@ def is_near(values: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
 def perturbed(
     export: Any, program: Any, graph: Any, links: dict[str, set[str]], given: tuple[Any, ...]
 ) -> dict[str, Any]:
-    """For each operator of the exported program, whose value one node of a rung gives: noise must have equal effects."""
+    """For each operator above, whose value one node of a rung gives: noise in both must have equal effects."""
     answer: dict[str, Any] = {"tried": 0, "wrong": []}
     members: dict[str, list[Any]] = {}
     for node in graph.graph.nodes:
@@ -154,104 +154,177 @@ def perturbed(
     return answer
 
 
-def truth(name: str, document: dict[str, Any]) -> dict[str, Any]:
-    """What differs between a document and the graphs that are made here."""
-    module, given = made(name)
-    rungs = {rung["name"]: rung for rung in document["rungs"] if "failure" not in rung}
-    answer: dict[str, Any] = {"case": name, "counts": {}, "links": {}, "near": {}, "perturbed": {}}
+class Case:
+    """One case: the graphs that are made here, and how a document differs from them."""
 
-    def fresh() -> tuple[Any, Any]:
-        return copy.deepcopy((module, given))
+    def __init__(self, name: str, document: dict[str, Any]) -> None:
+        self.module, self.given = made(name)
+        self.rungs = {rung["name"]: rung for rung in document["rungs"] if "failure" not in rung}
+        self.answer: dict[str, Any] = {"case": name, "counts": {}, "links": {}, "near": {}, "perturbed": {}}
+        module, given = self.fresh()
+        torch.manual_seed(0)
+        self.eager = tensors(module(*given))
 
-    def saw(rung: str, counts: Counter[str]) -> None:
-        if rung not in rungs:
+    def fresh(self) -> tuple[Any, Any]:
+        """Copies of the module and the inputs."""
+        return copy.deepcopy((self.module, self.given))
+
+    def saw(self, rung: str, counts: Counter[str]) -> None:
+        """Compare the operators of a rung with those of the graph here."""
+        if rung not in self.rungs:
             return
-        known = Counter(operator["operator"] if "::" in operator["operator"] or operator.get("is_core") is not None
-                        else "other" for operator in rungs[rung]["operators"])  # fmt: skip
-        is_equal = known == counts and rungs[rung]["count"] == sum(counts.values())
-        answer["counts"][rung] = "equal" if is_equal else f"{dict(known - counts)} {dict(counts - known)}"
+        known = Counter(
+            operator["operator"] if "::" in operator["operator"] or operator.get("is_core") is not None else "other"
+            for operator in self.rungs[rung]["operators"]
+        )
+        is_equal = known == counts and self.rungs[rung]["count"] == sum(counts.values())
+        self.answer["counts"][rung] = "equal" if is_equal else f"{dict(known - counts)} {dict(counts - known)}"
 
-    def linked(rung: str, above: str, nodes: list[Any], operators: set[str]) -> None:
-        wrong = []
-        known = {op["name"]: {link["name"] for link in op.get("sources", ()) if link["rung"] == above}
-                 for op in rungs[rung]["operators"]}  # fmt: skip
-        for node in nodes:
-            if known.get(node.name) != sources(node, rung) & operators:
-                wrong.append(f"{node.name}: {known.get(node.name)} {sources(node, rung) & operators}")
-        answer["links"][rung] = {"nodes": len(nodes), "wrong": wrong}
+    def linked(self, rung: str, above: str, nodes: list[Any], operators: set[str]) -> None:
+        """Compare the links of a rung with torch's record in the graph here."""
+        known = {
+            operator["name"]: {link["name"] for link in operator.get("sources", ()) if link["rung"] == above}
+            for operator in self.rungs[rung]["operators"]
+        }
+        wrong = [
+            f"{node.name}: {known.get(node.name)}, {sources(node, rung) & operators}"
+            for node in nodes
+            if known.get(node.name) != sources(node, rung) & operators
+        ]
+        self.answer["links"][rung] = {"nodes": len(nodes), "wrong": wrong}
 
-    def names(nodes: list[Any]) -> set[str]:
-        return {node.name for node in nodes}
-
-    eager_module, eager_given = fresh()
-    torch.manual_seed(0)
-    eager = [
-        leaf.detach() for leaf in _pytree.tree_leaves(eager_module(*eager_given)) if isinstance(leaf, torch.Tensor)
-    ]
-
-    def near(rung: str, values: Any) -> None:
-        leaves = [leaf.detach() for leaf in _pytree.tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    def near(self, rung: str, values: Any) -> None:
+        """Compare the result of a graph here with eager mode."""
         try:
-            for leaf, other in zip(leaves, eager, strict=True):
-                torch.testing.assert_close(leaf, other, equal_nan=True)
-            answer["near"][rung] = True
+            for value, other in zip(tensors(values), self.eager, strict=True):
+                torch.testing.assert_close(value, other, equal_nan=True)
+            self.answer["near"][rung] = True
         except (AssertionError, ValueError):
-            answer["near"][rung] = False
+            self.answer["near"][rung] = False
 
-    if "fx" in rungs:
-        m, g = fresh()
-        traced = torch.fx.symbolic_trace(m)
-        nodes = [node for node in traced.graph.nodes if node.op in KINDS and "getitem" not in str(node.target)]
-        saw("fx", Counter({"other": len(nodes)}))
-        near("fx", traced(*g))
-    for rung, make in (("jit-trace", lambda m, g: torch.jit.trace(m, g, check_trace=False)),
-                       ("jit-script", lambda m, g: torch.jit.script(m))):  # fmt: skip
-        if rung in rungs:
-            m, g = fresh()
-            saw(rung, script_counts(make(m, g)))
-    if "aten" in rungs:
-        from torch.fx.experimental.proxy_tensor import make_fx
+    def torch_level(self) -> None:
+        """torch.fx, TorchScript, and ATen as dispatched."""
+        if "fx" in self.rungs:
+            module, given = self.fresh()
+            traced = torch.fx.symbolic_trace(module)
+            nodes = [node for node in traced.graph.nodes if node.op in KINDS and "getitem" not in str(node.target)]
+            self.saw("fx", Counter({"other": len(nodes)}))
+            self.near("fx", traced(*given))
+        if "jit-trace" in self.rungs:
+            self.saw("jit-trace", script_counts(torch.jit.trace(*self.fresh(), check_trace=False)))
+        if "jit-script" in self.rungs:
+            self.saw("jit-script", script_counts(torch.jit.script(self.fresh()[0])))
+        if "aten" in self.rungs:
+            from torch.fx.experimental.proxy_tensor import make_fx
 
-        m, g = fresh()
-        saw("aten", counted(walk(make_fx(m)(*g))))
-    if "export" in rungs:
-        m, g = fresh()
-        export = torch.export.export(m, g)
-        saw("export", counted(walk(export.graph_module)))
-        near("export", copy.deepcopy(export.module())(*fresh()[1]))
+            module, given = self.fresh()
+            self.saw("aten", counted(walk(make_fx(module)(*given))))
+
+    def programs(self) -> None:
+        """torch.export's program, and what is made from it."""
+        if "export" not in self.rungs:
+            return
+        export = torch.export.export(*self.fresh())
         functional = export.run_decompositions({})
         core = functional.run_decompositions()
+        self.saw("export", counted(walk(export.graph_module)))
+        self.near("export", copy.deepcopy(export.module())(*self.fresh()[1]))
         for rung, above_name, above, program in (
             ("functional", "export", export, functional),
             ("core", "functional", functional, core),
         ):
-            if rung in rungs:
-                saw(rung, counted(walk(program.graph_module)))
-                linked(rung, above_name, walk(program.graph_module), names(walk(above.graph_module)))
-                near(rung, copy.deepcopy(program.module())(*fresh()[1]))
-        if "prims" in rungs:
-            from torch._prims.context import TorchRefsMode
-            from torch.fx.experimental.proxy_tensor import make_fx
-            from torch.fx.traceback import preserve_node_meta
-
-            inputs = flat_inputs(core, copy.deepcopy(given))
-            with torch.no_grad(), preserve_node_meta(), TorchRefsMode():
-                prims = make_fx(lambda *v: torch.fx.Interpreter(core.graph_module).run(*v))(*inputs)
-            saw("prims", counted(walk(prims)))
-            linked("prims", "core", walk(prims), names(walk(core.graph_module)))
-            with torch.no_grad():
-                near("prims", outputs(core, prims(*flat_inputs(core, copy.deepcopy(given)))))
-        told = {rung: {op["name"]: {link["name"] for link in op.get("sources", ())} for op in rungs[rung]["operators"]}
-                for rung in ("functional", "core", "prims") if rung in rungs}  # fmt: skip
-        if "functional" in told:
-            answer["perturbed"]["functional"] = perturbed(
-                export, functional, functional.graph_module, told["functional"], given
+            if rung not in self.rungs:
+                return
+            self.saw(rung, counted(walk(program.graph_module)))
+            self.linked(rung, above_name, walk(program.graph_module), {node.name for node in walk(above.graph_module)})
+            self.near(rung, copy.deepcopy(program.module())(*self.fresh()[1]))
+            self.answer["perturbed"][rung] = perturbed(
+                above, program, program.graph_module, self.told(rung), self.given
             )
-        if "core" in told:
-            answer["perturbed"]["core"] = perturbed(functional, core, core.graph_module, told["core"], given)
-        if "prims" in told:
-            answer["perturbed"]["prims"] = perturbed(core, core, prims, told["prims"], given)
-    return answer
+        if "prims" in self.rungs:
+            self.prims(core)
+        if "aot-forward" in self.rungs and self.rungs["aot-forward"].get("links_to"):
+            self.differentiated(export)
+
+    def told(self, rung: str) -> dict[str, set[str]]:
+        """The links of a document, by operator."""
+        operators = self.rungs[rung]["operators"]
+        return {operator["name"]: {link["name"] for link in operator.get("sources", ())} for operator in operators}
+
+    def prims(self, core: Any) -> None:
+        """The graph in Prims."""
+        from torch._prims.context import TorchRefsMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.fx.traceback import preserve_node_meta
+
+        inputs = flat_inputs(core, copy.deepcopy(self.given))
+        with torch.no_grad(), preserve_node_meta(), TorchRefsMode():
+            graph = make_fx(lambda *values: torch.fx.Interpreter(core.graph_module).run(*values))(*inputs)
+        self.saw("prims", counted(walk(graph)))
+        self.linked("prims", "core", walk(graph), {node.name for node in walk(core.graph_module)})
+        with torch.no_grad():
+            self.near("prims", outputs(core, graph(*flat_inputs(core, copy.deepcopy(self.given)))))
+        self.answer["perturbed"]["prims"] = perturbed(core, core, graph, self.told("prims"), self.given)
+
+    def differentiated(self, export: Any) -> None:
+        """AOTAutograd's graphs. A node of backward has the stack of the forward operator whose gradient it computes."""
+        from torch._functorch.aot_autograd import aot_module, make_boxed_func
+        from torch._functorch.partitioners import min_cut_rematerialization_partition
+        from torch.fx.traceback import preserve_node_meta
+
+        graphs = []
+
+        def compiler(graph: Any, _: Any) -> Any:
+            graphs.append(graph)
+            return make_boxed_func(graph)
+
+        module = Runs(export.module())
+        differentiated = aot_module(module, compiler, compiler, partition_fn=min_cut_rematerialization_partition)
+        with preserve_node_meta():
+            result = _pytree.tree_leaves(differentiated(*self.fresh()[1]))
+            needing = [leaf for leaf in result if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+            if needing:
+                torch.autograd.backward([leaf.sum() for leaf in needing])
+        forward = walk(graphs[0])
+        self.saw("aot-forward", counted(forward))
+        self.linked("aot-forward", "export", forward, {node.name for node in walk(export.graph_module)})
+        if "aot-backward" not in self.rungs:
+            return
+        backward = walk(graphs[1])
+        self.saw("aot-backward", counted(backward))
+        stacks = {node.name: node.meta.get("stack_trace") for node in forward}
+        links = {
+            operator["name"]: [link["name"] for link in operator.get("sources", ()) if link["rung"] != "export"]
+            for operator in self.rungs["aot-backward"]["operators"]
+        }
+        linked = [node for node in backward if links.get(node.name)]
+        wrong = [f"{node.name}: {links[node.name]}" for node in linked
+                 if any(stacks.get(name, "") != node.meta.get("stack_trace") for name in links[node.name])]  # fmt: skip
+        self.answer["links"]["aot-backward"] = {"nodes": len(linked), "wrong": wrong}
+
+
+class Runs(torch.nn.Module):
+    """Runs a graph node by node."""
+
+    def __init__(self, graph: Any) -> None:
+        super().__init__()
+        self.graph = graph
+
+    def forward(self, *given: Any) -> Any:
+        return torch.fx.Interpreter(self.graph).run(*given)
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result."""
+    return [leaf.detach() for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def truth(name: str, document: dict[str, Any]) -> dict[str, Any]:
+    """What differs between a document and the graphs that are made here."""
+    case = Case(name, document)
+    case.torch_level()
+    case.programs()
+    return case.answer
 
 
 def main() -> None:
@@ -273,7 +346,7 @@ def main() -> None:
             signal.alarm(SECONDS)
             try:
                 answer = truth(document["case"], document)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  (the answer says which)
                 answer = {"case": document["case"], "failed": f"{type(error).__name__}: {str(error)[:300]}"}
             print(json.dumps(answer), flush=True)
             os._exit(0)
