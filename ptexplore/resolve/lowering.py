@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from ptexplore.model.compiled import CompileRun
-from ptexplore.model.rungs import LoweredOperator, LowerReport, LowerRun, Rung, RungName, RungOperator, RungStep
+from ptexplore.model.rungs import (
+    RUNGS,
+    LoweredOperator,
+    LowerReport,
+    LowerRun,
+    Rung,
+    RungName,
+    RungOperator,
+    RungStep,
+)
 from ptexplore.resolve.compiler.conclude import report as compile_report
 
 
@@ -37,14 +46,16 @@ def step_between(rungs: Sequence[Rung], before: RungName, after: RungName) -> Ru
     sources: dict[str, tuple[str, ...]] = {operator.name: (operator.name,) for operator in last.operators}
     rung = last
     while rung.name != before:
-        if rung.links_to is None or rung.links_to not in by_name:
+        above = rung.links_to
+        # A saved file may have links in a circle.
+        if above is None or above not in by_name or RUNGS.index(above) >= RUNGS.index(rung.name):
             return None
-        links = {operator.name: _names(operator, rung.links_to) for operator in rung.operators}
+        links = {operator.name: _names(operator, above) for operator in rung.operators}
         sources = {
             name: tuple(dict.fromkeys(up for known in origin for up in links.get(known, ())))
             for name, origin in sources.items()
         }
-        rung = by_name[rung.links_to]
+        rung = by_name[above]
     return _step(first, last, sources)
 
 

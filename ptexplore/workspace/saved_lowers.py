@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ptexplore.errors import PtexploreError
 from ptexplore.model.rungs import LowerReport
+from ptexplore.resolve.lowering import conclude_rungs
 from ptexplore.saved.lowered import WRITE_ONE, lower_from_json, lower_to_json
 from ptexplore.workspace.kept_traces import keep_data, kept_file
 from ptexplore.workspace.saved_compiles import packed_text
@@ -17,7 +20,9 @@ _EXAMPLE = 'ptexplore lower "torch.relu(a @ b)"'
 
 def load_lower(name: str) -> LowerReport:
     """Returns a saved run. Raises PtexploreError (USAGE) if the file is not one."""
-    return lower_from_json(read_saved(name, WRITE_ONE), name)
+    report = lower_from_json(read_saved(name, WRITE_ONE), name)
+    # A file may say anything: the steps follow from the rungs.
+    return conclude_rungs(replace(report.run, ladder=replace(report.run.ladder, rungs=report.rungs)))
 
 
 def save_lower(path: Path, report: LowerReport) -> None:

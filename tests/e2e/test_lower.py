@@ -72,3 +72,80 @@ def test_the_rungs_of_a_module(net: dict[str, Any]) -> None:
     assert made["prims"]["compared"] == 4
     assert made["prims"]["first"]["source"] == {"rung": "export", "name": "gelu"}
     assert not made["core"]["first"]
+
+
+def test_a_branch_on_a_value_is_named_by_each_rung(compiler_command: InProcess) -> None:
+    result = compiler_command(*arguments("Branches"), "--json")
+    made = rungs(result.data)
+    line = line_of("branch")
+    for name in ("fx", "aten", "export"):
+        assert made[name]["failure"]["at"]["line"] == line, name
+    (note,) = made["jit-trace"]["notes"]
+    assert (note["kind"], note["at"]["line"]) == ("traced-value", line)
+    (note,) = made["jit-script"]["notes"]
+    assert (note["kind"], note["at"]["line"]) == ("control-flow", line)
+    assert [made["functional"]["failure"][key] for key in ("kind", "needs")] == ["needs", "export"]
+    assert result.code == 0
+
+
+@pytest.mark.parametrize("name, kind", [("Dies", "died"), ("Hangs", "late")])
+def test_a_rung_that_dies_or_hangs_leaves_the_others(compiler_command: InProcess, name: str, kind: str) -> None:
+    command = [*arguments(name), "--to", "aten,export", "--timeout", "6", "--json"]
+    made = rungs(compiler_command(*command).data)
+    assert made["export"]["failure"]["kind"] == kind
+    assert operators(made["aten"]) == ["aten.exp.default"]
+    assert made["aten"]["difference"]["is_equal"]
+
+
+def test_operators_that_are_not_core_are_named(compiler_command: InProcess, tmp_path: Path) -> None:
+    saved = tmp_path / "run.json"
+    shown = compiler_command(*arguments("Custom"), "--to", "core,prims", "--save", str(saved)).out
+    assert "aten.native_dropout" in shown
+    page = compiler_command("lower", "--load", str(saved)).out
+    (line,) = (line for line in page.splitlines() if "not Core ATen:" in line)
+    assert "lowered.twice" in line
+    assert "aten.native_dropout" not in line
+    followed = compiler_command("lower", "--load", str(saved), "--open", "dropout").out
+    assert "aten.native_dropout" in followed
+    assert "prims.where" in followed or "prims.mul" in followed
+    made = rungs(compiler_command("lower", "--load", str(saved), "--json").data)
+    assert made["prims"]["unchecked"] == "random"  # the decomposition of dropout draws by another operator
+    assert made["core"]["difference"]["is_equal"]
+
+
+def test_what_a_run_writes_to_inputs_and_buffers_is_compared(compiler_command: InProcess) -> None:
+    made = rungs(compiler_command(*arguments("WritesInput"), "--to", "aten,prims", "--json").data)
+    assert all(rung["difference"]["is_equal"] for rung in made.values())
+    assert not any(operator.get("writes") for operator in made["core"]["operators"])
+
+
+def test_no_line_is_wider_than_the_terminal(compiler_command: InProcess) -> None:
+    command = ["lower", "torch.relu(a @ b)[1:] + 1", "--to", "export,prims"]
+    shown = compiler_command(*command, env={"COLUMNS": "80"}).out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "aten.matmul" in shown
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        ([], "nothing was given"),
+        (["a + b", "--to", "nothing"], "the rungs are python"),
+        (["a + b", "--to", "core", "--open", "add"], "each of them shows another page"),
+        (["a + b", "--last", "1"], "EXPR, --last were given"),
+        (["--last", "x"], "1 is the last"),
+        (["a +"], "was not parsed"),
+    ],
+)
+def test_wrong_usage(compiler_command: InProcess, words: list[str], why: str) -> None:
+    result = compiler_command("lower", *words)
+    assert result.code == 2, result
+    if why != "was not parsed":
+        assert why in result.err
+    assert "try:   ptexplore" in result.err
+
+
+def test_an_expression_that_raises_says_so(compiler_command: InProcess) -> None:
+    result = compiler_command("lower", "a.view(5)")
+    assert result.code == 1
+    assert "invalid for input of size 9" in result.err
