@@ -7,7 +7,7 @@ TYPE_CHECKING = False  # like `typing.TYPE_CHECKING`; to import `typing` would t
 if TYPE_CHECKING:
     from ptexplore.api.graph import PublicGraph as Graph
     from ptexplore.api.questions import PublicWorkspace as Workspace
-    from ptexplore.api.questions import callers, explain_error, find, graph, load, op, refs, show, tensor, trace
+    from ptexplore.api.questions import callers, explain_error, find, graph, load, lower, op, refs, show, tensor, trace
     from ptexplore.api.recording import PublicRecording as Recording
     from ptexplore.api.recording import record
     from ptexplore.api.tensor import PublicTensors as Tensors
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Graph", "PtexploreError", "Recording", "Tensors", "Trace", "Workspace", "callers", "explain_error", "find",
-    "graph", "load", "op", "record", "refs", "show", "tensor", "trace",
+    "graph", "load", "lower", "op", "record", "refs", "show", "tensor", "trace",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from ptexplore.api.options import LIMITS, check_names, names, request_of, signed
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.refs import RefsView
     from ptexplore.model.options import AskedOfTrace
+    from ptexplore.model.rungs import LowerReport
     from ptexplore.resolve.error_message import ErrorMessage
     from ptexplore.view.card import Card
     from ptexplore.view.search.show import ShowView
 
 
+LOWERS = 'lower("torch.relu(a @ b)", rungs=["core", "prims"])'
 DRAWS = 'tensor("x = torch.arange(12).view(3, 4); x.t()")'
 
 
@@ -178,6 +181,45 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         """
         return PublicRecording(self.inner, native_budget)
 
+    def lower(
+        self,
+        expression: str,
+        *,
+        variables: Mapping[str, str] | None = None,
+        setup: Sequence[str] = (),
+        contexts: Sequence[str] = (),
+        grad: bool = False,
+        timeout: float = 60.0,
+        rungs: Sequence[str] = (),
+        check: bool = False,
+        dynamic: bool = False,
+    ) -> LowerReport:
+        """Does the same as `ptexplore.lower`, in this workspace.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     report = workspace.lower("torch.relu(a @ b)", rungs=["core"])
+        >>> [operator.operator for operator in report.rungs[-1].operators]
+        ['aten.mm.default', 'aten.relu.default']
+        """
+        from ptexplore.model.rungs import RUNGS, SLOW
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
+        from ptexplore.workspace.typed import typed
+
+        _check_text("the expression", expression)
+        unknown = [name for name in rungs if name not in RUNGS]
+        if unknown:
+            message = f"there is no rung {unknown[0]!r}"
+            raise PtexploreError(message, f"the rungs are {', '.join(RUNGS)}", LOWERS, USAGE)
+        given: AskedOfTrace = {
+            "variables": variables, "setup": setup, "contexts": contexts, "grad": grad, "timeout": timeout,
+        }  # fmt: skip
+        made = tuple(name for name in RUNGS if (name in rungs if rungs else name not in SLOW))
+        request = replace(request_of(expression, given), rungs=made, checks=check, dynamic=dynamic, native=False)
+        with in_words(in_python):
+            return self.inner.lower(typed(request))
+
     def op(self, name: str) -> Card:
         """Does the same as `ptexplore.op`, in this workspace.
 
@@ -284,6 +326,43 @@ def trace(
     """
     with PublicWorkspace(python) as workspace:
         return workspace.trace(expression, **options)
+
+
+def lower(
+    expression: str,
+    *,
+    variables: Mapping[str, str] | None = None,
+    setup: Sequence[str] = (),
+    contexts: Sequence[str] = (),
+    grad: bool = False,
+    timeout: float = 60.0,
+    rungs: Sequence[str] = (),
+    check: bool = False,
+    dynamic: bool = False,
+    python: str | None = None,
+) -> LowerReport:
+    """Makes the graph of an expression, or of one call of a module, on each rung, and compares it with eager mode.
+
+    The expression runs in processes of its own. `variables`, `setup`, `contexts` and `grad` are as in
+    `ptexplore.trace`. `timeout` is the limit in seconds for each rung. `rungs` names the rungs (none: all but
+    inductor): "python", "fx", "jit-trace", "jit-script", "aten", "export", "functional", "core", "prims",
+    "aot-forward", "aot-backward", "inductor". The rungs that one of them is made from are made, too.
+
+    `check` also finds the first operator whose value is not eager's. `dynamic` lets torch.export decide which sizes
+    are symbolic. `python` is another Python, whose torch is used.
+
+    Raises PtexploreError if the expression cannot be run or raises. A rung that cannot be made says so in `failure`.
+
+    >>> import ptexplore
+    >>> report = ptexplore.lower("torch.relu(a @ b)", rungs=["prims"])
+    >>> [(step.after, step.changed) for step in report.steps]
+    [('functional', 0), ('core', 1), ('prims', 1)]
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace.lower(
+            expression, variables=variables, setup=setup, contexts=contexts, grad=grad, timeout=timeout, rungs=rungs,
+            check=check, dynamic=dynamic,
+        )  # fmt: skip
 
 
 def tensor(

@@ -36,6 +36,7 @@ REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "setup": (why.SetupRunsFirst(), to.Prepare()),
     "no-tensor": (why.TensorsAreDrawn(), to.DrawTensors()),
     "script": (why.ParserRefuses(), to.TraceScript()),
+    "input": (why.InputsByPosition(), to.LowerExpression()),
     "context": (why.ContextsAreExpressions(), to.EnterContext()),
     "profiler": (why.OneProfiler(), to.TraceScript()),
     "graph": (why.GraphNeedsTensor(), to.ShowGraphOf()),

@@ -27,6 +27,7 @@ from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions, refused
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import Reason
+from ptexplore.model.rungs import RungName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,10 @@ class TraceRequest(TraceOptions):
     owners: bool = False  # for a graph: says who holds memory
     against: str | None = None  # for tensors: statements whose tensors are compared
     wraps: bool = False
+    rungs: tuple[RungName, ...] = ()  # for lower: the rungs.
+    checks: bool = False  # for lower: compares single operators, too.
+    dynamic: bool = False  # for lower: torch.export may make sizes symbolic.
+    only: str | None = None  # for lower: the module of a program.
     judge: str | None = None  # for a solution of an exercise, which is `expression`: what judges it
     function: str = ""  # for a solution: the function that is called
     seed: int = 0  # for a solution: the random cases follow from it
@@ -97,7 +102,7 @@ DAY = 86400.0  # seconds
 
 def request_of(
     request: TraceRequest,
-    work: Literal["trace", "compile", "survey", "tensors", "graph", "judge"],
+    work: Literal["trace", "compile", "lower", "survey", "tensors", "graph", "judge"],
     runtime: Runtime,
     digests: Mapping[str, str],
 ) -> RunRequest:
@@ -230,7 +235,7 @@ def converse(runtime: Runtime, request: RunRequest, timeout: float) -> tuple[IO[
 
 def _patience(request: RunRequest, timeout: float) -> float:
     """Returns how long to wait for a probe that enforces its time itself: a first run may report what it saw."""
-    return timeout + 6 * GRACE if request["work"] in ("trace", "compile", "tensors") else 0.0
+    return timeout + 6 * GRACE if request["work"] in ("trace", "compile", "lower", "tensors") else 0.0
 
 
 def _allowed(timeout: float, ready: float) -> dict[str, float]:

@@ -136,7 +136,7 @@ class _Wanted:
         from ptexplore.workspace.saved_compiles import last_compile, load_compile
 
         if load is None:
-            load = str(last_compile(_number(last or "1")))
+            load = str(last_compile(number_of_last(last or "1", "compile")))
         return self.show(load_compile(load), "", links=False)
 
     def show(self, report: CompileReport, command: str, *, links: bool = True) -> int:
@@ -166,11 +166,11 @@ class _Wanted:
         return _exit_code(report)
 
 
-def _number(last: str) -> int:
-    """Returns the number given to --last. Raises PtexploreError (USAGE) for anything else."""
+def number_of_last(last: str, command: str) -> int:
+    """Returns the number given to --last of a command. Raises PtexploreError (USAGE) for anything else."""
     if not (last.isascii() and last.isdecimal() and int(last[:9]) > 0):
         why = "the number counts back from the last run: 1 is the last"
-        hint = "ptexplore compile --last 2"
+        hint = f"ptexplore {command} --last 2"
         raise PtexploreError(f"--last {last[:80]} is not a number of 1 or more", why, hint, USAGE)
     return int(last[:9])
 

@@ -31,6 +31,10 @@ class DrawTensors(Action, frozen=True):
     """Draw tensors in memory (an example)."""
 
 
+class LowerExpression(Action, frozen=True):
+    """Make all rungs of an expression (an example)."""
+
+
 class TraceScript(Action, frozen=True):
     """Trace a script."""
 

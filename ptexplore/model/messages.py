@@ -29,6 +29,7 @@ from ptexplore.model.operators import DispatchKey
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.program import Program
 from ptexplore.model.reasons import AnyReason, Reason
+from ptexplore.model.rungs import LadderRungs, RungName
 from ptexplore.model.tensor_layouts import SeenTensors
 from ptexplore.model.torchgen import TorchgenModel
 from ptexplore.model.trace import BoundName, ResultInfo
@@ -149,13 +150,17 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "judge", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
     expression: str | None
     script_sha256: str | None
     wraps: bool  # whether the expression is compiled as a whole
+    rungs: Sequence[RungName]  # for lower: the rungs.
+    checks: bool  # for lower: whether single operators are compared, too.
+    dynamic: bool  # for lower: whether torch.export may make sizes symbolic.
+    only: str | None  # for lower: the module of a program.
     until: int  # the end of the time for all runs: nanoseconds on the monotonic clock
     repeat: Literal["again", "anew", "first"]  # how the expression is evaluated again in one process
     warm_ups: int  # how often the expression is evaluated before the recorded run
@@ -379,6 +384,7 @@ class AnswerParts(TypedDict, total=False):
     ran: Annotated[Plain, GraphRun]
     owners: Sequence[Annotated[Plain, OwnedMemory]]  # for a graph: who holds memory
     compiler: Annotated[Plain, CompilerLog]
+    ladder: Annotated[Plain, LadderRungs]
 
 
 class RunTold(AnswerParts):

@@ -1754,6 +1754,16 @@ class NoTensorGiven(Reason, frozen=True):
     types: tuple[str, ...]
 
 
+class InputByName(Reason, frozen=True):
+    """The module takes an input by name only."""
+
+    name: str
+
+
+class InputsByPosition(Reason, frozen=True):
+    """Graphs take their inputs by position."""
+
+
 class ScriptChanged(Reason, frozen=True):
     """The script has changed since it was shown."""
 

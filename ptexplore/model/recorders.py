@@ -15,7 +15,7 @@ from ptexplore.model.reasons import CallsMissing, FramesMissing, Reason
 
 OPS, FRAMES, DISPATCH, TOGETHER, OPS_AGAIN = "ops", "frames", "dispatch", "once", "again"
 NATIVE, LIBRARIES, WRITES, THROWN, FREED = "native", "libraries", "writes", "thrown", "freed"
-PROGRAM, TWICE, COMPILER = "program", "twice", "compiler"
+PROGRAM, TWICE, COMPILER, LADDER = "program", "twice", "compiler", "ladder"
 GRAPH, GRAPH_LINES, GRAPH_RUN = "graph", "graph-lines", "graph-run"
 PROBE, COMPARE, PROCESSES = "probe", "compare", "processes"
 
@@ -187,6 +187,13 @@ RECORDERS: Mapping[str, RecorderSpec] = {
             runs="command",
             of=("expression", "script"),
             tells=("raised", "output"),
+        ),
+        RecorderSpec(
+            name=LADDER,
+            about="for `ptexplore lower`: the graphs that torch makes of the code",
+            runs="command",
+            of=("expression", "script"),
+            tells=(),
         ),
         RecorderSpec(
             name=PROBE,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .messages import NoTorchData, ProbeBrokenData, ProbeEndsData, ProbeReadyData, RunRequestData, WrongTorchData
 
 PACKAGE = "_ptexplore_probe"
+LADDER = "ladder"  # the recorder of `ptexplore lower`
 
 
 class _OwnBuiltins(importlib.machinery.SourceFileLoader):
@@ -129,6 +130,8 @@ def work(request: RunRequestData, channel: Any) -> None:
         from _ptexplore_probe import judging
 
         channel.send(judging.judge(request))
+    elif request["work"] == "lower":
+        trace.run_once(LADDER, {**request, "until": until}, channel)
     elif request["work"] == "compile":
         trace.run_compiler({**request, "until": until}, channel)
     else:

@@ -24,6 +24,7 @@ RecorderName: TypeAlias = Literal[
     "graph-lines",
     "graph-run",
     "compiler",
+    "ladder",
     "probe",
     "compare",
     "processes",
@@ -640,13 +641,32 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "compile", "tensors", "graph", "judge", "catalogue"]
+    work: Literal["trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue"]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
     expression: str | None
     script_sha256: str | None
     wraps: bool
+    rungs: Sequence[
+        Literal[
+            "python",
+            "fx",
+            "jit-trace",
+            "jit-script",
+            "aten",
+            "export",
+            "functional",
+            "core",
+            "prims",
+            "aot-forward",
+            "aot-backward",
+            "inductor",
+        ]
+    ]
+    checks: bool
+    dynamic: bool
+    only: str | None
     until: int
     repeat: Literal["again", "anew", "first"]
     warm_ups: int
@@ -1465,6 +1485,197 @@ class CompilerLogData(CompilerLogParts):
     """The records that torch.compile wrote in one run."""
 
 
+class LoweredSubjectParts(TypedDict, total=False):
+    """What may be left out of LoweredSubjectData."""
+
+    inputs: Sequence[BoundNameData]
+    parameters: int
+    is_training: bool
+
+
+class LoweredSubjectData(LoweredSubjectParts):
+    """The module or the expression."""
+
+    text: str
+
+
+class RungLinkData(TypedDict):
+    """An operator of another rung."""
+
+    rung: Literal[
+        "python",
+        "fx",
+        "jit-trace",
+        "jit-script",
+        "aten",
+        "export",
+        "functional",
+        "core",
+        "prims",
+        "aot-forward",
+        "aot-backward",
+        "inductor",
+    ]
+    name: str
+
+
+class RungOperatorParts(TypedDict, total=False):
+    """What may be left out of RungOperatorData."""
+
+    inputs: Sequence[str]
+    type: str
+    at: CodeLineData | None
+    sources: Sequence[RungLinkData]
+    module: str
+    is_core: bool | None
+    is_custom: bool
+    writes: bool
+    is_random: bool
+
+
+class RungOperatorData(RungOperatorParts):
+    """One call in the graph of a rung."""
+
+    name: str
+    operator: str
+
+
+class RungDifferenceParts(TypedDict, total=False):
+    """What may be left out of RungDifferenceData."""
+
+    ulps: float | None
+    is_equal: bool
+    is_close: bool
+    part: str
+    problem: str
+
+
+class RungDifferenceData(RungDifferenceParts):
+    """How far a result is from eager's."""
+
+    absolute: float | None
+    relative: float | None
+
+
+class OperatorDifferenceData(TypedDict):
+    """The first operator whose value is not eager's."""
+
+    operator: RungLinkData
+    source: RungLinkData
+    difference: RungDifferenceData
+
+
+class RungNoteParts(TypedDict, total=False):
+    """What may be left out of RungNoteData."""
+
+    text: str
+    at: CodeLineData | None
+
+
+class RungNoteData(RungNoteParts):
+    """A remark about a rung."""
+
+    kind: Literal["traced-value", "control-flow", "direct"]
+
+
+class RungFailureParts(TypedDict, total=False):
+    """What may be left out of RungFailureData."""
+
+    exception: str
+    message: str
+    at: CodeLineData | None
+    by: CodeLineData | None
+    needs: (
+        Literal[
+            "python",
+            "fx",
+            "jit-trace",
+            "jit-script",
+            "aten",
+            "export",
+            "functional",
+            "core",
+            "prims",
+            "aot-forward",
+            "aot-backward",
+            "inductor",
+        ]
+        | None
+    )
+    signal: str
+
+
+class RungFailureData(RungFailureParts):
+    """Why there is no graph of a rung."""
+
+    kind: Literal["raised", "late", "died", "needs", "nothing", "lacks"]
+
+
+class RungParts(TypedDict, total=False):
+    """What may be left out of RungData."""
+
+    count: int
+    operators: Sequence[RungOperatorData]
+    links_to: (
+        Literal[
+            "python",
+            "fx",
+            "jit-trace",
+            "jit-script",
+            "aten",
+            "export",
+            "functional",
+            "core",
+            "prims",
+            "aot-forward",
+            "aot-backward",
+            "inductor",
+        ]
+        | None
+    )
+    seconds: float | None
+    difference: RungDifferenceData | None
+    unchecked: Literal["random", "copies", "raised", "structure", "asked"] | None
+    first: OperatorDifferenceData | None
+    first_local: OperatorDifferenceData | None
+    compared: int
+    notes: Sequence[RungNoteData]
+    failure: RungFailureData | None
+
+
+class RungData(RungParts):
+    """One graph."""
+
+    name: Literal[
+        "python",
+        "fx",
+        "jit-trace",
+        "jit-script",
+        "aten",
+        "export",
+        "functional",
+        "core",
+        "prims",
+        "aot-forward",
+        "aot-backward",
+        "inductor",
+    ]
+
+
+class LadderRungsParts(TypedDict, total=False):
+    """What may be left out of LadderRungsData."""
+
+    printed: str
+    compiler: CompilerLogData | None
+
+
+class LadderRungsData(LadderRungsParts):
+    """All rungs of one run, as the probe sends them."""
+
+    subject: LoweredSubjectData
+    rungs: Sequence[RungData]
+
+
 class SentObservationData(TypedDict):
     """An observation as it is sent. `data` has the fields of its kind's record, or of the kind's type in `SENT`."""
 
@@ -1498,6 +1709,7 @@ class RunToldParts(TypedDict, total=False):
     ran: GraphRunData
     owners: Sequence[OwnedMemoryData]
     compiler: CompilerLogData
+    ladder: LadderRungsData
 
 
 class RunToldData(RunToldParts):
@@ -1531,6 +1743,7 @@ class RunAnsweredParts(TypedDict, total=False):
     ran: GraphRunData
     owners: Sequence[OwnedMemoryData]
     compiler: CompilerLogData
+    ladder: LadderRungsData
 
 
 class RunAnsweredData(RunAnsweredParts):

@@ -17,6 +17,7 @@ from . import (
     autograd_run,
     compiling,
     freed,
+    ladder,
     libraries,
     native,
     passes,
@@ -73,6 +74,7 @@ RUNS: Mapping[str, ChildRun] = {
     autograd_graph.LINES: _of_request(autograd_graph.lines),
     autograd_run.RECORDER: _of_request(autograd_run.run),
     compiling.RECORDER: ChildRun(lambda request, _: compiling.run(request), speaks=True),
+    ladder.RECORDER: _of_request(ladder.run),
     ALONE: _of_request(passes.alone),
     tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
 }

@@ -26,8 +26,12 @@ def compile_to_json(report: CompileReport) -> str:
     run = report.run
     log = CompilerLog(lost=run.log.lost, is_removed=run.log.is_removed)
     bare = replace(report, run=replace(run, torch=replace(run.torch, torch_dir=""), log=log))
-    text = to_json(SavedCompile(bare))
-    above = os.path.dirname(run.torch.torch_dir.rstrip(os.sep))
+    return without_folder(to_json(SavedCompile(bare)), run.torch.torch_dir)
+
+
+def without_folder(text: str, torch_dir: str) -> str:
+    """Returns a text. Paths of torch in it begin at the package."""
+    above = os.path.dirname(torch_dir.rstrip(os.sep))
     return text.replace(f"{above}{os.sep}torch{os.sep}", f"torch{os.sep}") if above else text
 
 

@@ -41,10 +41,13 @@ def last_compile(number: int = 1) -> Path:
 
 
 def _packed(report: CompileReport, name: str) -> bytes:
-    data = compile_to_json(report).encode()
+    return packed_text(compile_to_json(report), name, "ptexplore compile --json")
+
+
+def packed_text(text: str, name: str, hint: str) -> bytes:
+    """Returns a saved run, packed. Raises PtexploreError with the `hint` if it could not be loaded again."""
+    data = text.encode()
     cost = costs_too_much(data)
     if cost is not None:
-        raise PtexploreError(
-            f"{name} was not written", f"{cost}: it could not be loaded again", "ptexplore compile --json"
-        )
+        raise PtexploreError(f"{name} was not written", f"{cost}: it could not be loaded again", hint)
     return gzip.compress(data, PACKED, mtime=0)

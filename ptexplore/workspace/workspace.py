@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.model.compiled import CompileReport
     from ptexplore.model.coverage import KeyCoverage, Side
+    from ptexplore.model.rungs import LowerReport
     from ptexplore.model.tensor_layouts import TensorLayouts
     from ptexplore.model.trace import Session, Trace
     from ptexplore.resolve.error_message import ErrorMessage
@@ -396,6 +397,19 @@ class Workspace:
         with in_words():
             ran = compile_run(run, self.runtime)
         return report(ran)
+
+    def lower(self, run: AllowedRun) -> LowerReport:
+        """Makes the graphs of an allowed expression on each requested rung, and compares each with eager mode.
+
+        Raises PtexploreError if the code cannot be run, raises, dies, or takes too long without an answer.
+        """
+        from ptexplore.capture.lowering import lower_run
+        from ptexplore.resolve.lowering import conclude_rungs
+        from ptexplore.view.words.errors import in_words
+
+        with in_words():
+            ran = lower_run(run, self.runtime)
+        return conclude_rungs(ran)
 
     def resolve_block(self, recorded: RecordedBlock) -> tuple[Trace, Session]:
         """Returns the trace of a block of the user's own process, with notes, and the recorder's observations.

@@ -32,6 +32,7 @@ from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
+from ptexplore.view.documents.lowering import LowerDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument
@@ -79,6 +80,7 @@ def documents() -> Mapping[str, tuple[type, ...]]:
     return {
         "card": (CardDocument, CoverageDocument),
         "compile": (CompileDocument,),
+        "lower": (LowerDocument,),
         "graph": (GraphDocument,),
         "error": (ErrorDocument,),
         "health": (DoctorDocument,),

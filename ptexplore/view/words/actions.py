@@ -16,6 +16,7 @@ AS_COMMANDS: Catalogue = {
     to.GiveLonger: "--timeout S gives it more time",
     to.ShowOutput: "PTEXPLORE_DEBUG=1 shows what it printed",
     to.TraceExpression: 'ptexplore trace "torch.add(a, b)"',
+    to.LowerExpression: 'ptexplore lower "torch.relu(a @ b)"',
     to.DrawTensors: 'ptexplore tensor "x = torch.arange(12).view(3, 4); x.t()"',
     to.TraceScript: "ptexplore trace --script FILE",
     to.TraceSomething: 'ptexplore trace "a + b"',
@@ -56,6 +57,7 @@ AS_COMMANDS: Catalogue = {
 IN_PYTHON: Catalogue = {
     to.GiveLonger: "timeout=S gives it more time",
     to.TraceExpression: 'ptexplore.trace("torch.add(a, b)")',
+    to.LowerExpression: 'ptexplore.lower("torch.relu(a @ b)")',
     to.DrawTensors: 'ptexplore.tensor("x = torch.arange(12).view(3, 4); x.t()")',
     to.TraceScript: 'ptexplore.trace(script="FILE")',
     to.ShowGraphOf: 'ptexplore.graph("torch.mm(a, b).sum()")',
