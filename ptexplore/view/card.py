@@ -10,10 +10,12 @@ from ptexplore.annotations.about import MarksByTree, about_operator, holds
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.query_length import check_length
+from ptexplore.model.ladder import CoreAnswer, OperatorLadder
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel, dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo, place_reasons
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
+from ptexplore.resolve.ladder import core_answer
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
@@ -22,6 +24,7 @@ from ptexplore.source.python_names import PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.line import Line
+from ptexplore.view.words.ladder import core_in_words
 from ptexplore.view.yaml_kernels import not_in_this_build
 
 _NAMED = 4  # keys of a row that are named
@@ -113,6 +116,8 @@ class Card:
     doc: DocLine | None = None  # the sentence from Python's documentation, if that was looked up
     doc_place: SourceRef | None = None
     not_built: tuple[tuple[str, str], ...] = ()  # (key, kernel) that YAML names, without a kernel in this build
+    core: CoreAnswer | None = None  # whether it is Core ATen
+    ladder: OperatorLadder | None = None  # what takes it apart on each rung, if that was asked for
 
     @property
     def common(self) -> tuple[KeyRow, ...]:
@@ -206,6 +211,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         siblings=tuple(siblings),
         trees=lookup.infos,
         not_built=not_in_this_build(store, tree, operator),
+        core=core_answer(store, operator.name, None),
     )
 
 
@@ -295,6 +301,8 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
         yield Line("dim", ", ".join(filter(None, facts)), indent=2)
     if operator.aliases:
         yield Line("dim", f"aliases: {', '.join(operator.aliases)}", indent=2)
+    if card.core is not None:
+        yield Line("dim", core_line(card.core), indent=2)
     yield _place_line(card.yaml, "entry in YAML")
     yield _place_line(card.entry, "at::_ops call")
     yield from _kernel_lines(card, full=full)
@@ -306,6 +314,11 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
     if listed and card.notes:
         yield Line("heading", "to read")
         yield from (Line("text", mark.title, indent=2, after=mark.stop, stop=mark.stop) for mark in card.notes)
+
+
+def core_line(core: CoreAnswer) -> str:
+    """Returns the line of a card that says whether the operator is Core ATen."""
+    return f"Core ATen: {core_in_words(core)}"
 
 
 def _place_line(ref: SourceRef, label: str = "", indent: int = 2, after: str = "") -> Line:

@@ -32,6 +32,7 @@ from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
+from ptexplore.view.documents.ladder import OperatorListDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
 from ptexplore.view.documents.show import ShowDocument
@@ -77,7 +78,7 @@ def sections() -> Mapping[str, Callable[[], str]]:
 def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
-        "card": (CardDocument, CoverageDocument),
+        "card": (CardDocument, CoverageDocument, OperatorListDocument),
         "compile": (CompileDocument,),
         "graph": (GraphDocument,),
         "error": (ErrorDocument,),

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ptexplore.model.ladder import OperatorLadder, OperatorList
 from ptexplore.render.terminal.console import (
     Locate,
     drawn,
@@ -24,8 +25,9 @@ from ptexplore.render.terminal.console import (
     styled,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines
+from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines, core_line
 from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out, only_in_yaml
+from ptexplore.view.ladder import ladder_tables, list_table, list_title, unknown_lines
 from ptexplore.view.place_marks import mark_of
 
 _WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
@@ -34,11 +36,46 @@ _GAP = 2
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:
-    """Print a card: the answer first, each place with a sign if it is not exact. With `full`, print every detail."""
-    if full:
+    """Print a card: the answer first, each place with a sign if it is not exact. With `full`, print every detail.
+
+    If the card has a ladder, print only that.
+    """
+    if card.ladder is not None:
+        _print_ladder(console, card, card.ladder, locate)
+    elif full:
         _print_lines(console, card, locate)
     else:
         _print_tables(console, card, locate)
+
+
+def _print_ladder(console: Console, card: Card, ladder: OperatorLadder, locate: Locate) -> None:
+    width = min(console.width, _WIDEST)
+    folded(console, Text(clean(card.operator.schema), style="bold"), "", "    ")
+    folded(console, Text(clean(core_line(ladder.core))), "  ", "  ")
+    for table in ladder_tables(ladder):
+        console.print()
+        print_table(console, table, width, locate)
+    console.print()
+    for line in unknown_lines(ladder):
+        folded(console, Text(clean(line), style="dim"), "", "  ")
+    print_command(console, f"ptexplore op {shlex.quote(card.operator.name)} --ladder --json", "as JSON  ")
+
+
+def print_operator_list(console: Console, operators: OperatorList, locate: Locate) -> None:
+    """Print the operators of a list, each with what becomes of it with Inductor."""
+    title, lowered = list_title(operators)
+    folded(console, Text(title, style="bold"), "", "  ")
+    folded(console, Text(lowered, style="dim"), "  ", "  ")
+    if operators.rows:
+        console.print()
+        print_table(console, list_table(operators), min(console.width, _WIDEST), locate)
+    console.print()
+    left = operators.total - len(operators.rows)
+    if left:
+        print_command(console, f"ptexplore op --{operators.of} --limit 0", f"{left:,} more  ")
+    elif operators.rows:
+        name = next((row.name for row in operators.rows if not row.later), operators.rows[0].name)
+        print_command(console, f"ptexplore op {shlex.quote(name)} --ladder", "an operator  ")
 
 
 def _print_tables(console: Console, card: Card, locate: Locate) -> None:
@@ -50,6 +87,8 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     facts = [operator.structured or "", *operator.variants, *operator.tags]
     if any(facts):
         folded(console, Text(", ".join(filter(None, facts)), style="dim"), "  ", "  ")
+    if card.core is not None:
+        folded(console, Text(clean(core_line(card.core)), style="dim"), "  ", "  ")
     declared = card.yaml if card.yaml.line else card.entry
     if declared.line:
         place = Text(place_text(declared, width - 20), style=linked(locate(declared)) or "cyan")
@@ -57,7 +96,7 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     tables = card_tables(card)
     for table in tables:
         console.print()
-        _print_table(console, table, width, locate)
+        print_table(console, table, width, locate)
     console.print()
     refs = [row.ref for table in tables for row in table.rows]
     marks = {mark_of(ref) for ref in refs}
@@ -81,9 +120,10 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     if hidden:
         folded(console, Text(f"not shown: {hidden}", style="dim"), "", "  ")
     print_command(console, f"ptexplore op {shlex.quote(operator.name)} --full", "everything  ")
+    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", "who takes it apart  ")
 
 
-def _print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:
+def print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:
     """Print label, what it runs, and place in columns. A long label has a line of its own; places are cut in front."""
     rows = table.rows
     label = min(max(cell_len(row.label) for row in rows), int(width * _LABEL))
