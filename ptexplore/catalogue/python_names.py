@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptexplore.model.decompositions import DECOMPOSITIONS_FORMAT, Decompositions, PythonFunction
+from ptexplore.model.decompositions import DECOMPOSITIONS_FORMAT, DecompositionFunction, Decompositions
 from ptexplore.model.operators import PythonKernel, PythonName, Registration
 from ptexplore.model.places import place_reasons
 from ptexplore.source.canonical import InstalledFolders, installed_path
@@ -65,7 +65,7 @@ def located(dumped: DumpedDecompositions, folders: InstalledFolders, tree: Sourc
         line = def_line(tree, path, function.line, function.name) if path and function.line else None
         end = function.end_line if line else None
         name = _ADDRESS.sub("", function.name)
-        functions.append(PythonFunction(name, path, line, end, function.declines))
+        functions.append(DecompositionFunction(name, path, line, end, function.declines))
     return Decompositions(
         format=DECOMPOSITIONS_FORMAT,
         functions=tuple(functions),

@@ -64,6 +64,10 @@ def _card(name: str, python: str | None, *, as_json: bool, full: bool, ladder: b
             from ptexplore.view.documents.card import card_document
 
             print_json(card_document(card, workspace.runtime))
+        elif card.ladder is not None:
+            from ptexplore.render.terminal.ladder import print_ladder
+
+            print_ladder(open_console(), card, card.ladder, linking(workspace.place_of))
         else:
             from ptexplore.render.terminal.card import print_card
 
@@ -79,7 +83,7 @@ def _list(of: OperatorSet, limit: int | None, python: str | None, *, as_json: bo
 
             print_json(list_document(operators, workspace.runtime))
         else:
-            from ptexplore.render.terminal.card import print_operator_list
+            from ptexplore.render.terminal.ladder import print_operator_list
 
             print_operator_list(open_console(), operators, linking(workspace.place_of))
     return 0

@@ -29,27 +29,27 @@ DecompositionPart: TypeAlias = Literal["registered", "export", "inductor", "forw
 
 
 class Lowering(Struct, frozen=True):
-    """What Inductor does with an operator that reaches it."""
+    """How Inductor treats an operator."""
 
-    function: int | None  # the number of the lowering's function; None for a fallback, which calls the kernel
-    falls_back: bool = False  # whether the lowering is also registered as one that may call the kernel
+    function: int | None  # the number of the lowering's function; None for a fallback, which calls the kernel.
+    falls_back: bool = False  # whether the lowering is also registered as one that may call the kernel.
 
 
 class LaterOperator(Struct, frozen=True):
     """An operator that `import torch` does not register, but the imports of torch.export and Inductor do."""
 
-    name: str  # with its namespace and overload
+    name: str  # with its namespace and overload.
     tags: tuple[str, ...] = ()
 
 
 class DumpedFunction(Struct, frozen=True):
     """A Python function, as Python reports it."""
 
-    name: str  # its name with its module
+    name: str  # its name with its module.
     file: str | None = None
-    line: int | None = None  # the line of its `def`
-    end_line: int | None = None  # its last line
-    declines: bool = False  # whether its code names NotImplemented: then it may leave the operator as it is
+    line: int | None = None  # the line of its `def`.
+    end_line: int | None = None  # its last line.
+    declines: bool = False  # whether its code names NotImplemented: then it may leave the operator as it is.
 
 
 class DumpedDecompositions(Struct, frozen=True):
@@ -60,31 +60,31 @@ class DumpedDecompositions(Struct, frozen=True):
 
     torch: ImportedTorch
     functions: tuple[DumpedFunction, ...]
-    tables: Mapping[TableName, Mapping[str, int | None]]  # by operator
-    users: Mapping[str, int]  # by table, `lowerings` or `refs`: the function that reads it
-    lowerings: Mapping[str, Lowering]  # by operator
-    refs: Mapping[str, int]  # by public Python name: its function in torch._refs
-    composite: tuple[str, ...]  # operators with a kernel for CompositeImplicitAutograd, in C++ or in Python
-    kept: tuple[str, ...]  # those of them that torch.export can keep whole
+    tables: Mapping[TableName, Mapping[str, int | None]]  # by operator.
+    users: Mapping[str, int]  # by table, `lowerings` or `refs`: the function that reads it.
+    lowerings: Mapping[str, Lowering]  # by operator.
+    refs: Mapping[str, int]  # by public Python name: its function in torch._refs.
+    composite: tuple[str, ...]  # operators with a kernel for CompositeImplicitAutograd, in C++ or in Python.
+    kept: tuple[str, ...]  # composite operators that torch.export can keep whole.
     later: tuple[LaterOperator, ...]
-    unknown: Mapping[DecompositionPart, str]  # what this torch lacks, with the error
+    unknown: Mapping[DecompositionPart, str]  # what this torch lacks, with the error.
 
 
-class PythonFunction(Struct, frozen=True):
+class DecompositionFunction(Struct, frozen=True):
     """A Python function with its place in the installed torch."""
 
-    name: str  # its name with its module
-    path: str | None  # the canonical path
-    line: int | None  # the line of its `def`; None if the text has none there
+    name: str  # its name with its module.
+    path: str | None  # the canonical path.
+    line: int | None  # the line of the `def`, if the text has it.
     end_line: int | None
-    declines: bool  # whether it may return NotImplemented, and so leave the operator as it is
+    declines: bool  # whether it may return NotImplemented, and so leave the operator as it is.
 
 
 class Decompositions(Struct, frozen=True):
     """What takes operators apart in one installed torch: `DumpedDecompositions` with canonical paths."""
 
     format: int
-    functions: tuple[PythonFunction, ...]
+    functions: tuple[DecompositionFunction, ...]
     tables: Mapping[TableName, Mapping[str, int | None]]
     users: Mapping[str, int]
     lowerings: Mapping[str, Lowering]
@@ -94,12 +94,12 @@ class Decompositions(Struct, frozen=True):
     later: tuple[LaterOperator, ...]
     unknown: Mapping[DecompositionPart, str]
 
-    def entry(self, table: TableName, op: str) -> PythonFunction | None:
-        """Returns the Python function that a table has for an operator. None if it has none, or a C++ kernel."""
+    def entry(self, table: TableName, op: str) -> DecompositionFunction | None:
+        """Returns the Python function that a table has for an operator. Returns None for a C++ kernel or a missing entry."""
         number = self.tables.get(table, {}).get(op)
         return self.functions[number] if number is not None else None
 
-    def user(self, part: str) -> PythonFunction | None:
+    def user(self, part: str) -> DecompositionFunction | None:
         """Returns the function of torch that reads a table, the lowerings or the map to torch._refs."""
         number = self.users.get(part)
         return self.functions[number] if number is not None else None

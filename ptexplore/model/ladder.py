@@ -1,4 +1,4 @@
-"""The ladder of an operator: what happens to it on each rung of PyTorch's compiler stack, and whether it is Core ATen.
+"""The ladder of an operator: the changes on each rung of the compiler stack of PyTorch, and whether it is Core ATen.
 
 The codes have their words in `view/words/ladder.py`.
 """
@@ -34,51 +34,51 @@ class CoreReason(Struct, frozen=True, kw_only=True, tag_field="code", tag=code_o
 
 
 class HasCoreTag(CoreReason, frozen=True):
-    """It has the tag `core`."""
+    """The operator has the tag `core`."""
 
 
 class CoreYetReplaced(CoreReason, frozen=True):
-    """It has the tag `core`, but run_decompositions() replaces it all the same."""
+    """The operator has the tag `core`, but run_decompositions() replaces it nevertheless."""
 
-    function: str  # the function that does, or "" for its composite kernel
+    function: str  # the function that does, or "" for its composite kernel.
 
 
 class IsPrim(CoreReason, frozen=True):
-    """It belongs to a namespace of prims, a rung below ATen."""
+    """The operator is a prim: prims are a rung below ATen."""
 
     namespace: str
 
 
 class IsCustom(CoreReason, frozen=True):
-    """It is not of ATen: a custom operator, or one of another library of torch. Core ATen is a subset of ATen."""
+    """The operator does not belong to ATen: a custom operator, or an operator of another library of torch."""
 
     namespace: str
 
 
 class IsHigherOrder(CoreReason, frozen=True):
-    """It is a higher-order operator, which takes functions."""
+    """A higher-order operator, which takes functions."""
 
 
 class Mutates(CoreReason, frozen=True):
-    """It writes to its arguments. Functionalization replaces it first."""
+    """The operator writes to its arguments. Functionalization replaces the operator first."""
 
     arguments: tuple[str, ...]
 
 
 class IsComposite(CoreReason, frozen=True):
-    """Its kernel for CompositeImplicitAutograd takes it apart. `function`: the one in Python, or "" for C++."""
+    """The kernel for CompositeImplicitAutograd decomposes the operator. `function`: a Python kernel, or "" for C++."""
 
     function: str
 
 
 class IsKeptComposite(CoreReason, frozen=True):
-    """It has a kernel for CompositeImplicitAutograd, but run_decompositions() keeps it, and it has no tag."""
+    """The operator has a kernel for CompositeImplicitAutograd and no tag, and run_decompositions() keeps it."""
 
 
 class InDefaultTable(CoreReason, frozen=True):
-    """The table of run_decompositions() replaces it: a graph that has it was made with another table.
+    """The table of run_decompositions() replaces the operator. A graph that has it was made with another table.
 
-    `declines`: the function may return NotImplemented, and so leave it.
+    `declines`: the function may return NotImplemented. Then the operator stays.
     """
 
     function: str
@@ -86,19 +86,19 @@ class InDefaultTable(CoreReason, frozen=True):
 
 
 class TracedApart(CoreReason, frozen=True):
-    """Python's dispatcher has a function that takes it apart while torch.export and torch.compile trace."""
+    """A Python function decomposes the operator while torch.export and torch.compile trace."""
 
     function: str
 
 
 class HasNoDecomposition(CoreReason, frozen=True):
-    """It is of ATen without the tag, and the table of run_decompositions() does not have it: it stays."""
+    """An operator of ATen without the tag, which the table of run_decompositions() does not have."""
 
-    registered: str = ""  # a function that is registered as its decomposition, and that the table does not use
+    registered: str = ""  # a function that is registered as its decomposition, and that the table does not use.
 
 
 class HasNoTag(CoreReason, frozen=True):
-    """It has no tag `core`. The tables were not read."""
+    """The operator has no tag `core`. The tables were not read."""
 
 
 class IsNoOperator(CoreReason, frozen=True):
@@ -108,7 +108,7 @@ class IsNoOperator(CoreReason, frozen=True):
 class CoreAnswer(Struct, frozen=True):
     """Whether an operator is Core ATen, and why. `is_core` is None if this torch has no such operator."""
 
-    name: str  # with its namespace and overload
+    name: str  # with its namespace and overload.
     is_core: bool | None
     reason: CoreReason
 
@@ -117,65 +117,65 @@ class CoreAnswer(Struct, frozen=True):
 
 
 class RungState(Struct, frozen=True, kw_only=True, tag_field="code", tag=code_of):
-    """What happens to an operator on a rung."""
+    """The state of an operator on a rung."""
 
 
 class IsKept(RungState, frozen=True):
-    """It stays in the graph."""
+    """The operator stays in the graph."""
 
 
 class IsKeptWhole(RungState, frozen=True):
-    """It stays in the graph, although it has a kernel for CompositeImplicitAutograd."""
+    """The operator stays in the graph, although it has a kernel for CompositeImplicitAutograd."""
 
 
 class RunsKernel(RungState, frozen=True):
-    """Its own kernels run; nothing takes it apart."""
+    """The operator's own kernels run."""
 
 
 class ReplacedByPython(RungState, frozen=True):
-    """A Python function takes it apart."""
+    """A Python function decomposes the operator."""
 
     function: str
-    declines: bool = False  # whether it may return NotImplemented: then the operator stays
+    declines: bool = False  # whether it may return NotImplemented: then the operator stays.
 
 
 class TracedInPython(RungState, frozen=True):
-    """A Python function takes it apart that Python's dispatcher has in place of a C++ kernel, while tracing."""
+    """While torch traces, a Python function decomposes the operator in place of a C++ kernel."""
 
     function: str
 
 
 class ReplacedByComposite(RungState, frozen=True):
-    """Its C++ kernel takes it apart. `keys`: the dispatch keys with another kernel."""
+    """A C++ kernel decomposes the operator. `keys`: the dispatch keys with another kernel."""
 
     kernel: str
     keys: tuple[str, ...] = ()
 
 
 class TakenApartBefore(RungState, frozen=True):
-    """Its composite kernel takes it apart, as in a plain call, before this rung's table is read."""
+    """The composite kernel decomposes the operator, as in a plain call, before a table is read."""
 
 
 class MadeFunctional(RungState, frozen=True):
-    """Functionalization replaces it by an operator that does not write to its arguments."""
+    """Functionalization replaces the operator by one that does not write to its arguments."""
 
 
 class IsLowered(RungState, frozen=True):
-    """Inductor's lowering makes loops or a template of it. `falls_back`: for some calls it calls the kernel."""
+    """Inductor makes loops or a template of the operator. `falls_back`: for some calls, the kernel is called."""
 
     function: str
     falls_back: bool = False
 
 
 class IsCalledWhole(RungState, frozen=True):
-    """Inductor calls its kernel: it is registered as a fallback."""
+    """Inductor calls the kernel, because the operator is registered as a fallback."""
 
 
 class IsNotLowered(RungState, frozen=True):
-    """Inductor has no lowering for it, so it calls its kernel."""
+    """Inductor calls the kernel, because the operator has no lowering."""
 
 
-class NotKnown(RungState, frozen=True):
+class IsUnknown(RungState, frozen=True):
     """This torch could not say."""
 
     part: DecompositionPart
@@ -183,32 +183,32 @@ class NotKnown(RungState, frozen=True):
 
 
 class LadderRung(Struct, frozen=True):
-    """What happens to an operator on one rung."""
+    """The state of an operator on one rung."""
 
     name: RungName
     state: RungState
-    place: SourceRef | None = None  # of the function or kernel that the state names
-    reached: bool = True  # for the lowering: false if the operator gets there only where its decomposition declines
+    place: SourceRef | None = None  # of the function or kernel that the state names.
+    reached: bool = True  # for the lowering: false if the operator gets there only where its decomposition declines.
 
 
 class LadderTable(Struct, frozen=True):
-    """A table of torch, and what it has for one operator."""
+    """A table of torch, and its entry for one operator."""
 
     name: DecompositionPart
-    operators: int  # how many operators it has; for `refs`, how many public Python names
-    function: str  # the function that it has for the operator; "" for a composite kernel, or if it has none
-    has: bool  # whether it has the operator
-    user: str  # the function of torch that reads it, or ""
-    place: SourceRef | None = None  # of that function
+    operators: int  # how many operators it has; for `refs`, how many public Python names.
+    function: str  # the function that it has for the operator; "" for a composite kernel, or if it has none.
+    has: bool  # whether it has the operator.
+    user: str  # the function of torch that reads it, or "".
+    place: SourceRef | None = None  # of that function.
 
 
 class OperatorLadder(Struct, frozen=True):
-    """What happens to one operator on each rung."""
+    """The states of one operator on all rungs."""
 
     core: CoreAnswer
     rungs: tuple[LadderRung, ...]
     tables: tuple[LadderTable, ...]
-    unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error
+    unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error.
 
 
 # --- lists of operators ---
@@ -217,14 +217,14 @@ OperatorSet: TypeAlias = Literal["core", "prims"]
 
 
 class ListedOperator(Struct, frozen=True):
-    """An operator of a list, and what becomes of it with torch.export and with Inductor."""
+    """An operator of a list, and its changes with torch.export and with Inductor."""
 
     name: str
     export: RungState
-    inductor: RungState  # what takes it apart; IsKept if it reaches the lowerings
+    inductor: RungState  # what takes it apart; IsKept if it reaches the lowerings.
     lowering: RungState
-    place: SourceRef | None = None  # of the function that takes it apart or lowers it in Inductor
-    later: bool = False  # whether Inductor's import registers it, and `import torch` does not
+    place: SourceRef | None = None  # of the function that takes it apart or lowers it in Inductor.
+    later: bool = False  # whether Inductor's import registers it, and `import torch` does not.
 
 
 class OperatorList(Struct, frozen=True):
@@ -233,5 +233,5 @@ class OperatorList(Struct, frozen=True):
     of: OperatorSet
     rows: tuple[ListedOperator, ...]
     total: int
-    lowered: int  # how many have a lowering or are taken apart before
-    unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error
+    lowered: int  # how many have a lowering or are taken apart before.
+    unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error.

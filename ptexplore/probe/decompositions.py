@@ -49,7 +49,7 @@ def record() -> DecompositionsToldData:
 
 
 def _read(part: str, read: Callable[[], Any], unknown: dict[str, str]) -> Any:
-    """Returns what `read` returns, or None with an entry in `unknown`: any version may lack the API, or break in it."""
+    """Returns the result of `read`. Returns None, with an entry in `unknown`, if this version lacks the API."""
     try:
         return read()
     except Exception as error:
@@ -63,7 +63,7 @@ class _Functions:
     def __init__(self) -> None:
         self.described: list[DumpedFunctionData] = []
         self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no other function gets the identity of one that has ended
+        self._kept: list[Any] = []  # an identity is not used again while its function lives
 
     def number(self, entry: Any) -> int | None:
         """Returns the number of a table's entry, or None if the entry calls the C++ composite kernel."""
@@ -105,7 +105,7 @@ def _lowering(op: Any, entry: Any, functions: _Functions) -> LoweringData:
 
 
 def _names_of_refs(refs: Mapping[Any, Any], functions: _Functions) -> Iterator[tuple[str, int]]:
-    """Yields the public names of torch's functions that torch._refs has a function for."""
+    """Yields the public names with a function in torch._refs."""
     for name, value in catalogue.public_values():
         try:
             ref = refs.get(value)

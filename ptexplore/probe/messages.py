@@ -1712,7 +1712,7 @@ class LoweringParts(TypedDict, total=False):
 
 
 class LoweringData(LoweringParts):
-    """What Inductor does with an operator that reaches it."""
+    """How Inductor treats an operator."""
 
     function: int | None
 

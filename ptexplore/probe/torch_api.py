@@ -1744,7 +1744,7 @@ def _inductor_decompositions() -> Mapping[Any, Any]:
 def _forward_ad_decompositions() -> Mapping[Any, Any]:
     """Return the functions that forward-mode AD runs in place of operators without a formula.
 
-    The module keeps no list of these operators. It registers each with TorchScript when it is imported, which is seen.
+    The module keeps no list of these operators. On import, it registers each operator with TorchScript: this is seen.
     """
     import torch.jit
 
@@ -1803,7 +1803,7 @@ def _names_fallback(function: Any) -> bool:
 
 
 def refs() -> Mapping[Any, Any]:
-    """Return the map from torch's functions to those of torch._refs, which TorchRefsMode uses. Raises if it is gone."""
+    """Return the map of TorchRefsMode, from functions of torch to functions of torch._refs. Raises if it is gone."""
     from torch._prims.context import torch_to_refs_map
 
     return dict(torch_to_refs_map())

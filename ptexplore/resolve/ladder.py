@@ -1,7 +1,7 @@
-"""Concludes what happens to an operator on each rung, and whether it is Core ATen.
+"""Concludes the state of an operator on each rung, and whether the operator is Core ATen.
 
-The order of the reasons is the order in which torch asks: the composite kernel and Python's dispatcher run above
-autograd, functionalization runs before a table of decompositions is read, and Inductor lowers what is left.
+The order of the reasons is the order of torch. The composite kernel, in C++ or in Python, runs above autograd.
+Functionalization runs before a table of decompositions is read. Inductor lowers the remaining operators.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptexplore.model import ladder as says
-from ptexplore.model.decompositions import TABLES, DecompositionPart, Decompositions, PythonFunction, TableName
+from ptexplore.model.decompositions import TABLES, DecompositionFunction, DecompositionPart, Decompositions, TableName
 from ptexplore.model.ladder import (
     CoreAnswer,
     CoreReason,
@@ -34,7 +34,7 @@ _HIGHER_ORDER = "higher_order"
 # The dispatcher's own words, OperatorEntry::computeDispatchTableEntryWithDebug.
 _OF_COMPOSITE, _OF_VMAP, _OWN = "math kernel", "batched kernel", "kernel"
 _VMAP = "FuncTorchBatched"
-# Keys that a reader with a CPU or a GPU meets. Another kernel for one of them is named.
+# Common keys: another kernel for such a key is named.
 _NAMED_KEYS = ("CPU", "CUDA", "MPS", "XPU", "NestedTensorCPU", "NestedTensorCUDA", "SparseCPU", "MkldnnCPU", "Meta")
 
 
@@ -44,7 +44,7 @@ _NAMED_KEYS = ("CPU", "CUDA", "MPS", "XPU", "NestedTensorCPU", "NestedTensorCUDA
 def core_answers(store: Store, names: Sequence[str], tables: Decompositions | None) -> tuple[CoreAnswer, ...]:
     """Returns for each operator whether it is Core ATen, and why, in the order of `names`.
 
-    A name is that of an overload: "aten::add.Tensor", or "aten.add.Tensor". Without `tables` the answer is the tag.
+    A name has its overload: "aten::add.Tensor", or "aten.add.Tensor". Without `tables` the answer is the tag.
     """
     return tuple(core_answer(store, name, tables) for name in map(dispatcher_name, names))
 
@@ -115,7 +115,7 @@ def _keeps(tables: Decompositions, op: str) -> bool:
 
 
 class _Facts:
-    """What is known of one operator, for all rungs."""
+    """The facts about one operator, for all rungs."""
 
     def __init__(self, store: Store, operator: Operator, tables: Decompositions | None) -> None:
         self.operator = operator
@@ -139,7 +139,7 @@ class _Facts:
 
 
 def ladder(lookup: Lookup, operator: Operator, tables: Decompositions) -> OperatorLadder:
-    """Returns what happens to an operator on each rung, with the places of the functions and kernels that do it."""
+    """Returns the state of an operator on each rung, with the places of functions and kernels."""
     return OperatorLadder(
         core=core_answer(lookup.store, operator.name, tables),
         rungs=tuple(_Climb(lookup, operator, tables).rungs()),
@@ -266,13 +266,13 @@ class _Climb:
         body = kernel_body(self.lookup, registration, entry, key)
         return body.name, body.source
 
-    def _lowering(self) -> PythonFunction | None:
+    def _lowering(self) -> DecompositionFunction | None:
         lowering = self.tables.lowerings.get(self.operator.name)
         if lowering is None or lowering.function is None:
             return None
         return self.tables.functions[lowering.function]
 
-    def _place(self, function: PythonFunction | None) -> SourceRef | None:
+    def _place(self, function: DecompositionFunction | None) -> SourceRef | None:
         return function_place(self.lookup, function) if function is not None else None
 
     def _kernel_place(self, kernel: PythonKernel) -> SourceRef:
@@ -281,7 +281,7 @@ class _Climb:
         return in_runtime(self.lookup.tree, kernel.path, kernel.line, kernel.end_line)
 
 
-def function_place(lookup: Lookup, function: PythonFunction) -> SourceRef:
+def function_place(lookup: Lookup, function: DecompositionFunction) -> SourceRef:
     """Returns the place of a function that a table has."""
     if function.path is None:
         return unknown(place_reasons.NoFileOfKernel())
@@ -323,7 +323,7 @@ def _traced_apart(facts: _Facts) -> RungState:
     return says.TakenApartBefore()
 
 
-def _at_table(facts: _Facts, entry: PythonFunction | None) -> RungState:
+def _at_table(facts: _Facts, entry: DecompositionFunction | None) -> RungState:
     if facts.python_kernel is not None:
         return says.TracedInPython(function=facts.python_kernel.function)
     if mutated(facts.operator):
@@ -331,12 +331,12 @@ def _at_table(facts: _Facts, entry: PythonFunction | None) -> RungState:
     return _by_python(entry) if entry is not None else says.IsKept()
 
 
-def _by_python(entry: PythonFunction) -> RungState:
+def _by_python(entry: DecompositionFunction) -> RungState:
     return says.ReplacedByPython(function=entry.name, declines=entry.declines)
 
 
 def _not_known(tables: Decompositions, part: DecompositionPart) -> RungState:
-    return says.NotKnown(part=part, error=tables.unknown[part])
+    return says.IsUnknown(part=part, error=tables.unknown[part])
 
 
 def lowering_of(tables: Decompositions, op: str) -> RungState:
@@ -353,7 +353,7 @@ def lowering_of(tables: Decompositions, op: str) -> RungState:
 
 def reaches_lowering(inductor: RungState) -> bool:
     """Whether an operator with this state before Inductor's lowerings always reaches them."""
-    return isinstance(inductor, says.IsKept | says.IsKeptWhole | says.NotKnown)
+    return isinstance(inductor, says.IsKept | says.IsKeptWhole | says.IsUnknown)
 
 
 # --- lists ---

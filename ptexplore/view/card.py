@@ -5,17 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ptexplore.annotations.about import MarksByTree, about_operator, holds
 from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.query_length import check_length
-from ptexplore.model.ladder import CoreAnswer, OperatorLadder
 from ptexplore.model.operators import Binding, Derivative, Operator, PythonKernel, dispatcher_name
 from ptexplore.model.places import SourceRef, TreeInfo, place_reasons
 from ptexplore.resolve.dispatch.kernel_bodies import caller, kernel_body, registration_of
 from ptexplore.resolve.keyset import backend_of
-from ptexplore.resolve.ladder import core_answer
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.precision import in_runtime, unknown
 from ptexplore.resolve.places.stubs import Called, Stub, Stubs
@@ -24,8 +23,10 @@ from ptexplore.source.python_names import PythonLookup, is_python_name
 from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.line import Line
-from ptexplore.view.words.ladder import core_in_words
 from ptexplore.view.yaml_kernels import not_in_this_build
+
+if TYPE_CHECKING:
+    from ptexplore.model.ladder import CoreAnswer, OperatorLadder
 
 _NAMED = 4  # keys of a row that are named
 # Rows with keys of a stock CPU or CUDA machine come first, in this order.
@@ -185,6 +186,9 @@ def _preferred(names: Iterable[str]) -> str:
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     """Collects the card of the operator that `asked` names. `stubs` of the same lookup can be reused for many cards."""
     check_length(asked)
+    # Loads msgspec. A command that only imports this module should not wait for it.
+    from ptexplore.resolve.ladder import core_answer
+
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, tree, asked)
     derivative = store.derivative(operator.name)
@@ -318,6 +322,8 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
 
 def core_line(core: CoreAnswer) -> str:
     """Returns the line of a card that says whether the operator is Core ATen."""
+    from ptexplore.view.words.ladder import core_in_words
+
     return f"Core ATen: {core_in_words(core)}"
 
 

@@ -58,7 +58,7 @@ def _table(table: LadderTable) -> CardRow:
 
 def unknown_lines(ladder: OperatorLadder) -> tuple[str, ...]:
     """Returns a line for each part that this torch could not say."""
-    return tuple(state_in_words(says.NotKnown(part=part, error=error)) for part, error in ladder.unknown)
+    return tuple(state_in_words(says.IsUnknown(part=part, error=error)) for part, error in ladder.unknown)
 
 
 def list_title(operators: OperatorList) -> tuple[str, str]:

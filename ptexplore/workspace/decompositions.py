@@ -1,4 +1,4 @@
-"""Opens what takes operators apart in an installed torch: from the cache, or from a probe that imports Inductor."""
+"""Opens the decompositions of an installed torch: from the cache, or from a probe that imports Inductor."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _kept(runtime: Runtime) -> Decompositions | None:
 
 
 def _is_whole(decompositions: Decompositions) -> bool:
-    """Whether every number is that of a function: a damaged file must not give another operator's function."""
+    """Whether every number belongs to a function: a damaged file must not give another operator's function."""
     numbers = [number for table in decompositions.tables.values() for number in table.values()]
     numbers += [lowering.function for lowering in decompositions.lowerings.values()]
     numbers += [*decompositions.users.values(), *decompositions.refs.values()]

@@ -466,7 +466,7 @@ class Workspace:
     def core_aten(self, names: Sequence[str]) -> tuple[CoreAnswer, ...]:
         """Returns for each operator whether it is Core ATen, and why, in the order of `names`.
 
-        A name is that of an overload, as a graph has it: "aten::add.Tensor" or "aten.add.Tensor". Raises PtexploreError
+        A name has its overload, as in a graph: "aten::add.Tensor" or "aten.add.Tensor". Raises PtexploreError
         if this torch cannot be asked.
         """
         from ptexplore.resolve.ladder import core_answers

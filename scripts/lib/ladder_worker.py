@@ -57,6 +57,8 @@ def is_for(op: Any, frame: Any) -> bool:
         name, held = frame.f_code.co_name, frame.f_locals
         if name == "maybe_handle_decomp":
             return held.get("op") is op
+        if name == "decompose" and isinstance(held.get("self"), torch._ops.OpOverload):
+            return held["self"] is op
         if frame.f_code.co_filename.endswith(MODES):
             return False  # an operator inside, or a meta function
         if name == "__torch_function__" and "orig_func" in held:

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ptexplore.model.ladder import OperatorLadder, OperatorList
 from ptexplore.render.terminal.console import (
     Locate,
     drawn,
@@ -27,59 +26,23 @@ from ptexplore.render.terminal.console import (
 from ptexplore.safe_text import clean
 from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines, core_line
 from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out, only_in_yaml
-from ptexplore.view.ladder import ladder_tables, list_table, list_title, unknown_lines
 from ptexplore.view.place_marks import mark_of
 
-_WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
+WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
 _LABEL, _PLACE = 0.3, 0.4  # the widest label and place, as parts of a row
 _GAP = 2
 
 
 def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> None:
-    """Print a card: the answer first, each place with a sign if it is not exact. With `full`, print every detail.
-
-    If the card has a ladder, print only that.
-    """
-    if card.ladder is not None:
-        _print_ladder(console, card, card.ladder, locate)
-    elif full:
+    """Print a card: the answer first, each place with a sign if it is not exact. With `full`, print every detail."""
+    if full:
         _print_lines(console, card, locate)
     else:
         _print_tables(console, card, locate)
 
 
-def _print_ladder(console: Console, card: Card, ladder: OperatorLadder, locate: Locate) -> None:
-    width = min(console.width, _WIDEST)
-    folded(console, Text(clean(card.operator.schema), style="bold"), "", "    ")
-    folded(console, Text(clean(core_line(ladder.core))), "  ", "  ")
-    for table in ladder_tables(ladder):
-        console.print()
-        print_table(console, table, width, locate)
-    console.print()
-    for line in unknown_lines(ladder):
-        folded(console, Text(clean(line), style="dim"), "", "  ")
-    print_command(console, f"ptexplore op {shlex.quote(card.operator.name)} --ladder --json", "as JSON  ")
-
-
-def print_operator_list(console: Console, operators: OperatorList, locate: Locate) -> None:
-    """Print the operators of a list, each with what becomes of it with Inductor."""
-    title, lowered = list_title(operators)
-    folded(console, Text(title, style="bold"), "", "  ")
-    folded(console, Text(lowered, style="dim"), "  ", "  ")
-    if operators.rows:
-        console.print()
-        print_table(console, list_table(operators), min(console.width, _WIDEST), locate)
-    console.print()
-    left = operators.total - len(operators.rows)
-    if left:
-        print_command(console, f"ptexplore op --{operators.of} --limit 0", f"{left:,} more  ")
-    elif operators.rows:
-        name = next((row.name for row in operators.rows if not row.later), operators.rows[0].name)
-        print_command(console, f"ptexplore op {shlex.quote(name)} --ladder", "an operator  ")
-
-
 def _print_tables(console: Console, card: Card, locate: Locate) -> None:
-    width = min(console.width, _WIDEST)
+    width = min(console.width, WIDEST)
     operator = card.operator
     folded(console, Text(clean(operator.schema), style="bold"), "", "    ")
     if card.doc is not None:

@@ -147,7 +147,7 @@ class CardDocument(Struct, frozen=True):
     overloads: tuple[str, ...]  # the other overloads of its name
     notes: tuple[StopMark, ...]  # the stops about it
     core_aten: CoreEntry | None  # whether it is Core ATen
-    ladder: LadderEntry | None  # what takes it apart on each rung; null without `--ladder`
+    ladder: LadderEntry | None  # its ladder; null without `--ladder`
 
 
 def card_document(card: Card, runtime: Runtime) -> CardDocument:

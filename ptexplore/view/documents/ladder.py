@@ -43,21 +43,21 @@ class StateEntry(Struct, frozen=True):
 class RungEntry(Struct, frozen=True):
     """One rung of the ladder."""
 
-    rung: RungName  # the rung; `export` is run_decompositions() with its default table
+    rung: RungName  # the rung; `export`: run_decompositions()
     state: StateEntry  # what happens to the operator
-    source: Reference | None  # the place of the function or kernel that takes it apart or lowers it
-    reached: bool  # false for a lowering that the operator reaches only if its decomposition declines
+    source: Reference | None  # the function or kernel
+    reached: bool  # false for a lowering after a decomposition that may decline
 
 
 class TableOfTorch(Struct, frozen=True):
     """A table of torch, and what it has for the operator."""
 
     table: DecompositionPart  # the table
-    operators: int  # how many operators it has; for `refs`, how many public Python names
+    operators: int  # its operators; for `refs`, its Python names
     has: bool  # whether it has the operator
-    function: str  # its function for the operator; "" for a C++ kernel, or if it has none
-    read_by: str  # the function of torch that reads the table
-    source: Reference | None  # the place of that function
+    function: str  # its Python function for the operator, or ""
+    read_by: str  # the function that reads it
+    source: Reference | None  # where that is
 
 
 class UnknownPart(Struct, frozen=True):
@@ -79,11 +79,11 @@ class ListedEntry(Struct, frozen=True):
     """One operator of a list."""
 
     name: str  # its full name
-    export: StateEntry  # what run_decompositions() does with its default table
-    inductor: StateEntry  # what takes it apart before Inductor's lowerings
-    lowering: StateEntry  # what Inductor does with it if it gets there
-    source: Reference | None  # the function that takes it apart or lowers it
-    later: bool  # whether it is registered only when Inductor is imported
+    export: StateEntry  # with run_decompositions()
+    inductor: StateEntry  # with Inductor, before the lowerings
+    lowering: StateEntry  # with Inductor's lowerings
+    source: Reference | None  # the function
+    later: bool  # whether only Inductor's import registers it
 
 
 class OperatorListDocument(Struct, frozen=True):
@@ -93,7 +93,7 @@ class OperatorListDocument(Struct, frozen=True):
     list: OperatorSet  # the list
     torch: TorchBuild  # the torch
     total: int  # operators of the list
-    lowered: int  # how many Inductor lowers or takes apart before; for the others it calls the kernel
+    lowered: int  # how many Inductor lowers or decomposes; for the others, the kernel is called
     rows: tuple[ListedEntry, ...]  # at most LIMIT of them
     unknown: tuple[UnknownPart, ...]  # what this torch lacks
 

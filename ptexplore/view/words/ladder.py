@@ -42,7 +42,7 @@ ENGLISH: Catalogue = {
     says.IsLowered: "{function}{falls_back#; for some calls its kernel|}",
     says.IsCalledWhole: "calls its kernel (registered as a fallback)",
     says.IsNotLowered: "calls its kernel (no lowering)",
-    says.NotKnown: "this torch cannot say ({part}): {error}",
+    says.IsUnknown: "this torch cannot say ({part}): {error}",
 }
 
 # The first column of the ladder: who takes the operator apart.
