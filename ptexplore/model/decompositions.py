@@ -95,7 +95,7 @@ class Decompositions(Struct, frozen=True):
     unknown: Mapping[DecompositionPart, str]
 
     def entry(self, table: TableName, op: str) -> DecompositionFunction | None:
-        """Returns the Python function that a table has for an operator. Returns None for a C++ kernel or a missing entry."""
+        """Returns the Python function that a table has for an operator. None for a C++ kernel or a missing entry."""
         number = self.tables.get(table, {}).get(op)
         return self.functions[number] if number is not None else None
 

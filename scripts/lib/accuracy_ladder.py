@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,11 +45,12 @@ def ladder_report(python: str | None, steps: Steps, observed: str | None = None)
     with Workspace(python) as workspace:
         steps.step(f"asking torch what becomes of {OPERATORS} operators")
         lines = Path(observed).read_text() if observed else _observed(workspace.runtime.python)
-        rows = [json.loads(line) for line in lines.splitlines()]
+        rows = [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
         report = Report([("machine", machine()), ("torch", workspace.runtime.version)])
         compared = _Compared(workspace)
         for row in rows[:-1]:
             compared.operator(row)
+        report.facts += [(f"at {rung}", text) for rung, text in compared.states()]
         report.figures += [*compared.figures(), *_tags(workspace, rows[-1])]
         report.details += [("different", compared.different), ("not compared", compared.left_out)]
     return report
@@ -66,11 +68,15 @@ class _Compared:
         self.workspace = workspace
         self.counts: dict[str, list[int]] = {}
         self.functions: list[int] = [0, 0]
+        self.kinds: dict[str, Counter[str]] = {}
         self.different: list[str] = []
         self.left_out: list[str] = []
 
     def operator(self, row: Mapping[str, Any]) -> None:
         """Compares the rungs of one operator."""
+        if self.workspace.torch.catalogue.operator(row["op"]) is None:
+            self.left_out.append(f"{row['op']}: `import torch` does not register it")
+            return
         ladder = self.workspace.operator(row["op"], ladder=True).ladder
         assert ladder is not None
         rungs = {rung.name: rung for rung in ladder.rungs}
@@ -100,6 +106,9 @@ class _Compared:
 
     def _count(self, rung: str, op: str, state: RungState, agrees: bool, seen: Mapping[str, Any]) -> None:
         self._add(self.counts.setdefault(rung, [0, 0]), agrees)
+        either = getattr(state, "declines", False) or getattr(state, "falls_back", False)
+        kind = f"{type(state).__struct_config__.tag}{', or not' if either else ''}"
+        self.kinds.setdefault(rung, Counter())[kind] += 1
         if not agrees:
             self.different.append(f"{op} {rung}: {state}, but kept is {seen['kept']}, by {_names(seen['by'])}")
 
@@ -107,6 +116,11 @@ class _Compared:
     def _add(count: list[int], agrees: bool) -> None:
         count[0] += agrees
         count[1] += 1
+
+    def states(self) -> Iterable[tuple[str, str]]:
+        """How many operators have which state on each rung. "or not": the ladder allows both answers."""
+        for rung, kinds in self.kinds.items():
+            yield rung, ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
 
     def figures(self) -> Iterable[Figure]:
         """A figure for each rung, and one for the functions."""
@@ -184,10 +198,11 @@ def _tags(workspace: Workspace, known: Mapping[str, list[str]]) -> Iterable[Figu
 
 
 def main() -> int:
-    """Prints a report of lines that were observed before: for work on this file."""
+    """Prints a report of lines that were observed before: to work on this file. A second argument is the Python."""
     from lib.accuracy_report import text
 
-    print(text(ladder_report(None, _Silent(), sys.argv[1])))
+    python = sys.argv[2] if len(sys.argv) > 2 else None
+    print(text(ladder_report(python, _Silent(), sys.argv[1])))
     return 0
 
 

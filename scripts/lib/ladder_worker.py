@@ -69,7 +69,7 @@ def is_for(op: Any, frame: Any) -> bool:
     return False
 
 
-class Alone(torch.nn.Module):
+class Alone(torch.nn.Module):  # type: ignore[misc]
     """A module that calls one operator."""
 
     def __init__(self, op: Any, args: Any, kwargs: Any) -> None:
@@ -177,7 +177,7 @@ RUNGS: dict[str, Callable[[Alone], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-class Calls(torch.fx.Interpreter):
+class Calls(torch.fx.Interpreter):  # type: ignore[misc]
     """Runs a graph, and keeps the first call of each operator with its arguments."""
 
     def __init__(self, module: Any, calls: dict[Any, Any]) -> None:
