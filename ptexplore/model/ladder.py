@@ -19,10 +19,11 @@ from ptexplore.model.places import SourceRef
 # - forward-ad: forward-mode AD.
 # - export: ExportedProgram.run_decompositions() with its default table: Core ATen.
 # - prims: TorchRefsMode, which calls the functions of torch._refs: prims.
+# - refs: the same for a call of the operator's Python name, if another function runs.
 # - inductor: torch.compile with Inductor, before its lowerings.
 # - lowering: Inductor's lowerings.
 # - meta: meta tensors and fake tensors.
-RungName: TypeAlias = Literal["eager", "vmap", "forward-ad", "export", "prims", "inductor", "lowering", "meta"]
+RungName: TypeAlias = Literal["eager", "vmap", "forward-ad", "export", "prims", "refs", "inductor", "lowering", "meta"]
 RUNGS: tuple[RungName, ...] = get_args(RungName)
 
 
@@ -137,6 +138,13 @@ class ReplacedByPython(RungState, frozen=True):
 
     function: str
     declines: bool = False  # whether it may return NotImplemented: then the operator stays.
+
+
+class ReplacedByRef(RungState, frozen=True):
+    """A function of torch._refs runs in place of the Python function with one of these names."""
+
+    function: str
+    names: tuple[str, ...]
 
 
 class TracedInPython(RungState, frozen=True):

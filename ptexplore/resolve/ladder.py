@@ -192,11 +192,13 @@ class _Climb:
 
     def rungs(self) -> Iterator[LadderRung]:
         composite = next((entry for entry in self.entries if entry.reason == _OF_COMPOSITE), None)
-        yield self._eager(composite)
-        yield from self._vmap()
+        eager = self._eager(composite)
+        yield eager
+        yield from self._vmap(eager)
         yield from self._forward_ad()
         yield self._replaced("export", _at_export(self.facts))
         yield self._prims()
+        yield from self._refs()
         inductor = _at_inductor(self.facts)
         yield self._replaced("inductor", inductor)
         if reaches_lowering(inductor) or getattr(inductor, "declines", False):
@@ -212,12 +214,17 @@ class _Climb:
         kernel, place = self._body(composite, composite.keys[0])
         return LadderRung("eager", says.ReplacedByComposite(kernel=kernel, keys=keys), place)
 
-    def _vmap(self) -> Iterator[LadderRung]:
-        """Yields the rung if vmap takes the operator apart. Batching rules are no decompositions."""
+    def _vmap(self, eager: LadderRung) -> Iterator[LadderRung]:
+        """Yields the rung if vmap takes the operator apart. Batching rules are no decompositions.
+
+        The function has the signature of the operator. So it is the overload that the composite kernel calls, if the
+        names are equal.
+        """
         entry = next((entry for entry in self.entries if _VMAP in entry.keys), None)
         if entry is not None and entry.reason == _OF_VMAP:
             kernel, place = self._body(entry, _VMAP)
-            yield LadderRung("vmap", says.ReplacedByComposite(kernel=kernel), place)
+            is_same = isinstance(eager.state, says.ReplacedByComposite) and eager.state.kernel == kernel
+            yield LadderRung("vmap", says.ReplacedByComposite(kernel=kernel), eager.place if is_same else place)
 
     def _forward_ad(self) -> Iterator[LadderRung]:
         """Yields the rung if forward-mode AD runs a decomposition, because the operator has no formula."""
@@ -237,6 +244,20 @@ class _Climb:
             state = says.ReplacedByPython(function=function.name, declines=function.declines)
             return LadderRung("prims", state, self._place(function))
         return LadderRung("prims", says.TakenApartBefore() if self.facts.is_composite else says.IsKept())
+
+    def _refs(self) -> Iterator[LadderRung]:
+        """Yields a rung for each function that runs for a Python name, and not for the operator."""
+        tables = self.tables
+        by_function: dict[int, list[str]] = {}
+        for name in _python_names(self.lookup.store, self.operator.name):
+            if name in tables.refs:
+                by_function.setdefault(tables.refs[name], []).append(name)
+        registered = tables.entry("registered", self.operator.name)
+        for number, names in by_function.items():
+            function = tables.functions[number]
+            if registered is None or registered.name != function.name:
+                state = says.ReplacedByRef(function=function.name, names=tuple(dict.fromkeys(names)))
+                yield LadderRung("refs", state, self._place(function))
 
     def _meta(self) -> Iterator[LadderRung]:
         entry = next((entry for entry in self.entries if META in entry.keys and not entry.fallthrough), None)
