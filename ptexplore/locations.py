@@ -103,7 +103,7 @@ def constants_file(runtime_key: str) -> Path:
 
 
 def decompositions_file(runtime_key: str) -> Path:
-    """What takes operators apart in one installed torch (`Runtime.key`): decomposition tables, Inductor's lowerings."""
+    """The decomposition tables of one installed torch (`Runtime.key`), and Inductor's lowerings."""
     return cache_root() / "decompositions" / f"{runtime_key}.msgpack"
 
 

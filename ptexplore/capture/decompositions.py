@@ -1,4 +1,4 @@
-"""Asks a torch what takes operators apart: the message of a probe that imports torch.export and Inductor."""
+"""Asks a torch for its decompositions: the message of a probe that imports torch.export and Inductor."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def python_kernels(dumped: Iterable[DumpedKernel], folders: InstalledFolders, tr
 
 
 def located(dumped: DumpedDecompositions, folders: InstalledFolders, tree: SourceTree) -> Decompositions:
-    """Returns what takes operators apart, with canonical paths. A function outside of torch has no path."""
+    """Returns the decompositions, with canonical paths. A function outside of torch has no path."""
     functions = []
     for function in dumped.functions:
         path = installed_path(function.file, folders) if function.file else None

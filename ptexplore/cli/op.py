@@ -48,7 +48,7 @@ def op(
         raise PtexploreError(given, why, "ptexplore op add, or ptexplore op --missing MPS", USAGE)
     if ladder and (name is None or full):
         given = "--ladder is for one operator" if name is None else "--ladder and --full are two screens"
-        why = "it shows what takes the operator NAME apart"
+        why = "it shows what decomposes the operator NAME"
         raise PtexploreError(given, why, f"ptexplore op {shlex.quote(name or 'gelu')} --ladder", USAGE)
     if name is not None:
         return _card(name, python, as_json=as_json, full=full, ladder=ladder)

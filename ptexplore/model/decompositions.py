@@ -1,4 +1,4 @@
-"""What takes operators apart in one torch: decomposition tables, Inductor's lowerings, and functions with their places.
+"""The decompositions of one torch: tables, Inductor's lowerings, and functions with their places.
 
 A probe that imports torch.export and Inductor sends `DumpedDecompositions` (`probe/decompositions.py`). The cache has
 `Decompositions`, whose functions have canonical paths. `scripts/probe-messages` makes the probe's types from these
@@ -81,7 +81,7 @@ class DecompositionFunction(Struct, frozen=True):
 
 
 class Decompositions(Struct, frozen=True):
-    """What takes operators apart in one installed torch: `DumpedDecompositions` with canonical paths."""
+    """The decompositions of one installed torch: `DumpedDecompositions` with canonical paths."""
 
     format: int
     functions: tuple[DecompositionFunction, ...]

@@ -86,7 +86,7 @@ class InDefaultTable(CoreReason, frozen=True):
     declines: bool = False
 
 
-class TracedApart(CoreReason, frozen=True):
+class DecomposedInTracing(CoreReason, frozen=True):
     """A Python function decomposes the operator while torch.export and torch.compile trace."""
 
     function: str
@@ -160,7 +160,7 @@ class ReplacedByComposite(RungState, frozen=True):
     keys: tuple[str, ...] = ()
 
 
-class TakenApartBefore(RungState, frozen=True):
+class DecomposedBefore(RungState, frozen=True):
     """The composite kernel decomposes the operator, as in a plain call, before a table is read."""
 
 
@@ -229,9 +229,9 @@ class ListedOperator(Struct, frozen=True):
 
     name: str
     export: RungState
-    inductor: RungState  # what takes it apart; IsKept if it reaches the lowerings.
+    inductor: RungState  # what decomposes it; IsKept if it reaches the lowerings.
     lowering: RungState
-    place: SourceRef | None = None  # of the function that takes it apart or lowers it in Inductor.
+    place: SourceRef | None = None  # of the function that decomposes it or lowers it in Inductor.
     later: bool = False  # whether Inductor's import registers it, and `import torch` does not.
 
 
@@ -241,5 +241,5 @@ class OperatorList(Struct, frozen=True):
     of: OperatorSet
     rows: tuple[ListedOperator, ...]
     total: int
-    lowered: int  # how many have a lowering or are taken apart before.
+    lowered: int  # how many have a lowering or are decomposed before.
     unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error.

@@ -251,7 +251,7 @@ class CatalogueTold(TypedDict):
 
 
 class DecompositionsTold(TypedDict):
-    """What takes operators apart in this torch: the fields of `DumpedDecompositions`."""
+    """The decompositions of this torch: the fields of `DumpedDecompositions`."""
 
     type: Literal["decompositions"]
     torch: Annotated[Plain, ImportedTorch]

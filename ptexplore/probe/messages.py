@@ -1730,7 +1730,7 @@ class LaterOperatorData(LaterOperatorParts):
 
 
 class DecompositionsToldData(TypedDict):
-    """What takes operators apart in this torch: the fields of `DumpedDecompositions`."""
+    """The decompositions of this torch: the fields of `DumpedDecompositions`."""
 
     type: Literal["decompositions"]
     torch: ImportedTorchData

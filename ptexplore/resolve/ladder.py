@@ -72,7 +72,7 @@ def _with_tag(store: Store, operator: Operator, tables: Decompositions | None) -
     state = _at_export(_Facts(store, operator, tables))
     if isinstance(state, says.ReplacedByPython | says.TracedInPython):
         return says.CoreYetReplaced(function=state.function)
-    if isinstance(state, says.TakenApartBefore):
+    if isinstance(state, says.DecomposedBefore):
         return says.CoreYetReplaced(function="")
     return says.HasCoreTag()
 
@@ -90,7 +90,7 @@ def _without_tag(store: Store, operator: Operator, tables: Decompositions | None
     if facts.is_composite:
         return says.IsKeptComposite()
     if facts.python_kernel is not None:
-        return says.TracedApart(function=facts.python_kernel.function)
+        return says.DecomposedInTracing(function=facts.python_kernel.function)
     entry = tables.entry("export", operator.name)
     if entry is not None:
         return says.InDefaultTable(function=entry.name, declines=entry.declines)
@@ -215,7 +215,7 @@ class _Climb:
         return LadderRung("eager", says.ReplacedByComposite(kernel=kernel, keys=keys), place)
 
     def _vmap(self, eager: LadderRung) -> Iterator[LadderRung]:
-        """Yields the rung if vmap takes the operator apart. Batching rules are no decompositions.
+        """Yields the rung if vmap decomposes the operator. Batching rules are no decompositions.
 
         The function has the signature of the operator. So it is the overload that the composite kernel calls, if the
         names are equal.
@@ -243,7 +243,7 @@ class _Climb:
         if function is not None:
             state = says.ReplacedByPython(function=function.name, declines=function.declines)
             return LadderRung("prims", state, self._place(function))
-        return LadderRung("prims", says.TakenApartBefore() if self.facts.is_composite else says.IsKept())
+        return LadderRung("prims", says.DecomposedBefore() if self.facts.is_composite else says.IsKept())
 
     def _refs(self) -> Iterator[LadderRung]:
         """Yields a rung for each function that runs for a Python name, and not for the operator."""
@@ -318,30 +318,30 @@ def _at_export(facts: _Facts) -> RungState:
     entry = tables.entry("export", name)
     if facts.is_composite:
         if name not in tables.kept:
-            return _traced_apart(facts)
+            return _in_tracing(facts)
         if name not in tables.tables["export"]:
             return says.IsKeptWhole()
-        return _by_python(entry) if entry is not None else says.TakenApartBefore()
+        return _by_python(entry) if entry is not None else says.DecomposedBefore()
     return _at_table(facts, entry)
 
 
 def _at_inductor(facts: _Facts) -> RungState:
-    """Returns what takes an operator apart before Inductor's lowerings."""
+    """Returns the decomposition of an operator before Inductor's lowerings."""
     tables = facts.tables
     assert tables is not None
     if "inductor" in tables.unknown:
         return _not_known(tables, "inductor")
     if facts.is_composite:
-        return _traced_apart(facts)
+        return _in_tracing(facts)
     return _at_table(facts, tables.entry("inductor", facts.name))
 
 
-def _traced_apart(facts: _Facts) -> RungState:
-    """Returns what takes a composite operator apart while torch traces it."""
+def _in_tracing(facts: _Facts) -> RungState:
+    """Returns the decomposition of a composite operator while torch traces."""
     kernel = facts.python_kernel
     if kernel is not None:
         return says.TracedInPython(function=kernel.function)
-    return says.TakenApartBefore()
+    return says.DecomposedBefore()
 
 
 def _at_table(facts: _Facts, entry: DecompositionFunction | None) -> RungState:

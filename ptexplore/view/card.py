@@ -118,7 +118,7 @@ class Card:
     doc_place: SourceRef | None = None
     not_built: tuple[tuple[str, str], ...] = ()  # (key, kernel) that YAML names, without a kernel in this build
     core: CoreAnswer | None = None  # whether it is Core ATen
-    ladder: OperatorLadder | None = None  # what takes it apart on each rung, if that was asked for
+    ladder: OperatorLadder | None = None  # what decomposes it on each rung, if that was asked for
 
     @property
     def common(self) -> tuple[KeyRow, ...]:

@@ -84,7 +84,7 @@ def listed_text(row: ListedOperator) -> str:
     if isinstance(row.inductor, says.ReplacedByPython) and row.inductor.declines:
         states.append(row.lowering)
     words = LISTED_ELSE.join(map(_listed_state, states))
-    replaced = isinstance(row.export, says.ReplacedByPython | says.TakenApartBefore | says.TracedInPython)
+    replaced = isinstance(row.export, says.ReplacedByPython | says.DecomposedBefore | says.TracedInPython)
     return f"{words}{REPLACED_BY_EXPORT if replaced else ''}{LATER if row.later else ''}"
 
 

@@ -443,7 +443,7 @@ class Workspace:
     def operator(self, name: str, *, ladder: bool = False) -> Card:
         """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name.
 
-        `ladder`: also what takes the operator apart on each rung. For that, the first use imports Inductor in a probe.
+        `ladder`: also what decomposes the operator on each rung. For that, the first use imports Inductor in a probe.
         """
         from ptexplore.view.card import card, on_card
 

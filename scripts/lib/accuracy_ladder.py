@@ -149,7 +149,7 @@ def _agrees(rung: LadderRung, seen: Mapping[str, Any], own: set[str]) -> bool:
         return bool(kept)
     if isinstance(state, says.ReplacedByPython) and state.declines and kept:
         return _has_run(rung, seen["by"])  # it was asked, and declined
-    if isinstance(state, says.TakenApartBefore | says.MadeFunctional):
+    if isinstance(state, says.DecomposedBefore | says.MadeFunctional):
         return not kept and own.isdisjoint(name for _file, name, _line in seen["by"])
     return not kept
 

@@ -57,7 +57,7 @@ def test_a_composite_is_taken_apart_in_cpp(command: InProcess) -> None:
     rungs = rungs_of(document)
     assert document["core_aten"]["code"] == "is-composite"
     assert rungs["eager"]["state"]["arguments"]["kernel"] == "at::native::linear"
-    assert rungs["export"]["state"]["code"] == rungs["inductor"]["state"]["code"] == "taken-apart-before"
+    assert rungs["export"]["state"]["code"] == rungs["inductor"]["state"]["code"] == "decomposed-before"
 
 
 def test_a_write_is_no_core_aten(command: InProcess) -> None:

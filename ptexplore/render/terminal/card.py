@@ -82,8 +82,8 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     hidden = ", ".join(left_out(card))
     if hidden:
         folded(console, Text(f"not shown: {hidden}", style="dim"), "", "  ")
+    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", "what decomposes it  ")
     print_command(console, f"ptexplore op {shlex.quote(operator.name)} --full", "everything  ")
-    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", "who takes it apart  ")
 
 
 def print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:

@@ -68,7 +68,7 @@ class UnknownPart(Struct, frozen=True):
 
 
 class LadderEntry(Struct, frozen=True):
-    """What takes an operator apart."""
+    """The ladder of an operator."""
 
     rungs: tuple[RungEntry, ...]  # from a plain call to Inductor's lowerings
     tables: tuple[TableOfTorch, ...]  # the tables of this torch

@@ -20,10 +20,10 @@ ENGLISH: Catalogue = {
     says.IsCustom: "no, it is not an operator of ATen but of {namespace}",
     says.IsHigherOrder: "no, it is a higher-order operator",
     says.Mutates: "no, it writes to {arguments: and }; functionalization replaces it first",
-    says.IsComposite: "no, its CompositeImplicitAutograd kernel takes it apart[; while torch traces: {function}]",
+    says.IsComposite: "no, its CompositeImplicitAutograd kernel decomposes it[; while torch traces: {function}]",
     says.IsKeptComposite: "no, it lacks the tag core; run_decompositions() keeps it whole by default",
     says.InDefaultTable: "no, run_decompositions() replaces it: {function}{declines#, which may decline|}",
-    says.TracedApart: "no, it is taken apart while torch traces: {function}",
+    says.DecomposedInTracing: "no, it is decomposed while torch traces: {function}",
     says.HasNoDecomposition: (
         "no, it lacks the tag core, and run_decompositions() does not replace it[ ({registered} is registered, but not "
         "in its table)]"
@@ -38,7 +38,7 @@ ENGLISH: Catalogue = {
     says.ReplacedByRef: "{function}, for {names}",
     says.TracedInPython: "{function}, in place of a C++ kernel",
     says.ReplacedByComposite: "{kernel}, in C++[; other kernels for {keys}]",
-    says.TakenApartBefore: "taken apart as in a plain call",
+    says.DecomposedBefore: "decomposed as in a plain call",
     says.MadeFunctional: "functionalization replaces it first",
     says.IsLowered: "{function}{falls_back#; for some calls its kernel|}",
     says.IsCalledWhole: "calls its kernel (registered as a fallback)",
@@ -46,7 +46,7 @@ ENGLISH: Catalogue = {
     says.IsUnknown: "this torch cannot say ({part}): {error}",
 }
 
-# The first column of the ladder: who takes the operator apart.
+# The first column of the ladder: what decomposes the operator.
 RUNGS: Mapping[RungName, str] = {
     "eager": "a plain call",
     "vmap": "torch.vmap",
@@ -75,7 +75,7 @@ HEADINGS: Mapping[OperatorSet, str] = {
     "core": "{total:,} operators are Core ATen: they have the tag core",
     "prims": "{total:,} prims",
 }
-LOWERED = "with Inductor: {lowered:,} are lowered or taken apart before; the kernel is called for {called:,}"
+LOWERED = "with Inductor: {lowered:,} are lowered or decomposed before; the kernel is called for {called:,}"
 LISTED_LOWERED, LISTED_REPLACED, LISTED_ELSE = "lowered by {}", "replaced by {}", "; where that declines, "
 REPLACED_BY_EXPORT = "; run_decompositions() replaces it"
 LATER = "; registered by Inductor's import"

@@ -88,7 +88,7 @@ CORE: dict[str, tuple[bool | None, CoreReason]] = {
     "aten::matmul": (False, says.IsComposite(function="torch._decomp.matmul")),
     "aten::whole": (False, says.IsKeptComposite()),
     "aten::addcdiv": (False, says.InDefaultTable(function="torch._refs.addcdiv")),
-    "aten::hardshrink": (False, says.TracedApart(function="torch._refs.hardshrink")),
+    "aten::hardshrink": (False, says.DecomposedInTracing(function="torch._refs.hardshrink")),
     "aten::fft": (False, says.HasNoDecomposition()),
     "aten::flip": (False, says.HasNoDecomposition(registered="torch._refs.flip")),
     "aten::select_scatter": (True, says.CoreYetReplaced(function="torch._refs.flip")),
@@ -127,9 +127,9 @@ EXPORT: dict[str, RungState] = {
     "aten::abs": says.IsKept(),
     "aten::view": says.IsKept(),  # a view is no mutation
     "aten::add_.Tensor": says.MadeFunctional(),
-    "aten::linear": says.TakenApartBefore(),
-    "aten::square_": says.TakenApartBefore(),  # export cannot keep a composite that writes
-    "aten::matmul": says.TakenApartBefore(),
+    "aten::linear": says.DecomposedBefore(),
+    "aten::square_": says.DecomposedBefore(),  # export cannot keep a composite that writes
+    "aten::matmul": says.DecomposedBefore(),
     "aten::whole": says.IsKeptWhole(),
     "aten::addcdiv": says.ReplacedByPython(function="torch._refs.addcdiv"),
     "aten::hardshrink": says.TracedInPython(function="torch._refs.hardshrink"),
@@ -138,7 +138,7 @@ EXPORT: dict[str, RungState] = {
 INDUCTOR: dict[str, RungState] = {
     "aten::add.Scalar": says.ReplacedByPython(function="torch._refs.add", declines=True),
     "aten::matmul": says.TracedInPython(function="torch._decomp.matmul"),
-    "aten::whole": says.TakenApartBefore(),  # only export keeps it
+    "aten::whole": says.DecomposedBefore(),  # only export keeps it
     "aten::flip": says.ReplacedByPython(function="torch._refs.flip"),
     "aten::add_.Tensor": says.MadeFunctional(),
 }
