@@ -241,5 +241,5 @@ class OperatorList(Struct, frozen=True):
     of: OperatorSet
     rows: tuple[ListedOperator, ...]
     total: int
-    lowered: int  # how many have a lowering or are decomposed before.
+    lowered: int | None  # how many have a lowering or are replaced before; None if that is unknown.
     unknown: tuple[tuple[DecompositionPart, str], ...] = ()  # what this torch could not say, with the error.

@@ -393,12 +393,16 @@ def operator_list(lookup: Lookup, of: OperatorSet, tables: Decompositions, limit
         if later.name not in known and ("core" in later.tags if of == "core" else namespace in PRIMS):
             rows.append(_listed(lookup, Operator(later.name, "", (), later.tags), tables, later=True))
     rows.sort(key=lambda row: row.name)
-    lowered = sum(not isinstance(_outcome(row), says.IsCalledWhole | says.IsNotLowered) for row in rows)
-    return OperatorList(of, tuple(rows[:limit]), len(rows), lowered, tuple(tables.unknown.items()))
+    outcomes = [_outcome(row) for row in rows]
+    is_known = not any(isinstance(outcome, says.IsUnknown) for outcome in outcomes)
+    lowered = sum(not isinstance(outcome, says.IsCalledWhole | says.IsNotLowered) for outcome in outcomes)
+    return OperatorList(
+        of, tuple(rows[:limit]), len(rows), lowered if is_known else None, tuple(tables.unknown.items())
+    )
 
 
 def _outcome(row: ListedOperator) -> RungState:
-    return row.lowering if reaches_lowering(row.inductor) else row.inductor
+    return row.lowering if isinstance(row.inductor, says.IsKept | says.IsKeptWhole) else row.inductor
 
 
 def _listed(lookup: Lookup, operator: Operator, tables: Decompositions, *, later: bool = False) -> ListedOperator:

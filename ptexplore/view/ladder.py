@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ptexplore.model import ladder as says
+from ptexplore.model.decompositions import DecompositionPart
 from ptexplore.model.ladder import LadderRung, LadderTable, ListedOperator, OperatorLadder, OperatorList, RungState
-from ptexplore.resolve.ladder import reaches_lowering
 from ptexplore.view.card_table import CardRow, CardTable, short
 from ptexplore.view.words.ladder import (
     HAS,
@@ -14,6 +16,7 @@ from ptexplore.view.words.ladder import (
     LISTED_ELSE,
     LISTED_LOWERED,
     LISTED_REPLACED,
+    LISTED_UNKNOWN,
     LOWERED,
     NOT_REACHED,
     READ_BY,
@@ -56,17 +59,17 @@ def _table(table: LadderTable) -> CardRow:
     return CardRow(name, f"{HAS if table.has else HAS_NOT}{reads}", table.place)
 
 
-def unknown_lines(ladder: OperatorLadder) -> tuple[str, ...]:
+def unknown_lines(unknown: Iterable[tuple[DecompositionPart, str]]) -> tuple[str, ...]:
     """Returns a line for each part that this torch could not say."""
-    return tuple(state_in_words(says.IsUnknown(part=part, error=error)) for part, error in ladder.unknown)
+    return tuple(state_in_words(says.IsUnknown(part=part, error=error)) for part, error in unknown)
 
 
-def list_title(operators: OperatorList) -> tuple[str, str]:
-    """Returns the heading of a list of operators, and how many of them Inductor lowers."""
-    called = operators.total - operators.lowered
-    return HEADINGS[operators.of].format(total=operators.total), LOWERED.format(
-        lowered=operators.lowered, called=called
-    )
+def list_title(operators: OperatorList) -> tuple[str, ...]:
+    """Returns the heading of a list of operators, and how many of them Inductor lowers, if that is known."""
+    title = HEADINGS[operators.of].format(total=operators.total)
+    if operators.lowered is None:
+        return (title,)
+    return title, LOWERED.format(lowered=operators.lowered, called=operators.total - operators.lowered)
 
 
 def list_table(operators: OperatorList) -> CardTable:
@@ -80,7 +83,7 @@ def _listed(row: ListedOperator) -> CardRow:
 
 def listed_text(row: ListedOperator) -> str:
     """Returns what becomes of an operator of a list with Inductor, and whether run_decompositions() replaces it."""
-    states = [row.inductor] if not reaches_lowering(row.inductor) else [row.lowering]
+    states = [row.lowering if isinstance(row.inductor, says.IsKept | says.IsKeptWhole) else row.inductor]
     if isinstance(row.inductor, says.ReplacedByPython) and row.inductor.declines:
         states.append(row.lowering)
     words = LISTED_ELSE.join(map(_listed_state, states))
@@ -89,6 +92,8 @@ def listed_text(row: ListedOperator) -> str:
 
 
 def _listed_state(state: RungState) -> str:
+    if isinstance(state, says.IsUnknown):
+        return LISTED_UNKNOWN
     if isinstance(state, says.IsLowered):
         return LISTED_LOWERED.format(state_in_words(state).removeprefix(_LOWERINGS))
     if isinstance(state, says.ReplacedByPython):

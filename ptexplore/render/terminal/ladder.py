@@ -24,16 +24,17 @@ def print_ladder(console: Console, card: Card, ladder: OperatorLadder, locate: L
         console.print()
         print_table(console, table, width, locate)
     console.print()
-    for line in unknown_lines(ladder):
+    for line in unknown_lines(ladder.unknown):
         folded(console, Text(clean(line), style="dim"), "", "  ")
     print_command(console, f"ptexplore op {shlex.quote(card.operator.name)} --ladder --json", "as JSON  ")
 
 
 def print_operator_list(console: Console, operators: OperatorList, locate: Locate) -> None:
     """Print the operators of a list, each with what becomes of it with Inductor."""
-    title, lowered = list_title(operators)
+    title, *further = list_title(operators)
     folded(console, Text(title, style="bold"), "", "  ")
-    folded(console, Text(lowered, style="dim"), "  ", "  ")
+    for line in (*further, *unknown_lines(operators.unknown)):
+        folded(console, Text(clean(line), style="dim"), "  ", "  ")
     if operators.rows:
         console.print()
         print_table(console, list_table(operators), min(console.width, WIDEST), locate)

@@ -93,7 +93,7 @@ class OperatorListDocument(Struct, frozen=True):
     list: OperatorSet  # the list
     torch: TorchBuild  # the torch
     total: int  # operators of the list
-    lowered: int  # how many Inductor lowers or decomposes; for the others, the kernel is called
+    lowered: int | None  # how many Inductor lowers or replaces; for the others, the kernel is called
     rows: tuple[ListedEntry, ...]  # at most LIMIT of them
     unknown: tuple[UnknownPart, ...]  # what this torch lacks
 

@@ -75,7 +75,8 @@ HEADINGS: Mapping[OperatorSet, str] = {
     "core": "{total:,} operators are Core ATen: they have the tag core",
     "prims": "{total:,} prims",
 }
-LOWERED = "with Inductor: {lowered:,} are lowered or decomposed before; the kernel is called for {called:,}"
+LOWERED = "with Inductor: {lowered:,} are lowered or replaced before; the kernel is called for {called:,}"
+LISTED_UNKNOWN = "unknown"
 LISTED_LOWERED, LISTED_REPLACED, LISTED_ELSE = "lowered by {}", "replaced by {}", "; where that declines, "
 REPLACED_BY_EXPORT = "; run_decompositions() replaces it"
 LATER = "; registered by Inductor's import"

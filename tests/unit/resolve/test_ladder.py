@@ -10,13 +10,32 @@ import pytest
 from msgspec import structs
 
 from ptexplore.model import ladder as says
-from ptexplore.model.decompositions import DECOMPOSITIONS_FORMAT, DecompositionFunction, Decompositions, Lowering
+from ptexplore.model.decompositions import (
+    DECOMPOSITIONS_FORMAT,
+    DecompositionFunction,
+    Decompositions,
+    LaterOperator,
+    Lowering,
+)
 from ptexplore.model.ladder import CoreReason, RungState
 from ptexplore.model.operators import Operator, PythonKernel, Registration
 from ptexplore.model.places import place_reasons
-from ptexplore.resolve.ladder import _at_export, _at_inductor, _Facts, core_answer, core_answers, lowering_of, mutated
+from ptexplore.resolve.ladder import (
+    _at_export,
+    _at_inductor,
+    _Facts,
+    core_answer,
+    core_answers,
+    lowering_of,
+    mutated,
+    operator_list,
+)
+from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.store.catalogue.writer import CatalogueWriter
+from ptexplore.view.ladder import list_title, listed_text
+from ptexplore.view.words.ladder import LISTED_UNKNOWN
+from tests.unit.conftest import Mini
 
 COMPOSITE = "CompositeImplicitAutograd"
 OPERATORS = (
@@ -175,6 +194,24 @@ def test_what_a_torch_cannot_say_is_not_known(store: Store) -> None:
     assert lowering_of(tables, "aten::abs") == says.IsUnknown(part="lowerings", error=error)
     assert core_answer(store, "aten::abs", tables).reason == says.HasCoreTag()
     assert core_answer(store, "aten::fft", tables).reason == says.HasNoTag()
+
+
+def test_a_list_counts_what_inductor_lowers(store: Store, mini: Mini) -> None:
+    lookup = Lookup(mini.tree, store, (), ())
+    listed = operator_list(lookup, "core", TABLES, 2)
+    assert [row.name for row in listed.rows] == ["aten::abs", "aten::add.Scalar"]
+    assert (listed.total, listed.lowered) == (4, 3)  # nothing lowers select_scatter
+    without = structs.replace(TABLES, lowerings={}, unknown={"lowerings": "ImportError"})
+    listed = operator_list(lookup, "core", without, None)
+    assert listed.lowered is None, "no count of what is not known"
+    assert listed_text(listed.rows[0]) == LISTED_UNKNOWN
+    assert len(list_title(listed)) == 1
+
+
+def test_prims_that_only_inductor_registers_are_listed(store: Store, mini: Mini) -> None:
+    tables = structs.replace(TABLES, later=(LaterOperator("prims::of_inductor"), LaterOperator("quantized::later")))
+    rows = operator_list(Lookup(mini.tree, store, (), ()), "prims", tables, None).rows
+    assert [(row.name, row.later) for row in rows] == [("prims::add", False), ("prims::of_inductor", True)]
 
 
 def test_only_arguments_are_written_to() -> None:
