@@ -103,6 +103,28 @@ def test_lists_in_a_terminal(command: InProcess) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "function"),
+    [
+        ("decomposition of gelu", "torch._refs.nn.functional.gelu"),
+        ("how is hardswish backward decomposed", "torch._decomp.decompositions.hardswish_backward"),
+        ("layer norm decomposition", "torch._refs.native_layer_norm"),
+    ],
+)
+def test_a_search_for_a_decomposition_finds_its_function(command: InProcess, query: str, function: str) -> None:
+    result = command("find", query, "--json", "--limit", "2")
+    assert result.code == 0, result
+    document = json.loads(result.out)
+    assert document["best"][0]["name"] == function
+    names = [result["name"] for group in document["groups"] for result in group["results"]]
+    assert names.count(function) == 1
+
+
+def test_other_searches_with_that_word_are_as_they_were(command: InProcess) -> None:
+    document = json.loads(command("find", "decomposition table", "--json").out)
+    assert "gelu" not in document["best"][0]["name"]
+
+
+@pytest.mark.parametrize(
     "arguments",
     [("--ladder",), ("gelu", "--ladder", "--full"), ("--core", "--prims"), ("gelu", "--core"), ("--core", "--ladder")],
 )
