@@ -102,6 +102,11 @@ def constants_file(runtime_key: str) -> Path:
     return cache_root() / "constants" / f"{runtime_key}.msgpack"
 
 
+def decompositions_file(runtime_key: str) -> Path:
+    """The decomposition tables of one installed torch (`Runtime.key`), and Inductor's lowerings."""
+    return cache_root() / "decompositions" / f"{runtime_key}.msgpack"
+
+
 def kept_traces_dir() -> Path:
     """The newest traces, for `ptexplore trace --last`."""
     return cache_root() / "traces"

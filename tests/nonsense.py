@@ -20,6 +20,7 @@ from ptexplore.view.words import (
     errors,
     graph,
     headings,
+    ladder,
     legend,
     lowering,
     places,
@@ -34,13 +35,14 @@ from ptexplore.view.words.templates import names
 
 CATALOGUES = (
     reasons.ENGLISH, places.ENGLISH, remarks.ENGLISH, remarks.NAMED, remarks.TYPED, details.ENGLISH, AS_COMMANDS,
-    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH,
+    IN_PYTHON, trace_remarks.ENGLISH, ending.ENGLISH, tensors.ENGLISH, ladder.ENGLISH,
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
+    ladder.RUNGS, ladder.TABLES, ladder.HEADINGS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
     lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,
 )  # fmt: skip

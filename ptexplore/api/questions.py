@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ptexplore.lookup.callers import CallersView
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.model.ladder import CoreAnswer
     from ptexplore.model.options import AskedOfTrace
     from ptexplore.model.rungs import LowerReport
     from ptexplore.resolve.error_message import ErrorMessage
@@ -220,7 +221,7 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         with in_words(in_python):
             return self.inner.lower(typed(request))
 
-    def op(self, name: str) -> Card:
+    def op(self, name: str, *, ladder: bool = False) -> Card:
         """Does the same as `ptexplore.op`, in this workspace.
 
         >>> import ptexplore
@@ -228,7 +229,17 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         ...     workspace.op("mm").operator.name
         'aten::mm'
         """
-        return self.inner.operator(_check_text("the operator", name))
+        return self.inner.operator(_check_text("the operator", name), ladder=ladder)
+
+    def core_aten(self, names: Sequence[str]) -> tuple[CoreAnswer, ...]:
+        """Returns for each operator whether it is Core ATen, and why. The names are written as in a graph.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     [answer.is_core for answer in workspace.core_aten(["aten.mm.default", "aten.linear.default"])]
+        [True, False]
+        """
+        return self.inner.core_aten([_check_text("the operator", name) for name in names])
 
     def explain_error(self, text: str) -> ErrorMessage:
         """Does the same as `ptexplore.explain_error`, in this workspace.
@@ -447,17 +458,18 @@ def graph(
         return workspace._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout, run=run)
 
 
-def op(name: str, *, python: str | None = None) -> Card:
+def op(name: str, *, ladder: bool = False, python: str | None = None) -> Card:
     """Returns the card of an operator: schema, dispatch keys with their kernels, derivative, Python names.
 
-    Raises PtexploreError if no operator has this name.
+    `ladder` adds what decomposes it: torch.export, torch.compile, prims. The first use imports Inductor in a process of
+    its own, which takes seconds. Raises PtexploreError if no operator has this name.
 
     >>> import ptexplore
     >>> ptexplore.op("add.Tensor").operator.name
     'aten::add.Tensor'
     """
     with PublicWorkspace(python) as workspace:
-        return workspace.op(name)
+        return workspace.op(name, ladder=ladder)
 
 
 def explain_error(text: str, *, python: str | None = None) -> ErrorMessage:

@@ -1,4 +1,4 @@
-"""The public Python names and Python kernels of the catalogue message: canonical paths, lines checked in the text."""
+"""Public Python names, Python kernels and decompositions of a probe: canonical paths, lines checked in the text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ptexplore.model.decompositions import DECOMPOSITIONS_FORMAT, DecompositionFunction, Decompositions
 from ptexplore.model.operators import PythonKernel, PythonName, Registration
 from ptexplore.model.places import place_reasons
 from ptexplore.source.canonical import InstalledFolders, installed_path
 from ptexplore.source.tree import SourceTree
 
 if TYPE_CHECKING:
+    from ptexplore.model.decompositions import DumpedDecompositions
     from ptexplore.model.dispatcher import DumpedKernel, DumpedName
     from ptexplore.model.place_reasons import PlaceReason
 
@@ -53,6 +55,29 @@ def python_kernels(dumped: Iterable[DumpedKernel], folders: InstalledFolders, tr
             )
         )
     return kernels
+
+
+def located(dumped: DumpedDecompositions, folders: InstalledFolders, tree: SourceTree) -> Decompositions:
+    """Returns the decompositions, with canonical paths. A function outside of torch has no path."""
+    functions = []
+    for function in dumped.functions:
+        path = installed_path(function.file, folders) if function.file else None
+        line = def_line(tree, path, function.line, function.name) if path and function.line else None
+        end = function.end_line if line else None
+        name = _ADDRESS.sub("", function.name)
+        functions.append(DecompositionFunction(name, path, line, end, function.declines))
+    return Decompositions(
+        format=DECOMPOSITIONS_FORMAT,
+        functions=tuple(functions),
+        tables=dumped.tables,
+        users=dumped.users,
+        lowerings=dumped.lowerings,
+        refs=dumped.refs,
+        composite=frozenset(dumped.composite),
+        kept=frozenset(dumped.kept),
+        later=dumped.later,
+        unknown=dumped.unknown,
+    )
 
 
 def def_line(tree: SourceTree, path: str, first: int, function: str | None = None) -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from ptexplore.cpp.symbol_names import pasted
 from ptexplore.errors import FAILED, PtexploreError
 from ptexplore.lookup.answers import Answering
+from ptexplore.lookup.decompositions import decompositions_of
 from ptexplore.lookup.fits import HALF_SAID, LATE_HALF, LATE_SAID, SAID
 from ptexplore.lookup.gathering import FindQuery, Possibilities, SearchedNotes, gather
 from ptexplore.lookup.operators import Catalogue
@@ -92,7 +93,27 @@ def find(
         asked = with_root_spelled(asked)
         gathered = gather(trees, catalogue, asked, wanted, searched, slips=True)
         ranking = ranked(asked, gathered.possible, gathered.topics, slips=True)
-    return _answer(trees, query, asked, wanted, gathered, ranking, respelled)
+    answer = _answer(trees, query, asked, wanted, gathered, ranking, respelled)
+    asks_symbols = wanted.group in (None, "symbol") and wanted.symbol_kind in (None, "function")
+    return _with_first(answer, decompositions_of(trees, catalogue, asked) if asks_symbols else [], wanted)
+
+
+def _with_first(answer: FindView, first: Sequence[Candidate], wanted: FindQuery) -> FindView:
+    """Puts symbols before all other results. They do not appear a second time."""
+    if not first:
+        return answer
+    known = {(hit.name, hit.spot.ref.path, hit.spot.ref.line) for hit in first}
+
+    def others(hits: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        return tuple(hit for hit in hits if (hit.name, hit.spot.ref.path, hit.spot.ref.line) not in known)
+
+    symbols = next((group for group in answer.groups if group.sort == "symbol"), HitGroup("symbol", ()))
+    hits = (*first, *others(symbols.hits))
+    shown = hits[: max(wanted.limit, len(first))]
+    whole = replace(symbols, hits=shown, more=0 if len(shown) == len(hits) and symbols.more == 0 else None)
+    rest = tuple(group for group in answer.groups if group.sort != "symbol")
+    best = (*first, *others(answer.best))[:BEST] if wanted.group is None else ()
+    return replace(answer, groups=(whole, *rest), best=best)
 
 
 def _respelled(

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from ptexplore.model.autograd_graph import GraphLines, GraphRun, OwnedMemory, ReadGraph
 from ptexplore.model.compiler_log import CompilerLog
+from ptexplore.model.decompositions import DumpedFunction, LaterOperator, Lowering
 from ptexplore.model.dispatcher import DumpedKernel, DumpedName, ImportedTorch
 from ptexplore.model.observed import (
     AnyRecord,
@@ -150,7 +151,9 @@ class RunRequest(TypedDict, total=False):
     The parent sends it to the probe, and the probe to its children.
     """
 
-    work: Literal["trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue"]
+    work: Literal[
+        "trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue", "decompositions"
+    ]
     torch_dir: str
     digests: Mapping[str, str]  # by operator: the digest in the catalogue
     cwd: str
@@ -252,6 +255,22 @@ class CatalogueTold(TypedDict):
     lines: Sequence[str]
     python_names: Sequence[Annotated[Plain, DumpedName]]
     python_kernels: Sequence[Annotated[Plain, DumpedKernel]]
+
+
+class DecompositionsTold(TypedDict):
+    """The decompositions of this torch: the fields of `DumpedDecompositions`."""
+
+    type: Literal["decompositions"]
+    torch: Annotated[Plain, ImportedTorch]
+    functions: Sequence[Annotated[Plain, DumpedFunction]]
+    tables: Mapping[str, Mapping[str, int | None]]
+    users: Mapping[str, int]
+    lowerings: Mapping[str, Annotated[Plain, Lowering]]
+    refs: Mapping[str, int]
+    composite: Sequence[str]
+    kept: Sequence[str]
+    later: Sequence[Annotated[Plain, LaterOperator]]
+    unknown: Mapping[str, str]
 
 
 # --- the message about a solution of an exercise ---
@@ -523,7 +542,8 @@ AboutRun: TypeAlias = RunPrinted | RunAnswered | RunRefused | RunRaised | RunUna
 AboutProbe: TypeAlias = ProbeReady | NoTorch | WrongTorch | ProbeBroken | ProbeEnds
 AboutSurvey: TypeAlias = NoSamples | SurveyOperators | SurveyDone | SampleTold | NoSample
 RunFailure: TypeAlias = RunRefused | RunRaised | RunDied
-ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | CatalogueTold | Judged
+AboutTorch: TypeAlias = CatalogueTold | DecompositionsTold
+ProbeMessage: TypeAlias = RunBegins | FirstIsShown | AboutRun | AboutProbe | AboutSurvey | AboutTorch | Judged
 
 MESSAGES: tuple[type, ...] = (
     RunRequest,
@@ -543,6 +563,7 @@ MESSAGES: tuple[type, ...] = (
     RunDied,
     RunLate,
     CatalogueTold,
+    DecompositionsTold,
     JudgedCase,
     Judged,
     FileGenerated,

@@ -2421,6 +2421,10 @@ class NoCatalogueGiven(Reason, frozen=True):
     """The probe sent no catalogue."""
 
 
+class NoDecompositionsGiven(Reason, frozen=True):
+    """The probe sent no decomposition tables."""
+
+
 class AllRunsOver(Reason, frozen=True):
     """The time for all runs was over."""
 

@@ -25,6 +25,7 @@ PUBLIC = (
     "torch._VF",
 )  # fmt: skip
 
+_DECORATORS = "/torch/_prims_common/wrappers.py"
 _DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
@@ -64,6 +65,15 @@ def _operator(op: str, lines: dict[str, int]) -> PackedOperatorData:
 
 
 def _names() -> Iterator[DumpedNameData]:
+    for name, value in public_values():
+        attribute = name.rpartition(".")[2] if name.startswith("torch.Tensor.") else None
+        described = _described(name, value, attribute)
+        if described is not None:
+            yield described
+
+
+def public_values() -> Iterator[tuple[str, Any]]:
+    """Yields the values of the public modules and of torch.Tensor, each with its name."""
     for module_name in PUBLIC:
         module: Any = torch
         for part in module_name.split(".")[1:]:
@@ -71,13 +81,9 @@ def _names() -> Iterator[DumpedNameData]:
         if module is None:
             continue
         for name, value in sorted(vars(module).items()):
-            described = _described(f"{module_name}.{name}", value)
-            if described is not None:
-                yield described
+            yield f"{module_name}.{name}", value
     for name in sorted(dir(torch.Tensor)):
-        described = _described(f"torch.Tensor.{name}", inspect.getattr_static(torch.Tensor, name, None), name)
-        if described is not None:
-            yield described
+        yield f"torch.Tensor.{name}", inspect.getattr_static(torch.Tensor, name, None)
 
 
 def _described(name: str, value: Any, attribute: str | None = None) -> DumpedNameData | None:
@@ -109,13 +115,17 @@ def place_of(function: Callable[..., Any]) -> tuple[str, int, int] | None:
 
 
 def beneath(function: Callable[..., Any]) -> Any:
-    """Returns the innermost callable with Python code, inside decorators and partials; else the callable itself."""
+    """Returns the innermost callable with Python code, inside decorators and partials; else the callable itself.
+
+    A decorator of torch._prims_common may be innermost: around an operator. Then the callable around it is returned.
+    """
     innermost: Any = function
     inner: Any = function
     seen = set[int]()
     while inner is not None and id(inner) not in seen:
         seen.add(id(inner))
-        innermost = inner if hasattr(inner, "__code__") else innermost
+        code = getattr(inner, "__code__", None)
+        innermost = inner if code is not None and not code.co_filename.endswith(_DECORATORS) else innermost
         inner = inner.func if isinstance(inner, partial) else getattr(inner, "__wrapped__", None)
     return innermost
 

@@ -99,11 +99,16 @@ def end_with_parent(*, on: bool) -> None:
 
 
 def work(request: RunRequestData, channel: Any) -> None:
-    """Do what the request asks: a catalogue, passes of a trace or survey, a stack, tensors, a graph, a solution."""
+    """Do what the request asks: a catalogue, decompositions, a trace, a survey, a stack, tensors, a graph, …."""
     if request["work"] == "catalogue":
         from _ptexplore_probe import catalogue  # type: ignore[import-not-found]
 
         channel.send(catalogue.record())
+        return
+    if request["work"] == "decompositions":
+        from _ptexplore_probe import decompositions
+
+        channel.send(decompositions.record())
         return
     from _ptexplore_probe import isolate, trace
 
@@ -147,7 +152,8 @@ def main() -> None:
     end_with_parent(on=True)
     request = json.loads(sys.stdin.buffer.readline())  # one line: a survey's operators follow on other lines
     imported = import_torch(request, channel)
-    if request.get("work") != "catalogue":  # of a catalogue, nothing is written until all of it is read
+    # Of a catalogue and of decompositions, nothing is written until all of it is read.
+    if request.get("work") not in ("catalogue", "decompositions"):
         end_with_parent(on=False)  # from now on `isolate` notices, and also ends what the user's code started
     for ours in ("PTEXPLORE_PARENT", "PTEXPLORE_ROOM"):
         os.environ.pop(ours, None)

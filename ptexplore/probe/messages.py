@@ -641,7 +641,9 @@ class SentMapData(TypedDict):
 class RunRequestParts(TypedDict, total=False):
     """What may be left out of RunRequestData."""
 
-    work: Literal["trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue"]
+    work: Literal[
+        "trace", "survey", "stack", "compile", "lower", "tensors", "graph", "judge", "catalogue", "decompositions"
+    ]
     torch_dir: str
     digests: Mapping[str, str]
     cwd: str
@@ -1901,6 +1903,61 @@ class CatalogueToldData(TypedDict):
     lines: Sequence[str]
     python_names: Sequence[DumpedNameData]
     python_kernels: Sequence[DumpedKernelData]
+
+
+class DumpedFunctionParts(TypedDict, total=False):
+    """What may be left out of DumpedFunctionData."""
+
+    file: str | None
+    line: int | None
+    end_line: int | None
+    declines: bool
+
+
+class DumpedFunctionData(DumpedFunctionParts):
+    """A Python function, as Python reports it."""
+
+    name: str
+
+
+class LoweringParts(TypedDict, total=False):
+    """What may be left out of LoweringData."""
+
+    falls_back: bool
+
+
+class LoweringData(LoweringParts):
+    """How Inductor treats an operator."""
+
+    function: int | None
+
+
+class LaterOperatorParts(TypedDict, total=False):
+    """What may be left out of LaterOperatorData."""
+
+    tags: Sequence[str]
+
+
+class LaterOperatorData(LaterOperatorParts):
+    """An operator that `import torch` does not register, but the imports of torch.export and Inductor do."""
+
+    name: str
+
+
+class DecompositionsToldData(TypedDict):
+    """The decompositions of this torch: the fields of `DumpedDecompositions`."""
+
+    type: Literal["decompositions"]
+    torch: ImportedTorchData
+    functions: Sequence[DumpedFunctionData]
+    tables: Mapping[str, Mapping[str, int | None]]
+    users: Mapping[str, int]
+    lowerings: Mapping[str, LoweringData]
+    refs: Mapping[str, int]
+    composite: Sequence[str]
+    kept: Sequence[str]
+    later: Sequence[LaterOperatorData]
+    unknown: Mapping[str, str]
 
 
 class JudgedCaseData(TypedDict):

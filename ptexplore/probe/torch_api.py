@@ -10,6 +10,7 @@ import ctypes
 import functools
 import gc
 import hashlib
+import importlib
 import inspect
 import logging
 import operator
@@ -1748,6 +1749,137 @@ def decomposition_tables() -> dict[Literal["decomposition", "meta"], dict[Any, A
     except Exception:
         return {}
     return {"decomposition": tables["post_autograd"], "meta": tables["meta"]}
+
+
+def _registered_decompositions() -> Mapping[Any, Any]:
+    from torch._decomp import decomposition_table
+
+    return dict(decomposition_table)
+
+
+def _export_decompositions() -> Mapping[Any, Any]:
+    from torch.export import default_decompositions
+
+    return dict(default_decompositions().items())
+
+
+def _inductor_decompositions() -> Mapping[Any, Any]:
+    from torch._inductor.decomposition import select_decomp_table
+
+    return dict(select_decomp_table())
+
+
+def _forward_ad_decompositions() -> Mapping[Any, Any]:
+    """Return the functions that forward-mode AD runs in place of operators without a formula.
+
+    The module keeps no list of these operators. On import, it registers each operator with TorchScript: this is seen.
+    """
+    import torch.jit
+
+    seen: list[Any] = []
+    register = torch.jit._register_decomposition
+    if "torch._decomp.decompositions_for_jvp" in sys.modules:
+        raise RuntimeError("torch._decomp.decompositions_for_jvp was imported before")
+
+    def note(op: Any, graph: Any) -> Any:
+        seen.append(op)
+        return register(op, graph)
+
+    torch.jit._register_decomposition = note
+    try:
+        from torch._decomp import decomposition_table, decompositions_for_jvp
+    finally:
+        torch.jit._register_decomposition = register
+    tables = (decompositions_for_jvp.decomposition_table_for_jvp, decomposition_table)
+    return {op: next(table[op] for table in tables if op in table) for op in seen}
+
+
+# How each decomposition table is read, by the name that ptexplore gives it. Each function raises if torch lacks it.
+DECOMPOSITIONS: Mapping[str, Callable[[], Mapping[Any, Any]]] = {
+    "registered": _registered_decompositions,
+    "export": _export_decompositions,
+    "inductor": _inductor_decompositions,
+    "forward-ad": _forward_ad_decompositions,
+}
+
+
+def lowerings() -> Mapping[Any, Any]:
+    """Return Inductor's lowerings, by operator; importing them registers all. Raises if torch has none."""
+    from torch._inductor.lowering import lowerings as by_operator
+
+    return dict(by_operator)
+
+
+def kind_of_lowering(op: Any, lowering: Any) -> tuple[bool, bool]:
+    """Return whether a lowering only calls the operator's kernel, and whether it may do so for some calls.
+
+    A lowering that may says so by a name in its code: `fallback_handler`, or `fallback_cumsum`.
+    """
+    from torch._inductor.lowering import fallbacks
+
+    is_fallback = bool(getattr(lowering, "_is_fallback_handler", False))
+    return is_fallback, not is_fallback and (op in fallbacks or _names_fallback(inspect.unwrap(lowering)))
+
+
+def _names_fallback(function: Any) -> bool:
+    """Return whether the code of a function has a name with "fallback" in it. A closure's variable is not None."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    held = [name for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True) if cell.cell_contents]
+    return any("fallback" in name for name in (*code.co_names, *held))
+
+
+def refs() -> Mapping[Any, Any]:
+    """Return the map of TorchRefsMode, from functions of torch to functions of torch._refs. Raises if it is gone."""
+    from torch._prims.context import torch_to_refs_map
+
+    return dict(torch_to_refs_map())
+
+
+def is_composite(op: str) -> bool:
+    """Return whether an operator has a kernel for CompositeImplicitAutograd, in C++ or in Python's dispatcher."""
+    return bool(overload_of(op)._can_decompose())
+
+
+def overload_of(op: str) -> Any:
+    """Return the overload with this name: `torch.ops.aten.add.Tensor` for "aten::add.Tensor"."""
+    namespace, _, rest = op.partition("::")
+    base, _, overload = rest.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+
+def composites_export_keeps() -> list[Any]:
+    """Return the operators with a composite kernel that torch.export can keep whole. Raises if torch cannot say."""
+    from torch._export.utils import _collect_all_valid_cia_ops
+
+    return list(_collect_all_valid_cia_ops())
+
+
+def calls_composite_kernel(entry: Any) -> bool:
+    """Return whether an entry of a decomposition table is the one that calls the C++ composite kernel."""
+    function = getattr(entry, "func", None)
+    return getattr(function, "__name__", "") == "_special_op_to_decompose_cia"
+
+
+def users_of_decompositions() -> dict[str, Any]:
+    """Return the functions of torch that read the tables, the lowerings and the map to torch._refs.
+
+    A function that this torch lacks is left out.
+    """
+    names = {
+        "registered": ("torch._decomp", "get_decompositions"),
+        "export": ("torch.export.exported_program", "ExportedProgram.run_decompositions"),
+        "inductor": ("torch._inductor.decomposition", "select_decomp_table"),
+        "forward-ad": ("torch._decomp.decompositions_for_jvp", "_register_jit_decomposition_for_jvp"),
+        "lowerings": ("torch._inductor.graph", "GraphLowering.call_function"),
+        "refs": ("torch._prims.context", "TorchRefsMode.__torch_function__"),
+    }
+    users = {}
+    for part, (module, name) in names.items():
+        with suppress(Exception):
+            users[part] = operator.attrgetter(name)(importlib.import_module(module))
+    return users
 
 
 def python_kernels() -> list[tuple[str, str, Callable[..., Any]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ptexplore.annotations.about import MarksByTree, about_operator, holds
 from ptexplore.annotations.marks import Mark
@@ -23,6 +24,9 @@ from ptexplore.source.tree import SourceTree
 from ptexplore.store.catalogue.reader import Store
 from ptexplore.view.line import Line
 from ptexplore.view.yaml_kernels import not_in_this_build
+
+if TYPE_CHECKING:
+    from ptexplore.model.ladder import CoreAnswer, OperatorLadder
 
 _NAMED = 4  # keys of a row that are named
 # Rows with keys of a stock CPU or CUDA machine come first, in this order.
@@ -113,6 +117,8 @@ class Card:
     doc: DocLine | None = None  # the sentence from Python's documentation, if that was looked up
     doc_place: SourceRef | None = None
     not_built: tuple[tuple[str, str], ...] = ()  # (key, kernel) that YAML names, without a kernel in this build
+    core: CoreAnswer | None = None  # whether it is Core ATen
+    ladder: OperatorLadder | None = None  # what decomposes it on each rung, if that was asked for
 
     @property
     def common(self) -> tuple[KeyRow, ...]:
@@ -180,6 +186,9 @@ def _preferred(names: Iterable[str]) -> str:
 def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
     """Collects the card of the operator that `asked` names. `stubs` of the same lookup can be reused for many cards."""
     check_length(asked)
+    # Loads msgspec. A command that only imports this module should not wait for it.
+    from ptexplore.resolve.ladder import core_answer
+
     store, tree = lookup.store, lookup.tree
     operator, siblings = find_operator(store, tree, asked)
     derivative = store.derivative(operator.name)
@@ -206,6 +215,7 @@ def card(lookup: Lookup, asked: str, stubs: Stubs | None = None) -> Card:
         siblings=tuple(siblings),
         trees=lookup.infos,
         not_built=not_in_this_build(store, tree, operator),
+        core=core_answer(store, operator.name, None),
     )
 
 
@@ -295,6 +305,8 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
         yield Line("dim", ", ".join(filter(None, facts)), indent=2)
     if operator.aliases:
         yield Line("dim", f"aliases: {', '.join(operator.aliases)}", indent=2)
+    if card.core is not None:
+        yield Line("dim", core_line(card.core), indent=2)
     yield _place_line(card.yaml, "entry in YAML")
     yield _place_line(card.entry, "at::_ops call")
     yield from _kernel_lines(card, full=full)
@@ -306,6 +318,13 @@ def card_lines(card: Card, *, full: bool, listed: bool = True) -> Iterator[Line]
     if listed and card.notes:
         yield Line("heading", "to read")
         yield from (Line("text", mark.title, indent=2, after=mark.stop, stop=mark.stop) for mark in card.notes)
+
+
+def core_line(core: CoreAnswer) -> str:
+    """Returns the line of a card that says whether the operator is Core ATen."""
+    from ptexplore.view.words.ladder import core_in_words
+
+    return f"Core ATen: {core_in_words(core)}"
 
 
 def _place_line(ref: SourceRef, label: str = "", indent: int = 2, after: str = "") -> Line:

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.model.compiled import CompileReport
     from ptexplore.model.coverage import KeyCoverage, Side
+    from ptexplore.model.decompositions import Decompositions
+    from ptexplore.model.ladder import CoreAnswer, OperatorList, OperatorSet
     from ptexplore.model.rungs import LowerReport
     from ptexplore.model.tensor_layouts import TensorLayouts
     from ptexplore.model.trace import Session, Trace
@@ -452,12 +454,47 @@ class Workspace:
             message, words=find_words(self.lookup, self.runtime, own_words, raised_in, is_pythons=is_pythons)
         )
 
-    def operator(self, name: str) -> Card:
-        """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name."""
+    def operator(self, name: str, *, ladder: bool = False) -> Card:
+        """Returns the card of an operator, with the notes on it. Raises PtexploreError if no operator has this name.
+
+        `ladder`: also what decomposes the operator on each rung. For that, the first use imports Inductor in a probe.
+        """
         from ptexplore.view.card import card, on_card
 
         bare = card(self.lookup, name)
-        return replace(bare, notes=on_card(bare, self._marks_on_lookup()))
+        whole = replace(bare, notes=on_card(bare, self._marks_on_lookup()))
+        if not ladder:
+            return whole
+        from ptexplore.resolve.ladder import ladder as ladder_of
+
+        rungs = ladder_of(self.lookup, whole.operator, self.decompositions)
+        return replace(whole, core=rungs.core, ladder=rungs)
+
+    @lazy_in_threads
+    def decompositions(self) -> Decompositions:
+        """The decomposition tables and Inductor's lowerings of the installed torch. Raises PtexploreError."""
+        from ptexplore.workspace.decompositions import open_decompositions
+
+        return open_decompositions(self.torch, self.watch)
+
+    def core_aten(self, names: Sequence[str]) -> tuple[CoreAnswer, ...]:
+        """Returns for each operator whether it is Core ATen, and why, in the order of `names`.
+
+        A name has its overload, as in a graph: "aten::add.Tensor" or "aten.add.Tensor". Raises PtexploreError
+        if this torch cannot be asked.
+        """
+        from ptexplore.resolve.ladder import core_answers
+
+        return core_answers(self.torch.catalogue, names, self.decompositions)
+
+    def operator_list(self, of: OperatorSet, limit: int | None = None) -> OperatorList:
+        """Returns the operators that are Core ATen, or the prims, with what Inductor does with each; at most `limit`.
+
+        Raises PtexploreError if this torch cannot be asked.
+        """
+        from ptexplore.resolve.ladder import operator_list
+
+        return operator_list(self.lookup, of, self.decompositions, limit)
 
     def coverage(self, key: str, side: Side, limit: int | None = None) -> KeyCoverage:
         """Returns the operators that have a kernel for a dispatch key, or those without one; at most `limit`.

@@ -32,6 +32,7 @@ from ptexplore.view.documents.folder import FolderDocument
 from ptexplore.view.documents.graph import GraphDocument
 from ptexplore.view.documents.health import DoctorDocument
 from ptexplore.view.documents.index import IndexDocument
+from ptexplore.view.documents.ladder import OperatorListDocument
 from ptexplore.view.documents.lowering import LowerDocument
 from ptexplore.view.documents.notes import NotesCheckDocument, PathDocument, TourDocument, TourListDocument
 from ptexplore.view.documents.search import FindDocument, RefsDocument
@@ -78,7 +79,7 @@ def sections() -> Mapping[str, Callable[[], str]]:
 def documents() -> Mapping[str, tuple[type, ...]]:
     """The records of the documents that commands print, by section."""
     return {
-        "card": (CardDocument, CoverageDocument),
+        "card": (CardDocument, CoverageDocument, OperatorListDocument),
         "compile": (CompileDocument,),
         "lower": (LowerDocument,),
         "graph": (GraphDocument,),

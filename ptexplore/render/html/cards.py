@@ -16,7 +16,7 @@ from ptexplore.render.html.places import places
 from ptexplore.resolve.places.lookup import Lookup
 from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.source.python_docs import DocLine
-from ptexplore.view.card import Card, card, documented, places_run
+from ptexplore.view.card import Card, card, core_line, documented, places_run
 from ptexplore.view.card_table import card_tables, left_out, only_in_yaml
 from ptexplore.view.site.operator_list import trace_to_type
 from ptexplore.view.site.site import Site, operator_names
@@ -96,7 +96,7 @@ class Cards:
             siblings=[(operator_names(name)[1], site.operators.get(name)) for name in shown.siblings],
             notes=[(mark.stop, mark.title, site.stops[mark.stop]) for mark in marks],
             small=site.settings.scope != "all", tables=card_tables(shown), left=left_out(shown),
-            in_yaml=only_in_yaml(shown),
+            in_yaml=only_in_yaml(shown), core=core_line(shown.core) if shown.core is not None else "",
             traces=self.observed.get(operator.name, []), doc=doc, command=trace_to_type(operator, called),
             doc_place=site.place(url, doc.path, doc.line) if doc is not None else None,
         )  # fmt: skip

@@ -24,11 +24,11 @@ from ptexplore.render.terminal.console import (
     styled,
 )
 from ptexplore.safe_text import clean
-from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines
+from ptexplore.view.card import HIDDEN, ONLY_IN_YAML, Card, card_lines, core_line
 from ptexplore.view.card_table import CardRow, CardTable, card_tables, left_out, only_in_yaml
 from ptexplore.view.place_marks import mark_of
 
-_WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
+WIDEST = 110  # columns of a table: a wider one is hard to follow from left to right
 _LABEL, _PLACE = 0.3, 0.4  # the widest label and place, as parts of a row
 _GAP = 2
 
@@ -42,7 +42,7 @@ def print_card(console: Console, card: Card, locate: Locate, *, full: bool) -> N
 
 
 def _print_tables(console: Console, card: Card, locate: Locate) -> None:
-    width = min(console.width, _WIDEST)
+    width = min(console.width, WIDEST)
     operator = card.operator
     folded(console, Text(clean(operator.schema), style="bold"), "", "    ")
     if card.doc is not None:
@@ -50,6 +50,8 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     facts = [operator.structured or "", *operator.variants, *operator.tags]
     if any(facts):
         folded(console, Text(", ".join(filter(None, facts)), style="dim"), "  ", "  ")
+    if card.core is not None:
+        folded(console, Text(clean(core_line(card.core)), style="dim"), "  ", "  ")
     declared = card.yaml if card.yaml.line else card.entry
     if declared.line:
         place = Text(place_text(declared, width - 20), style=linked(locate(declared)) or "cyan")
@@ -57,7 +59,7 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     tables = card_tables(card)
     for table in tables:
         console.print()
-        _print_table(console, table, width, locate)
+        print_table(console, table, width, locate)
     console.print()
     refs = [row.ref for table in tables for row in table.rows]
     marks = {mark_of(ref) for ref in refs}
@@ -80,10 +82,11 @@ def _print_tables(console: Console, card: Card, locate: Locate) -> None:
     hidden = ", ".join(left_out(card))
     if hidden:
         folded(console, Text(f"not shown: {hidden}", style="dim"), "", "  ")
+    print_command(console, f"ptexplore op {shlex.quote(operator.name)} --ladder", "what decomposes it  ")
     print_command(console, f"ptexplore op {shlex.quote(operator.name)} --full", "everything  ")
 
 
-def _print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:
+def print_table(console: Console, table: CardTable, width: int, locate: Locate) -> None:
     """Print label, what it runs, and place in columns. A long label has a line of its own; places are cut in front."""
     rows = table.rows
     label = min(max(cell_len(row.label) for row in rows), int(width * _LABEL))

@@ -8,6 +8,7 @@ from ptexplore.model.operators import KernelRole
 from ptexplore.model.places import Runtime
 from ptexplore.resolve.places.stubs import Kernel
 from ptexplore.view.card import CalledFunction, Card, KeyRow, Stubbed
+from ptexplore.view.documents.ladder import CoreEntry, LadderEntry, core_entry, ladder_entry
 from ptexplore.view.documents.parts import (
     FORMAT,
     FileLine,
@@ -145,6 +146,8 @@ class CardDocument(Struct, frozen=True):
     python: tuple[CardPythonKernel, ...]  # decompositions and kernels written in Python
     overloads: tuple[str, ...]  # the other overloads of its name
     notes: tuple[StopMark, ...]  # the stops about it
+    core_aten: CoreEntry | None  # whether it is Core ATen
+    ladder: LadderEntry | None  # its ladder; null without `--ladder`
 
 
 def card_document(card: Card, runtime: Runtime) -> CardDocument:
@@ -182,6 +185,8 @@ def card_document(card: Card, runtime: Runtime) -> CardDocument:
         python=tuple(CardPythonKernel(k.role, k.key, k.function, reference(ref)) for k, ref in card.python),
         overloads=card.siblings,
         notes=tuple(map(stop_mark, card.notes)),
+        core_aten=core_entry(card.core) if card.core is not None else None,
+        ladder=ladder_entry(card.ladder) if card.ladder is not None else None,
     )
 
 

@@ -641,6 +641,7 @@ ENGLISH: Catalogue = {
     why.FailedSo: "{told}: {because}",
     why.NoOperatorsNamed: "the probe named no operators",
     why.NoCatalogueGiven: "the probe gave no catalogue",
+    why.NoDecompositionsGiven: "the probe gave no decomposition tables",
     why.AllRunsOver: "the {seconds} s for all runs were over; {then}",
     # --- why an operator has no sample to trace ---
     why.NoTensorInSample: "the sample has no tensor",

@@ -16,9 +16,10 @@ from ptexplore.model import remarks as says_beside
 from ptexplore.model.actions import Action, Diagnose, GiveLonger, StepOperator
 from ptexplore.model.codes import Reason, every
 from ptexplore.model.ending_remarks import EndingRemark
+from ptexplore.model.ladder import RUNGS, CoreReason, RungState
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view import words
-from ptexplore.view.words import causes, details, ending, places, remarks, tensors
+from ptexplore.view.words import causes, details, ending, ladder, places, remarks, tensors
 from ptexplore.view.words import trace_remarks as of_traces
 from ptexplore.view.words.actions import AS_COMMANDS, IN_PYTHON, as_command, in_python
 from ptexplore.view.words.details import described
@@ -73,6 +74,14 @@ def test_each_remark_of_a_trace_has_a_template_that_speaks_of_all_its_arguments(
     for code in every(kind):
         assert names(catalogue[code]) == set(code.__struct_fields__), code
     assert set(catalogue) == set(every(kind))
+
+
+def test_each_code_of_a_ladder_has_a_template_that_speaks_of_all_its_arguments() -> None:
+    codes = {*every(CoreReason), *every(RungState)}
+    for code in codes:
+        assert names(ladder.ENGLISH[code]) == set(code.__struct_fields__), code
+    assert set(ladder.ENGLISH) == codes
+    assert set(ladder.RUNGS) == set(RUNGS)
 
 
 def test_each_verb_is_spelled_with_all_its_arguments() -> None:
