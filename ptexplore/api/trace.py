@@ -185,7 +185,7 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
 
     @property
     def syncs(self) -> Counted:
-        """How many calls waited for the values of a tensor: `item`, `tolist`, `nonzero`, `equal`, `if x`.
+        """How many calls waited for the values of a tensor: `item`, `tolist`, `equal`, `if x`, `nonzero`, `unique`.
 
         Copies from a device to the CPU count too. On the CPU such a call does not wait, but it is counted: on a device
         it would. `torch.cuda.synchronize()` and copies to a device are not counted.
@@ -212,7 +212,7 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
 
     @property
     def saved_bytes(self) -> Counted:
-        """How many bytes the graph keeps for backward. Parameters and other leaves do not count.
+        """How many bytes the graph keeps for backward. Leaves that get a gradient, as parameters, do not count.
 
         Raises PtexploreError if a part of them is not known, as in a block that does not call backward.
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from ptexplore.cpp.symbol_names import CAPABILITIES
 from ptexplore.errors import MISSING, PtexploreError
-from ptexplore.facts.value_reads import LISTS, READS
+from ptexplore.facts import value_reads
+from ptexplore.facts.value_reads import LISTS
 from ptexplore.model.nesting import outermost
 from ptexplore.model.places import SourceRef
 from ptexplore.model.program import CallPath, OperatorCalls, Program
@@ -208,16 +209,20 @@ def _waits(hop: Hop) -> bool:
     """Whether an operator, or a method of a tensor, waits for values."""
     if hop.kind == "binding":
         return hop.binding is not None and hop.binding.python.endswith(f".{LISTS}")
-    name = (hop.op or "").partition(".")[0]
-    copied = hop.copy
-    to_cpu = copied is not None and copied.source.device.partition(":")[0] not in ("cpu", "meta", "")
-    return hop.kind == "op" and (name in READS or (to_cpu and copied is not None and copied.result.device == "cpu"))
+    if hop.kind != "op":
+        return False
+    moved = hop.copy is not None and _is_to_cpu(hop.copy.source.device, hop.copy.result.device)
+    return moved or value_reads.waits(hop.op or hop.name)
+
+
+def _is_to_cpu(source: str, result: str) -> bool:
+    return source.partition(":")[0] not in ("cpu", "meta", "") and result == "cpu"
 
 
 def _program_syncs(program: Program) -> Iterator[tuple[str, str, int]]:
     inside: list[Counter[str]] = []  # by kind: the outermost operators in it that wait for values.
     for kind in program.kinds:
-        if kind.type == "op" and kind.name in READS:
+        if kind.type == "op" and value_reads.waits(kind.name, kind.overload):
             inside.append(Counter([kind.name]))
         else:
             inside.append(sum((inside[at] for at, _ in kind.inside if 0 <= at < len(inside)), Counter[str]()))
@@ -235,7 +240,7 @@ def _program_syncs(program: Program) -> Iterator[tuple[str, str, int]]:
 
 def _to_cpu(calls: OperatorCalls) -> Iterator[int]:
     for copy in calls.copies:
-        if copy.source.device.partition(":")[0] not in ("cpu", "meta", "") and copy.result.device == "cpu":
+        if _is_to_cpu(copy.source.device, copy.result.device):
             yield copy.calls
 
 
@@ -254,7 +259,7 @@ def instructions(trace: Trace, session: Session | None, first_screen: Callable[[
 
 
 def saved_bytes(trace: Trace, session: Session | None) -> Counted:
-    """Returns the bytes that the graph keeps for backward. Parameters and other leaves do not count.
+    """Returns the bytes that the graph keeps for backward. Leaves that get a gradient, as parameters, do not count.
 
     Raises PtexploreError if a part of them is not known.
     """
