@@ -58,3 +58,10 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Adds `%ptexplore` to IPython: for `%load_ext ptexplore`."""
+    from importlib import import_module
+
+    import_module("ptexplore.surfaces.notebook").load(shell)

@@ -21,6 +21,7 @@ from ptexplore.view.words import (
     graph,
     headings,
     legend,
+    notebook,
     places,
     reasons,
     remarks,
@@ -41,6 +42,7 @@ TABLES: tuple[Any, ...] = (
     legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
+    notebook.NOT_COPIED,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,

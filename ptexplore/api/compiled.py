@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ptexplore.api.displayed import Bundle
     from ptexplore.model.compiled import CompileReport, GraphBreak, MetFunction, Recompilation
     from ptexplore.view.trace.counts import Counted
 
@@ -31,6 +32,12 @@ class PublicCompiled:  # `ptexplore.Compiled`
     def __str__(self) -> str:
         """Returns the text that `ptexplore compile` prints into a pipe."""
         return self.text()
+
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML, which notebooks show."""
+        from ptexplore.api.displayed import WIDTH, bundle, drawn
+
+        return bundle(self.text(WIDTH), drawn(self.record.run.expression, [("what torch.compile did", self._draw())]))
 
     @property
     def functions(self) -> tuple[MetFunction, ...]:

@@ -239,7 +239,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         ...     workspace.op("mm").operator.name
         'aten::mm'
         """
-        return self.inner.operator(_check_text("the operator", name))
+        from ptexplore.api.displayed import with_display
+
+        return with_display(self.inner.operator(_check_text("the operator", name)))
 
     def explain_error(self, text: str) -> ErrorMessage:
         """Does the same as `ptexplore.explain_error`, in this workspace.
@@ -276,7 +278,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         'torch/nn/modules/linear.py'
         """
         _check_text("the target", target)
-        return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
+        from ptexplore.api.displayed import pages_with_display
+
+        return pages_with_display(self.inner.show(target, kind=kind, everything=everything, every_key=every_key))
 
     def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
         """Does the same as `ptexplore.callers`, in this workspace.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ptexplore.api.displayed import Bundle
     from ptexplore.view.trace.counts import Counted
     from ptexplore.view.trace.explain import Explanation
 
@@ -43,6 +44,12 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
     def __str__(self) -> str:
         """Returns the text that `ptexplore trace` prints into a pipe."""
         return self.text()
+
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML, which notebooks show."""
+        from ptexplore.api.displayed import WIDTH, bundle, trace_html
+
+        return bundle(self.text(width=WIDTH), trace_html(self.record, self.session))
 
     def text(
         self,
