@@ -161,7 +161,8 @@ class PtexploreMagics(Magics):
             tree = ast.parse(expression, mode="eval")
         except SyntaxError as error:
             raise PtexploreError("this is not one expression", str(error.msg), EXAMPLE, USAGE) from None
-        names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        names = [node.id for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset))]
         return [name for name in dict.fromkeys(names) if name in self._variables]
 
 

@@ -17,8 +17,11 @@ from ptexplore.view.place_marks import mark_of
 from ptexplore.view.trace.page import ScreenRow, TraceView, percent
 
 OPEN = 4  # levels of rows that are open at first.
+_FOLDERS = 2  # parts of a path that are shown, with the file's name.
 _NESTED = 40  # levels: browsers nest at most 512 elements.
+_ALL = "font-size: 0.92em; line-height: 1.45"
 _QUIET = "opacity: 0.7"
+_CODE = "font-family: monospace"
 _INSIDE = "margin-left: 1.4em"
 _LEAF = "margin-left: 1.1em"  # the room of the triangle that rows with rows inside have.
 _WIDE = "overflow-x: auto; line-height: 1.25; margin: 0.3em 0"
@@ -35,7 +38,7 @@ class FoldedPart:
 
 def folded(title: str, facts: Iterable[str], parts: Iterable[FoldedPart]) -> str:
     """Returns a title, facts below it, and parts that open and close."""
-    return f"<div>{_head(title, facts)}{''.join(map(_part, parts))}</div>"
+    return f'<div style="{_ALL}">{_head(title, facts)}{"".join(map(_part, parts))}</div>'
 
 
 def preformatted(inside: str) -> str:
@@ -52,7 +55,8 @@ def trace_rows(view: TraceView, parts: Iterable[FoldedPart] = ()) -> str:
         f'<div style="{_QUIET}"><b>{escaped(sign)}</b> {escaped(means)}</div>' for sign, means in view.legend
     )
     rows = "".join(_rows(view))
-    return f"<div>{_head(view.title, view.facts)}{ended}{rows}{findings}{signs}{''.join(map(_part, parts))}</div>"
+    below = f"{findings}{signs}{''.join(map(_part, parts))}"
+    return f'<div style="{_ALL}">{_head(view.title, view.facts)}{ended}{rows}{below}</div>'
 
 
 def _head(title: str, facts: Iterable[str]) -> str:
@@ -86,21 +90,26 @@ def _rows(view: TraceView) -> Iterator[str]:
 def _row(row: ScreenRow, columns: Sequence[str]) -> str:
     """Returns a row on one line: name, share, cells with their column's name, details, and place."""
     times = f" ×{row.times}" if row.times > 1 else ""
-    name = f"<code>{escaped(row.name)}</code>{times}"
+    name = f'<span style="{_CODE}">{escaped(row.name)}</span>{times}'
     measured = [percent(row.share)] if row.share is not None else []
     measured += [f"{column} {cell}" for cell, column in zip(row.cells, columns, strict=False) if cell]
     status = "" if row.status == "observed" or row.known is not None else row.status
     texts = [", ".join(measured), row.what, status]
     said = "".join(f" &nbsp;{escaped(text)}" for text in texts if text)
-    place = f' &nbsp;<code style="{_QUIET}">{_place(row.place)}</code>' if row.place is not None else ""
+    place = f" &nbsp;{_place(row.place)}" if row.place is not None else ""
     return f"{f'<b>{name}</b>' if row.heading else name}{said}{place}"
 
 
 def _place(ref: SourceRef) -> str:
+    """Returns a place: the file's name with its folder, and the whole path on hover."""
     if ref.path is None:
         return "?"
-    mark = mark_of(ref)
-    return escaped(f"{ref.path}:{ref.line}" if ref.line else ref.path) + (f" {mark}" if mark else "")
+    parts = ref.path.split("/")
+    short = "/".join(("…", *parts[-_FOLDERS:])) if len(parts) > _FOLDERS + 1 else ref.path
+    line = f":{ref.line}" if ref.line else ""
+    whole, mark = escaped(f"{ref.path}{line}  {ref.precision}"), mark_of(ref)
+    shown = escaped(f"{short}{line}{f' {mark}' if mark else ''}")
+    return f'<span title="{whole}" style="{_CODE}; {_QUIET}">{shown}</span>'
 
 
 def _line(line: Line) -> str:

@@ -137,9 +137,10 @@ def _on_any_page() -> TerminalTheme:
     """Returns the colours of HTML. Each has about the same contrast on a white page and on a black one."""
     from rich.terminal_theme import TerminalTheme
 
-    black, red, green, yellow = (118, 118, 118), (214, 64, 56), (40, 132, 60), (150, 110, 0)
-    blue, magenta, cyan, white = (60, 116, 214), (168, 80, 190), (0, 128, 148), (118, 118, 118)
-    return TerminalTheme((255, 255, 255), (0, 0, 0), [black, red, green, yellow, blue, magenta, cyan, white])
+    grey, red, green, yellow = (118, 118, 118), (214, 64, 56), (40, 132, 60), (150, 110, 0)
+    blue, magenta, cyan = (60, 116, 214), (168, 80, 190), (0, 128, 148)
+    # rich mixes the colour of dim text with the background's: with grey, the contrast stays.
+    return TerminalTheme(grey, grey, [grey, red, green, yellow, blue, magenta, cyan, grey])
 
 
 def captured(
