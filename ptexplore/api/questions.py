@@ -442,7 +442,7 @@ def compile(  # noqa: A001  (as in torch)
     """Runs an expression or a script once in a process of its own, and returns what torch.compile did to it.
 
     Your code calls torch.compile. With `whole`, ptexplore gives the whole expression to torch.compile. The other
-    options are as in `ptexplore.trace`; `arguments` are those of a script. Raises PtexploreError if the code cannot be
+    options are as in `ptexplore.trace`; `arguments` are for a script. Raises PtexploreError if the code cannot be
     run.
 
     >>> import ptexplore

@@ -182,7 +182,10 @@ def _read(line: str) -> tuple[argparse.Namespace, str]:
 
 
 def _say(text: str) -> None:
-    print(text)  # noqa: T201  (a notebook shows it above the trace)
+    """Shows a line above the trace. A printed line might come after it."""
+    from ptexplore.render.html.notebook import remark
+
+    display({"text/plain": text, "text/html": remark(text)}, raw=True)  # type: ignore[no-untyped-call]
 
 
 def _three_parts(error: PtexploreError) -> list[str]:

@@ -48,7 +48,7 @@ class Workspaces:
 
 
 class TraceFixture:
-    """Traces code of a test. The names below are those of the last trace.
+    """Traces code of a test. The names below belong to the last trace.
 
     `trace("torch.mm(a, b)", grad=True)` runs a text in a process of its own, `trace(function)` calls a function in the
     test's process, and `with trace.record():` records a block of the test.

@@ -190,7 +190,7 @@ def _is_in_torch(trace: PublicTrace) -> bool:
 def _second_call(item: pytest.Item) -> PublicTrace:
     """Calls the function of a test again, with the same fixtures, and returns the trace of it.
 
-    Its output and its warnings are dropped, since those of the first call are in the report.
+    Its output and its warnings are dropped, since the report has what the first call printed.
     """
     from ptexplore.api.recording import PublicRecording
 

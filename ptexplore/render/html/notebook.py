@@ -41,6 +41,11 @@ def folded(title: str, facts: Iterable[str], parts: Iterable[FoldedPart]) -> str
     return f'<div style="{_ALL}">{_head(title, facts)}{"".join(map(_part, parts))}</div>'
 
 
+def remark(text: str) -> str:
+    """Returns a line of text that stands beside a result."""
+    return f'<div style="{_ALL}">{_quiet(text)}</div>'
+
+
 def preformatted(inside: str) -> str:
     """Returns HTML of aligned text. `inside` is HTML already."""
     return f'<pre style="{_WIDE}">{inside}</pre>'

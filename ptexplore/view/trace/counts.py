@@ -1,7 +1,7 @@
 """Numbers of a trace that a test can compare: what ran and how often, copies, waiting, instructions, bytes kept.
 
-Each number has the rows that it is made of. A number that the trace does not prove is no number: the functions here
-raise PtexploreError, whose `why` says what is missing.
+Each number has the rows that it is made of. If the trace does not prove a number, the functions here raise
+PtexploreError, and its `why` gives the reason.
 """
 
 from __future__ import annotations
