@@ -9,6 +9,7 @@ import dis
 import hashlib
 import os
 import re
+import shlex
 import sys
 import unittest
 import warnings
@@ -88,7 +89,7 @@ class Reports:
             trace.save(file)
             setattr(report, SAVED, str(file))
             screen = [trace.text(width=self._width).strip(), ""] if _is_in_torch(trace) else []
-            yield "\n".join([*again, *screen, f"open it: ptexplore trace --load {file}"])
+            yield "\n".join([*again, *screen, f"open it: ptexplore trace --load {shlex.quote(str(file))}"])
         except PtexploreError as failed:
             yield "no trace: " + "\n".join(_three_parts(failed))
         except Exception as failed:  # noqa: BLE001  (a failing test must be reported as it is, whatever fails here)

@@ -60,8 +60,8 @@ def trace_rows(view: TraceView, parts: Iterable[FoldedPart] = ()) -> str:
         f'<div style="{_QUIET}"><b>{escaped(sign)}</b> {escaped(means)}</div>' for sign, means in view.legend
     )
     rows = "".join(_rows(view))
-    below = f"{findings}{signs}{''.join(map(_part, parts))}"
-    return f'<div style="{_ALL}">{_head(view.title, view.facts)}{ended}{rows}{below}</div>'
+    last = f"{findings}{signs}{''.join(map(_part, parts))}"
+    return f'<div style="{_ALL}">{_head(view.title, view.facts)}{ended}{rows}{last}</div>'
 
 
 def _head(title: str, facts: Iterable[str]) -> str:
@@ -100,9 +100,9 @@ def _row(row: ScreenRow, columns: Sequence[str]) -> str:
     measured += [f"{column} {cell}" for cell, column in zip(row.cells, columns, strict=False) if cell]
     status = "" if row.status == "observed" or row.known is not None else row.status
     texts = [", ".join(measured), row.what, status]
-    said = "".join(f" &nbsp;{escaped(text)}" for text in texts if text)
+    after = "".join(f" &nbsp;{escaped(text)}" for text in texts if text)
     place = f" &nbsp;{_place(row.place)}" if row.place is not None else ""
-    return f"{f'<b>{name}</b>' if row.heading else name}{said}{place}"
+    return f"{f'<b>{name}</b>' if row.heading else name}{after}{place}"
 
 
 def _place(ref: SourceRef) -> str:

@@ -49,7 +49,7 @@ class AlikeCopies:
 
 def copies_of(trace: Trace, session: Session | None) -> Iterator[AlikeCopies]:
     """Yields the copies of a trace, in order; in a program, equal ones together."""
-    yield from _of_program(trace, trace.program) if trace.program is not None else _of_expression(trace, session)
+    yield from _of_expression(trace, session) if trace.traced.each_call else _of_program(trace, trace.recorded)
 
 
 def expression_copies(trace: Trace, options: Options, session: Session | None) -> TraceView:

@@ -90,7 +90,7 @@ def ran(trace: Trace, session: Session | None, name: str) -> Counted:
     wanted = _wanted(name)
     matching = [each for each in every if _is_named(each.hop, wanted)]
     sure = [each for each in matching if _is_sure(each.hop)]
-    paths = _paths_named(trace.program, name) if trace.program is not None else ()
+    paths = () if trace.traced.each_call else _paths_named(trace.recorded, name)
     if not sure and not paths:
         _check_absent(trace, session, name, matching)
 
@@ -136,7 +136,7 @@ def _check_absent(trace: Trace, session: Session | None, name: str, matching: Se
 
 def _is_stepped_whole(trace: Trace, session: Session | None) -> bool:
     parts = counted_parts(session)
-    return trace.program is None and bool(parts) and "operator" not in parts and not has_cut(session)
+    return trace.traced.each_call and bool(parts) and "operator" not in parts and not has_cut(session)
 
 
 def dispatches(trace: Trace, operator: str, via: Sequence[str] | None = None) -> Counted:
@@ -190,7 +190,7 @@ def syncs(trace: Trace) -> Counted:
     On the CPU the values are there already. Such a call counts all the same: on a device it would wait.
     """
     lines = Counter[str]()
-    for name, caller, count in _program_syncs(trace.program) if trace.program is not None else _hop_syncs(trace.hops):
+    for name, caller, count in _hop_syncs(trace.hops) if trace.traced.each_call else _program_syncs(trace.recorded):
         lines[f"{name}{_from(caller)}"] += count
 
     def rows() -> Iterator[str]:
@@ -247,12 +247,12 @@ def _to_cpu(calls: OperatorCalls) -> Iterator[int]:
 def instructions(trace: Trace, session: Session | None, first_screen: Callable[[], str]) -> Counted:
     """Returns how many instructions the expression took. Raises PtexploreError if it was not stepped as a whole."""
     parts = {part: count for part, count in counted_parts(session).items() if part != "operator"}
-    if trace.program is not None or not parts or has_cut(session):
+    if not trace.traced.each_call or not parts or has_cut(session):
         reason = trace.captured.reason
         why = "only a part of it was stepped" if counted_parts(session) else "nothing was stepped"
         if reason is not None:
             why = sentence(reason)
-        elif trace.program is not None:
+        elif not trace.traced.each_call:
             why = "a program, or a block of your own process, is not stepped as a whole"
         raise PtexploreError("the number of instructions is not known", why, _STEPPED, MISSING)
     return Counted(sum(parts.values()), lambda: first_screen().splitlines())
@@ -266,14 +266,15 @@ def saved_bytes(trace: Trace, session: Session | None) -> Counted:
     run = _run(trace, session)
     _check_saved(trace, run)
     by_row = Counter[str]()
-    if trace.program is None:
+    if trace.traced.each_call:
         for each in _every(trace):
             if each.hop.saved:
                 by_row[each.hop.op or each.hop.name] += each.hop.saved
     else:
-        for calls in trace.program.calls:
-            kind = trace.program.kinds[trace.program.routes[calls.route].kind]
-            by_row[f"{kind.name}{_from(users_place(trace.program, calls) or '')}"] += calls.saved
+        program = trace.recorded
+        for calls in program.calls:
+            kind = program.kinds[program.routes[calls.route].kind]
+            by_row[f"{kind.name}{_from(users_place(program, calls) or '')}"] += calls.saved
     if run.unweighed.elsewhere:
         by_row["nodes of calls that are not recorded"] += run.unweighed.elsewhere
 
@@ -288,14 +289,14 @@ def saved_bytes(trace: Trace, session: Session | None) -> Counted:
 def _run(trace: Trace, session: Session | None) -> Run:
     from ptexplore.view.trace.expression_parts import expression_run
 
-    return program_run(trace, session) if trace.program is not None else expression_run(trace, session)
+    return expression_run(trace, session) if trace.traced.each_call else program_run(trace, session)
 
 
 def _check_saved(trace: Trace, run: Run) -> None:
     message = "the bytes kept for backward are not known"
-    if trace.program is not None and not trace.program.saved_backwards:
+    if not trace.traced.each_call and not trace.recorded.saved_backwards:
         why = "they are read when backward begins, and backward was not called"
-        if trace.program.backwards:
+        if trace.recorded.backwards:
             why = "this torch does not say what its nodes keep"
         raise PtexploreError(message, why, "call backward inside the block, or trace an expression", MISSING)
     if run.unweighed.backwards is not None:
@@ -339,13 +340,13 @@ def _keys_of(call: Hop) -> _Keys:
 
 def _every(trace: Trace) -> Iterator[_Ran]:
     """Yields every hop. In a program, a hop ran as often as the calls of its route."""
-    if trace.program is None:
+    if trace.traced.each_call:
         for hop in walk(trace.hops):
             yield _Ran(hop, hop.calls)
         return
     times = Counter[int]()
-    for calls in trace.program.calls:
-        for number in trace.program.routes[calls.route].hops:
+    for calls in trace.recorded.calls:
+        for number in trace.recorded.routes[calls.route].hops:
             times[number] += calls.calls
     for outer in trace.hops:
         for hop in walk((outer,)):
