@@ -5,9 +5,23 @@ The names of the API are loaded when they are used: importing this package impor
 
 TYPE_CHECKING = False  # like `typing.TYPE_CHECKING`; to import `typing` would take longer than the rest of this module
 if TYPE_CHECKING:
+    from ptexplore.api.compiled import PublicCompiled as Compiled
     from ptexplore.api.graph import PublicGraph as Graph
     from ptexplore.api.questions import PublicWorkspace as Workspace
-    from ptexplore.api.questions import callers, explain_error, find, graph, load, lower, op, refs, show, tensor, trace
+    from ptexplore.api.questions import (
+        callers,
+        compile,  # noqa: A004
+        explain_error,
+        find,
+        graph,
+        load,
+        lower,
+        op,
+        refs,
+        show,
+        tensor,
+        trace,
+    )
     from ptexplore.api.recording import PublicRecording as Recording
     from ptexplore.api.recording import record
     from ptexplore.api.tensor import PublicTensors as Tensors
@@ -15,12 +29,13 @@ if TYPE_CHECKING:
     from ptexplore.errors import PtexploreError
 
 __all__ = [
-    "Graph", "PtexploreError", "Recording", "Tensors", "Trace", "Workspace", "callers", "explain_error", "find",
-    "graph", "load", "lower", "op", "record", "refs", "show", "tensor", "trace",
+    "Compiled", "Graph", "PtexploreError", "Recording", "Tensors", "Trace", "Workspace", "callers", "compile",
+    "explain_error", "find", "graph", "load", "lower", "op", "record", "refs", "show", "tensor", "trace",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 _PLACES = {
+    "Compiled": ("api.compiled", "PublicCompiled"),
     "Graph": ("api.graph", "PublicGraph"),
     "PtexploreError": ("errors", "PtexploreError"),
     "Recording": ("api.recording", "PublicRecording"),
@@ -44,3 +59,10 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Adds `%ptexplore` to IPython: for `%load_ext ptexplore`."""
+    from importlib import import_module
+
+    import_module("ptexplore.surfaces.notebook").load(shell)

@@ -23,6 +23,7 @@ from ptexplore.view.words import (
     ladder,
     legend,
     lowering,
+    notebook,
     places,
     reasons,
     remarks,
@@ -45,6 +46,7 @@ TABLES: tuple[Any, ...] = (
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
     lowering.ABOUT, lowering.FAILURES, lowering.NOTES, lowering.UNCHECKED, lowering.CHANGES, lowering.NOT_CORE,
+    notebook.NOT_COPIED,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ptexplore.view.graph.page import GraphOptions, check_names, graph_view
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from ptexplore.api.displayed import Bundle
     from ptexplore.model.autograd_graph import AutogradNode, GraphRun, LocatedGraph
     from ptexplore.view.documents.graph import GradientEntry
 
@@ -30,6 +35,15 @@ class PublicGraph:  # `ptexplore.Graph`
     def __str__(self) -> str:
         """Returns the text that `ptexplore graph` prints into a pipe."""
         return self.text()
+
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML, which notebooks show."""
+        from ptexplore.api.displayed import WIDTH, bundle, drawn
+        from ptexplore.render.terminal.console import plain_text
+
+        rows = ("nodes", self._draw(GraphOptions(None, None, False)))
+        every = ("every node", self._draw(GraphOptions(None, None, True)))
+        return bundle(plain_text(rows[1], WIDTH), drawn(self.record.session.expression, [rows, every]))
 
     @property
     def nodes(self) -> tuple[AutogradNode, ...]:
@@ -87,10 +101,14 @@ class PublicGraph:  # `ptexplore.Graph`
         True
         """
         from ptexplore.render.terminal.console import plain_text
+
+        return plain_text(self._draw(GraphOptions(depth, only, full)), 160)
+
+    def _draw(self, options: GraphOptions) -> Callable[[Console], None]:
         from ptexplore.render.terminal.graph import print_graph
 
-        view = graph_view(self.record, GraphOptions(depth, only, full))
-        return plain_text(lambda console: print_graph(console, view, lambda _: None), 160)
+        view = graph_view(self.record, options)
+        return lambda console: print_graph(console, view, lambda _: None)
 
     def to_json(self) -> str:
         """Returns the document of `ptexplore graph --json`.

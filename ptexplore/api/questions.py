@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ptexplore.api.compiled import PublicCompiled
     from ptexplore.api.graph import PublicGraph
     from ptexplore.api.tensor import AskedOfTensors
     from ptexplore.lookup.callers import CallersView
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 LOWERS = 'lower("torch.relu(a @ b)", rungs=["core", "prims"])'
+COMPILES = 'compile("f(a)", setup=["f = torch.compile(torch.sin)"])'
 DRAWS = 'tensor("x = torch.arange(12).view(3, 4); x.t()")'
 
 
@@ -168,6 +170,56 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
             expression = _check_text("the value", value) or None
             return PublicGraph(self.inner.graph(typed(asked_for(expression, options))))
 
+    def compile(
+        self,
+        expression: str | None = None,
+        *,
+        script: str | os.PathLike[str] | None = None,
+        arguments: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+        setup: Sequence[str] = (),
+        contexts: Sequence[str] = (),
+        grad: bool = False,
+        backward: bool = False,
+        timeout: float = 300.0,
+        whole: bool = False,
+    ) -> PublicCompiled:
+        """Does the same as `ptexplore.compile`, in this workspace.
+
+        >>> import ptexplore
+        >>> with ptexplore.Workspace() as workspace:
+        ...     run = workspace.compile("f(a)", setup=["f = torch.compile(lambda x: x.sin(), backend='eager')"])
+        >>> run.functions[0].outcome
+        'whole'
+        """
+        from ptexplore.api.compiled import PublicCompiled
+        from ptexplore.capture.probing import asked_for
+        from ptexplore.view.words.actions import in_python
+        from ptexplore.view.words.errors import in_words
+        from ptexplore.workspace.typed import typed
+
+        text = _check_text("the expression", expression) or None
+        if (text is None) == (script is None):
+            raise PtexploreError("give an expression or a script", "a run is of one thing", COMPILES, USAGE)
+        if whole and script is not None:
+            why = "`whole` wraps an expression; a script calls torch.compile itself"
+            raise PtexploreError("`whole` is for an expression", why, COMPILES, USAGE)
+        for name, value in (variables or {}).items():
+            _check_text(f"the variable {name}", value)
+        options = {
+            "script": os.fspath(script) if script is not None else None,
+            "arguments": tuple(arguments),
+            "variables": tuple((variables or {}).items()),
+            "setup": tuple(setup),
+            "contexts": tuple(contexts),
+            "grad": grad,
+            "backward": backward,
+            "timeout": timeout,
+            "native": False,
+        }
+        with in_words(in_python):
+            return PublicCompiled(self.inner.compile(typed(replace(asked_for(text, options), wraps=whole))))
+
     def record(self, *, native_budget: int | str = 0) -> PublicRecording:
         """Does the same as `ptexplore.record`. The trace is resolved with this workspace.
 
@@ -229,7 +281,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         ...     workspace.op("mm").operator.name
         'aten::mm'
         """
-        return self.inner.operator(_check_text("the operator", name), ladder=ladder)
+        from ptexplore.api.displayed import with_display
+
+        return with_display(self.inner.operator(_check_text("the operator", name), ladder=ladder))
 
     def core_aten(self, names: Sequence[str]) -> tuple[CoreAnswer, ...]:
         """Returns for each operator whether it is Core ATen, and why. The names are written as in a graph.
@@ -276,7 +330,9 @@ class PublicWorkspace:  # `ptexplore.Workspace`; inside the package, `Workspace`
         'torch/nn/modules/linear.py'
         """
         _check_text("the target", target)
-        return self.inner.show(target, kind=kind, everything=everything, every_key=every_key)
+        from ptexplore.api.displayed import pages_with_display
+
+        return pages_with_display(self.inner.show(target, kind=kind, everything=everything, every_key=every_key))
 
     def callers(self, symbol: str, *, depth: int = 3, limit: int | None = None) -> CallersView:
         """Does the same as `ptexplore.callers`, in this workspace.
@@ -456,6 +512,38 @@ def graph(
     """
     with PublicWorkspace(python) as workspace:
         return workspace._graph(value, sys._getframe(1), script, variables or {}, setup, contexts, timeout, run=run)
+
+
+def compile(  # noqa: A001  (as in torch)
+    expression: str | None = None,
+    *,
+    script: str | os.PathLike[str] | None = None,
+    arguments: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    setup: Sequence[str] = (),
+    contexts: Sequence[str] = (),
+    grad: bool = False,
+    backward: bool = False,
+    timeout: float = 300.0,
+    whole: bool = False,
+    python: str | None = None,
+) -> PublicCompiled:
+    """Runs an expression or a script once in a process of its own, and returns what torch.compile did to it.
+
+    Your code calls torch.compile. With `whole`, ptexplore gives the whole expression to torch.compile. The other
+    options are as in `ptexplore.trace`; `arguments` are for a script. Raises PtexploreError if the code cannot be
+    run.
+
+    >>> import ptexplore
+    >>> setup = ["f = torch.compile(lambda x: x.sin() if x.sum() > 0 else x, backend='eager')"]
+    >>> [at.reason.kind for at in ptexplore.compile("f(a)", setup=setup).breaks]
+    ['Data-dependent branching']
+    """
+    with PublicWorkspace(python) as workspace:
+        return workspace.compile(
+            expression, script=script, arguments=arguments, variables=variables, setup=setup, contexts=contexts,
+            grad=grad, backward=backward, timeout=timeout, whole=whole,
+        )  # fmt: skip
 
 
 def op(name: str, *, ladder: bool = False, python: str | None = None) -> Card:

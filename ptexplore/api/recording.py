@@ -20,6 +20,7 @@ from ptexplore.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
+    from ptexplore.api.displayed import Bundle
     from ptexplore.api.trace import PublicTrace
     from ptexplore.capture.own_process import BlockRecorder, RecordedBlock
 
@@ -104,6 +105,10 @@ class PublicRecording:  # `ptexplore.Recording`
     def __repr__(self) -> str:
         state = "is running" if self.is_open else "has ended" if self._block is not None else "has not begun"
         return f"<Recording that {state}>"
+
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML of the trace, which notebooks show."""
+        return self.trace._repr_mimebundle_() if self._block is not None else {"text/plain": repr(self)}
 
     @property
     def is_open(self) -> bool:

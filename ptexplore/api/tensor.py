@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
+    from rich.console import Console
+
+    from ptexplore.api.displayed import Bundle
     from ptexplore.model.tensor_layouts import ConcludedTensor, MemoryBlock, TensorAnswer, TensorLayouts
 
 
@@ -39,6 +43,12 @@ class PublicTensors:  # `ptexplore.Tensors`
     def __str__(self) -> str:
         """Returns the text that `ptexplore tensor` prints into a pipe."""
         return self.text()
+
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML, which notebooks show."""
+        from ptexplore.api.displayed import WIDTH, bundle, drawn
+
+        return bundle(self.text(WIDTH), drawn(self.expression, [("in memory", self._draw())]))
 
     @property
     def tensors(self) -> tuple[ConcludedTensor, ...]:
@@ -78,11 +88,8 @@ class PublicTensors:  # `ptexplore.Tensors`
         cell             0  1  2
         """
         from ptexplore.render.terminal.console import plain_text
-        from ptexplore.render.terminal.tensor import print_tensors
-        from ptexplore.view.tensor.page import tensor_page
 
-        page = tensor_page(self.record, self.expression)
-        return plain_text(lambda console: print_tensors(console, page), width)
+        return plain_text(self._draw(), width)
 
     def svg(self) -> str:
         """Returns the picture as SVG text, which loads nothing.
@@ -92,11 +99,15 @@ class PublicTensors:  # `ptexplore.Tensors`
         '<svg'
         """
         from ptexplore.render.terminal.console import picture
+
+        return picture(self._draw(), self.expression)
+
+    def _draw(self) -> Callable[[Console], None]:
         from ptexplore.render.terminal.tensor import print_tensors
         from ptexplore.view.tensor.page import tensor_page
 
         page = tensor_page(self.record, self.expression)
-        return picture(lambda console: print_tensors(console, page), self.expression)
+        return lambda console: print_tensors(console, page)
 
     def to_json(self) -> str:
         """Returns the document of `ptexplore tensor --json`, as docs/json.md describes it.

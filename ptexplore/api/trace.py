@@ -14,10 +14,12 @@ from ptexplore.view.trace.views import view
 from ptexplore.view.words.reasons import worded, worded_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
 
+    from ptexplore.api.displayed import Bundle
+    from ptexplore.view.trace.counts import Counted
     from ptexplore.view.trace.explain import Explanation
 
 
@@ -43,6 +45,12 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         """Returns the text that `ptexplore trace` prints into a pipe."""
         return self.text()
 
+    def _repr_mimebundle_(self, **_asked: object) -> Bundle:
+        """Returns text and HTML, which notebooks show."""
+        from ptexplore.api.displayed import WIDTH, bundle, trace_html
+
+        return bundle(self.text(width=WIDTH), trace_html(self.record, self.session))
+
     def text(
         self,
         *,
@@ -52,6 +60,7 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         full: bool = False,
         depth: int | None = None,
         only: str | None = None,
+        width: int = 160,
     ) -> str:
         """Returns the text of `ptexplore trace`, with the same options (`opened` is `--open`).
 
@@ -68,7 +77,7 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         """
         from ptexplore.render.terminal.console import plain_text
 
-        return plain_text(self._draw(Options(full, depth, only, opened, view, verbose, ())), 160)
+        return plain_text(self._draw(Options(full, depth, only, opened, view, verbose, ())), width)
 
     @property
     def expression(self) -> str:
@@ -139,6 +148,88 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
         from ptexplore.view.trace.native import names_of
 
         return [hop for hop in walk(self.hops) if any(text in part for part in (*names_of(hop), hop.source.path or ""))]
+
+    def ran(self, name: str) -> Counted:
+        """Returns how often a function, operator, kernel or node of backward ran. 0 if it did not.
+
+        `name` is a qualified name, or its last parts. An operator without its overload means every overload. Raises
+        PtexploreError if the trace cannot say: C++ functions are only seen if the expression was stepped.
+
+        >>> import ptexplore
+        >>> trace = ptexplore.trace("torch.add(a, b)", native=False)
+        >>> trace.ran("aten::add"), trace.ran("aten::mul")
+        (1, 0)
+        """
+        from ptexplore.view.trace.counts import ran
+
+        return ran(self.record, self.session, name)
+
+    def dispatches(self, operator: str, via: Sequence[str] | None = None) -> Counted:
+        """Returns how many calls of an operator took exactly these dispatch keys, in order. Without `via`: all calls.
+
+        Raises PtexploreError if no call took these keys for sure, and a call may have.
+
+        >>> import ptexplore
+        >>> trace = ptexplore.trace("torch.mm(a, b)", grad=True, native=False)
+        >>> trace.dispatches("aten::mm", via=["AutogradCPU", "CPU"])
+        1
+        """
+        from ptexplore.view.trace.counts import dispatches
+
+        return dispatches(self.record, operator, via)
+
+    @property
+    def copies(self) -> Counted:
+        """How many copies of tensors' data were made: calls of `aten::copy_`. Casts count too.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("a.t().contiguous()", native=False).copies
+        1
+        """
+        from ptexplore.view.trace.counts import copies
+
+        return copies(self.record, self.session)
+
+    @property
+    def syncs(self) -> Counted:
+        """How many calls waited for the values of a tensor: `item`, `tolist`, `equal`, `if x`, `nonzero`, `unique`.
+
+        Copies from a device to the CPU count too. On the CPU such a call does not wait, but it is counted: on a device
+        it would. `torch.cuda.synchronize()` and copies to a device are not counted.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("a.sum().item()", native=False).syncs
+        1
+        """
+        from ptexplore.view.trace.counts import syncs
+
+        return syncs(self.record)
+
+    @property
+    def instructions(self) -> Counted:
+        """How many instructions the expression took. Raises PtexploreError if it was not stepped as a whole.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("torch.add(a, b)").instructions > 10_000
+        True
+        """
+        from ptexplore.view.trace.counts import instructions
+
+        return instructions(self.record, self.session, self.text)
+
+    @property
+    def saved_bytes(self) -> Counted:
+        """How many bytes the graph keeps for backward. Leaves that get a gradient, as parameters, do not count.
+
+        Raises PtexploreError if a part of them is not known, as in a block that does not call backward.
+
+        >>> import ptexplore
+        >>> ptexplore.trace("a.exp().sin()", grad=True, native=False).saved_bytes
+        72
+        """
+        from ptexplore.view.trace.counts import saved_bytes
+
+        return saved_bytes(self.record, self.session)
 
     @property
     def stable_keys(self) -> Mapping[int, str]:

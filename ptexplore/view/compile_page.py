@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.facts.compiler_texts import TRIED
 from ptexplore.model.compiled import (
     BreakReason,
@@ -25,6 +26,7 @@ from ptexplore.model.compiled import (
 from ptexplore.model.compiler_log import CodeLine
 from ptexplore.resolve.compiler.texts import without_scope
 from ptexplore.view.trace.amounts import size
+from ptexplore.view.trace.counts import Counted
 from ptexplore.view.words.compiling import (
     BACKWARD,
     KINDS,
@@ -213,6 +215,37 @@ def _findings(report: CompileReport) -> Iterator[str]:
 
 
 # --- functions and breaks ---
+
+
+def graph_breaks(report: CompileReport) -> Counted:
+    """Counts the lines that ended a graph, and the functions that Dynamo gave up, which have no graph.
+
+    Raises PtexploreError if nothing was compiled, or if the log does not say how a function ended.
+    """
+    message = "the number of graph breaks is not known"
+    if not report.functions:
+        hint = 'compile("f(a)", setup=["f = torch.compile(torch.sin)"])'
+        raise PtexploreError(message, "nothing was compiled: the code does not call torch.compile", hint, MISSING)
+    unknown = next((each.name for each in report.functions if each.outcome in ("unknown", "failed")), None)
+    if unknown is not None:
+        raise PtexploreError(message, f"torch's log does not say how {unknown} ended", "ptexplore compile", MISSING)
+    names = labels_of(report)
+    given_up = [each for each in report.functions if each.outcome == "skipped" and not each.breaks]
+
+    def rows() -> Iterator[str]:
+        for function in report.functions:
+            for at in function.breaks:
+                place = (
+                    f"{names.place(at.at).name}  {at.at.text}"
+                    if at.at is not None
+                    else "a line that torch does not name"
+                )
+                yield f"{place}  in {function.name}: {at.reason.kind}"
+        for function in given_up:
+            yield f"{function.name}: Dynamo gave it up{f', {function.failure.kind}' if function.failure else ''}"
+        yield f"functions that were compiled: {', '.join(each.name for each in report.functions)}"
+
+    return Counted(sum(len(each.breaks) for each in report.functions) + len(given_up), rows)
 
 
 def _functions(report: CompileReport, names: FileLabels, causes: BreakCauses) -> PageSection | None:

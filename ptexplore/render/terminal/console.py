@@ -20,7 +20,9 @@ from ptexplore.model.places import SourceRef
 from ptexplore.safe_text import clean, clean_document
 from ptexplore.view.line import Span, Tone
 
-if TYPE_CHECKING:  # most commands print no notes
+if TYPE_CHECKING:  # most commands print no notes and no HTML
+    from rich.terminal_theme import TerminalTheme
+
     from ptexplore.annotations.marks import Mark
 
 Locate = Callable[[SourceRef], str | None]  # a place in a tree -> the address of its line on this machine
@@ -73,7 +75,10 @@ class _Gated:
 
 
 def gated(console: Console) -> Console:
-    """Returns the console with a gate, so that no text steers the terminal. All consoles of ptexplore have one."""
+    """Returns the console with a gate, so that no text steers the terminal. All consoles of ptexplore have one.
+
+    All are made with `force_jupyter=False`: in a notebook, rich would show each line as an output of its own.
+    """
     console.push_render_hook(_Gate())
     return console
 
@@ -81,7 +86,9 @@ def gated(console: Console) -> Console:
 def make_console(*, stderr: bool = False) -> Console:
     """Returns a console that obeys NO_COLOR and never reads markup. In a pipe it folds lines only if COLUMNS is set."""
     environment = {name: value for name, value in os.environ.items() if name not in SIZES or _is_size(value)}
-    console = gated(Console(stderr=stderr, markup=False, highlight=False, emoji=False, _environ=environment))
+    console = gated(Console(
+        stderr=stderr, markup=False, highlight=False, emoji=False, force_jupyter=False, _environ=environment,
+    ))  # fmt: skip
     if not console.is_terminal and "COLUMNS" not in environment:
         console.width = PIPE_WIDTH
     return console
@@ -90,7 +97,10 @@ def make_console(*, stderr: bool = False) -> Console:
 def plain_text(draw: Callable[[Console], object], width: int) -> str:
     """Returns everything that `draw` prints, without colours."""
     out = io.StringIO()
-    draw(gated(Console(file=out, width=width, markup=False, highlight=False, emoji=False, color_system=None)))
+    console = gated(Console(
+        file=out, width=width, markup=False, highlight=False, emoji=False, force_jupyter=False, color_system=None,
+    ))  # fmt: skip
+    draw(console)
     return out.getvalue()
 
 
@@ -103,11 +113,34 @@ def picture(draw: Callable[[Console], None], title: str) -> str:
     """Returns an SVG of everything that `draw` prints, 100 columns wide, in colour. Equal input gives equal bytes."""
     console = gated(Console(
         record=True, width=PICTURE_WIDTH, file=io.StringIO(), markup=False, highlight=False, force_terminal=True,
-        color_system="truecolor", legacy_windows=False,
+        force_jupyter=False, color_system="truecolor", legacy_windows=False,
     ))  # fmt: skip
     draw(console)
     label = html.escape(clean(title)).replace("{", "{{").replace("}", "}}")  # the frame is a format string
     return console.export_svg(title=clean(title), code_format=FRAME.replace("TITLE", label), unique_id="ptx")
+
+
+def inline_html(draw: Callable[[Console], object], width: int) -> str:
+    """Returns everything that `draw` prints as HTML for a <pre>, with colours that fit light and dark pages.
+
+    It has only <span> with inline styles: no style sheet, no class, no script.
+    """
+    console = gated(Console(
+        record=True, width=width, file=io.StringIO(), markup=False, highlight=False, force_terminal=True,
+        force_jupyter=False, color_system="truecolor", legacy_windows=False,
+    ))  # fmt: skip
+    draw(console)
+    return console.export_html(theme=_on_any_page(), code_format="{code}", inline_styles=True).rstrip()
+
+
+def _on_any_page() -> TerminalTheme:
+    """Returns the colours of HTML. Each has about the same contrast on a white page and on a black one."""
+    from rich.terminal_theme import TerminalTheme
+
+    grey, red, green, yellow = (118, 118, 118), (214, 64, 56), (40, 132, 60), (150, 110, 0)
+    blue, magenta, cyan = (60, 116, 214), (168, 80, 190), (0, 128, 148)
+    # rich mixes the colour of dim text with the background's: with grey, the contrast stays.
+    return TerminalTheme(grey, grey, [grey, red, green, yellow, blue, magenta, cyan, grey])
 
 
 def captured(

@@ -77,6 +77,6 @@ def progress_bar(title: str = "") -> Iterator[_Bar | ProgressLines]:
         TextColumn("{task.fields[detail]}", markup=False, style="dim"),
         TimeElapsedColumn(),
     )
-    console = gated(Console(stderr=True, markup=False, highlight=False))
+    console = gated(Console(stderr=True, markup=False, highlight=False, force_jupyter=False))
     with Progress(*columns, console=console, transient=True) as bar:
         yield _Bar(bar)

@@ -36,7 +36,7 @@ WIDEST = 28  # characters of your code
 
 
 @dataclass(frozen=True, slots=True)
-class _Copies:
+class AlikeCopies:
     """Copies that are one row: the operators, the details, the caller, the number of copies and the bytes."""
 
     operator: str
@@ -47,21 +47,26 @@ class _Copies:
     bytes: int
 
 
+def copies_of(trace: Trace, session: Session | None) -> Iterator[AlikeCopies]:
+    """Yields the copies of a trace, in order; in a program, equal ones together."""
+    yield from _of_expression(trace, session) if trace.traced.each_call else _of_program(trace, trace.recorded)
+
+
 def expression_copies(trace: Trace, options: Options, session: Session | None) -> TraceView:
     """Lays out the copies of an expression."""
-    return _copies_view(trace, options, _of_expression(trace, session), facts(trace, options, session))
+    return _copies_view(trace, options, copies_of(trace, session), facts(trace, options, session))
 
 
-def program_copies(trace: Trace, options: Options, _session: Session | None) -> TraceView:
+def program_copies(trace: Trace, options: Options, session: Session | None) -> TraceView:
     """Lays out the copies of a program."""
-    return _copies_view(trace, options, _of_program(trace, trace.recorded), ())
+    return _copies_view(trace, options, copies_of(trace, session), ())
 
 
 def _copies_view(
-    trace: Trace, options: Options, copies: Iterable[_Copies], about: tuple[TraceRemark, ...]
+    trace: Trace, options: Options, copies: Iterable[AlikeCopies], about: tuple[TraceRemark, ...]
 ) -> TraceView:
     """Lays out one row for each kind of copy, the largest sum of bytes first."""
-    rows: dict[object, list[_Copies]] = {}
+    rows: dict[object, list[AlikeCopies]] = {}
     for made in copies:
         rows.setdefault((made.operator, made.details, made.caller), []).append(made)
     ordered = sorted(map(_as_one, rows.values()), key=lambda row: -row.bytes)
@@ -89,16 +94,16 @@ def _copies_view(
     )
 
 
-def _as_one(alike: Sequence[_Copies]) -> _Copies:
+def _as_one(alike: Sequence[AlikeCopies]) -> AlikeCopies:
     return replace(alike[0], count=sum(row.count for row in alike), bytes=sum(row.bytes for row in alike))
 
 
-def _row(row: _Copies) -> ScreenRow:
+def _row(row: AlikeCopies) -> ScreenRow:
     caller = row.caller if len(row.caller) <= WIDEST else f"{row.caller[: WIDEST - 1]}…"
     return ScreenRow(row.operator, cells=(size(row.bytes), f"{row.count:,}", caller), details=row.details, hop=row.hop)
 
 
-def _of_expression(trace: Trace, session: Session | None) -> Iterator[_Copies]:
+def _of_expression(trace: Trace, session: Session | None) -> Iterator[AlikeCopies]:
     """Yields the copies of an expression, in order. The caller is your call, else the function that Python called."""
     sources = {
         call.observation: call.source for call in records(session.observations if session else (), "call", UserCall)
@@ -109,7 +114,7 @@ def _of_expression(trace: Trace, session: Session | None) -> Iterator[_Copies]:
         if hop.kind == "op":
             if hop.copy is not None and (not around or around[-1].copy is None):
                 name = _named(hop.op or hop.name, around[0].op or around[0].name if around else "")
-                yield _Copies(
+                yield AlikeCopies(
                     name, of_copy(hop, with_bytes=False), caller, hop.id, hop.calls, (hop.copy.bytes or 0) * hop.calls
                 )
             around = (*around, hop)
@@ -121,7 +126,7 @@ def _of_expression(trace: Trace, session: Session | None) -> Iterator[_Copies]:
         pending += [(child, around, caller) for child in reversed(hop.children)]
 
 
-def _of_program(trace: Trace, program: Program) -> Iterator[_Copies]:
+def _of_program(trace: Trace, program: Program) -> Iterator[AlikeCopies]:
     """Yields the copies of a program."""
     hops = {hop.id: hop for hop in trace.hops}
     for calls in program.calls:
@@ -129,7 +134,7 @@ def _of_program(trace: Trace, program: Program) -> Iterator[_Copies]:
             yield _of_calls(program, calls, tensor, hops)
 
 
-def _of_calls(program: Program, calls: OperatorCalls, tensor: CopiedTensor, hops: dict[int, Hop]) -> _Copies:
+def _of_calls(program: Program, calls: OperatorCalls, tensor: CopiedTensor, hops: dict[int, Hop]) -> AlikeCopies:
     route = program.routes[calls.route]
     first = next((hops[hop] for hop in route.hops if hop in hops), None)
     copiers = [*takewhile(layouts.COPIES.__contains__, reversed(tensor.inside))][::-1]
@@ -142,7 +147,7 @@ def _of_calls(program: Program, calls: OperatorCalls, tensor: CopiedTensor, hops
     details = (copied(copy, with_bytes=False), *((says.BecauseOf(reason=why),) if why is not None else ()))
     name = _named(copiers[0] if copiers else layouts.COPY, outer[0] if outer else "")
     caller = users_place(program, calls) or ""
-    return _Copies(
+    return AlikeCopies(
         name, details, caller, first.id if first is not None else None, tensor.calls, (amount or 0) * tensor.calls
     )
 

@@ -288,28 +288,28 @@ def names_of(hop: Hop) -> tuple[str, ...]:
 
 def _not_there(trace: Trace, wanted: str) -> PtexploreError:
     names = {name for hop in walk(trace.hops) for name in names_of(hop)}
-    near = _near(name_in_row(wanted), names)
+    close = near(name_in_row(wanted), names)
     reason = trace.captured.reason if not frames(trace.hops) else None
     why = f"this trace has {len(names)} function names"
     if reason is not None:
         why = f"no C++ function was recorded: {sentence(reason)}"
     hint = (
-        f"nearest: {', '.join(near)}"
-        if near
+        f"nearest: {', '.join(close)}"
+        if close
         else "--view tree --full lists everything that ran; --open takes each of these names"
     )
     return PtexploreError(f"no function with {wanted} in its name ran", why, hint, USAGE)
 
 
-def _near(wanted: str, names: Iterable[str]) -> list[str]:
+def near(wanted: str, names: Iterable[str]) -> list[str]:
     """Returns the most similar names: first compared as a whole, then by their last parts."""
     whole = {name.lower(): name for name in sorted(names)}
     last = {re.split(r"::|\.", name.removesuffix("()"))[-1]: name for name in whole.values()}
     lowered = {part.lower(): part for part in last}
-    near = [whole[name] for name in get_close_matches(wanted.lower(), whole, NEAR)]
+    close = [whole[name] for name in get_close_matches(wanted.lower(), whole, NEAR)]
     own_part = re.split(r"::|\.", wanted.removesuffix("()"))[-1].lower()
-    near += [lowered[part] for part in get_close_matches(own_part, lowered, NEAR)]
-    return list(dict.fromkeys(near))[:NEAR]
+    close += [lowered[part] for part in get_close_matches(own_part, lowered, NEAR)]
+    return list(dict.fromkeys(close))[:NEAR]
 
 
 def is_trampoline(hop: Hop) -> bool:
