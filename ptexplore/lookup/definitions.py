@@ -9,7 +9,7 @@ from ptexplore.cpp.text import Text
 from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, agree
 from ptexplore.lookup.targets import candidates
 from ptexplore.lookup.trees import Candidate, IndexedTree, spot
-from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.lookup.use_meaning import UseReader, without_constructor
 from ptexplore.model.remarks import (
     AnswerRemark,
     ByNameAlone,
@@ -27,13 +27,21 @@ from ptexplore.source.canonical import language_of
 
 
 def find_definitions(
-    trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
+    trees: Sequence[IndexedTree],
+    names: DefinitionsByName,
+    name: str,
+    tree: str,
+    path: str,
+    line: int,
+    reader: UseReader | None = None,
 ) -> tuple[list[Candidate], AnswerRemark | None]:
     """Returns the definitions elsewhere that a name on a line may mean, and a remark on them.
 
     Definitions in the same file come first, then those in the same tree. A qualified name is looked up as it is
     written, then by its last part, because the qualifier may be an alias and not a namespace. If several definitions
-    have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned.
+    have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned;
+    if the use on the line can mean only one qualified name (as for `refs`), its overloads are. You can keep a `reader`
+    of `names` and pass it again.
     """
     near = _find_nearby(trees, names, name, tree, path, line)
     if near is not None:
@@ -57,9 +65,9 @@ def find_definitions(
     if name.startswith("std::") and remark:
         return [], OfCppLibrary(name)
     if len(elsewhere) > 1:
-        seen = _seen_from_there(names, elsewhere, last, tree, path, line, trees)
-        if seen is not None:
-            return [seen], SeenFromHere(len(elsewhere), seen.name)
+        seen = _seen_from_there(reader or UseReader(names), elsewhere, last, tree, path, line, trees)
+        if seen:
+            return seen, SeenFromHere(len(elsewhere), seen[0].name)
     if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
         remark = ByNameAlone(elsewhere[0].name)
     elsewhere.sort(key=lambda candidate: (candidate.spot.ref.path != path, candidate.spot.tree.name != tree))
@@ -67,21 +75,22 @@ def find_definitions(
 
 
 def _seen_from_there(
-    names: DefinitionsByName,
+    reader: UseReader,
     named: Sequence[Candidate],
     last: str,
     tree: str,
     path: str,
     line: int,
     trees: Sequence[IndexedTree],
-) -> Candidate | None:
-    """Returns the one candidate that a use on the line means, or None if a choice is left.
+) -> list[Candidate]:
+    """Returns the one candidate that a use on the line means, or the overloads of its only name; else nothing.
 
-    Scopes are searched from the inside out.
+    Scopes are searched from the inside out. The class of an object decides about a member.
     """
+    names = reader.names
     number = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
     if number is None or names.owner.get(path, (None, 0))[0] != number:
-        return None
+        return []
     around = trees[number].store.enclosing(path, line)
     scope = around.qualified if around is not None else ""
     uses = [use for use in names.uses(path) if use.name == last and line in use.lines]
@@ -92,9 +101,14 @@ def _seen_from_there(
         if meaning is not None
         for place in meaning.places
     }
-    if len(meant) != 1 or not all(meaning is not None and meaning.sure for meaning in meanings):
-        return None
-    return next((candidate for candidate in named if _place_of(candidate) in meant), None)
+    if len(meant) == 1 and all(meaning is not None and meaning.sure for meaning in meanings):
+        return [candidate for candidate in named if _place_of(candidate) in meant][:1]
+    text = trees[number].tree.glance(path)
+    file = reader.of_file(path, text.text if text is not None else None)
+    soles = {file.read(use, line).sole for use in uses}
+    sole = soles.pop() if len(soles) == 1 else None
+    only = [each for each in named if sole is not None and without_constructor(each.name) == sole]
+    return [each for each in only if not each.declared] or only
 
 
 def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
