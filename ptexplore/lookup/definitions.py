@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ptexplore.cpp.text import Text
-from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, agree
+from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, LinkTarget, agree
 from ptexplore.lookup.targets import candidates
 from ptexplore.lookup.trees import Candidate, IndexedTree, spot
-from ptexplore.lookup.use_meaning import UseReader, without_constructor
+from ptexplore.lookup.use_meaning import UseReader
 from ptexplore.model.remarks import (
     AnswerRemark,
     ByNameAlone,
@@ -43,7 +43,7 @@ def find_definitions(
     if the use on the line can mean only one qualified name (as for `refs`), its overloads are. You can keep a `reader`
     of `names` and pass it again.
     """
-    near = _find_nearby(trees, names, name, tree, path, line)
+    near = find_nearby(trees, names, name, tree, path, line)
     if near is not None:
         return near
     last = name.rpartition("::")[2].rpartition(".")[2]
@@ -65,7 +65,9 @@ def find_definitions(
     if name.startswith("std::") and remark:
         return [], OfCppLibrary(name)
     if len(elsewhere) > 1:
-        seen = _seen_from_there(reader or UseReader(names), elsewhere, last, tree, path, line, trees)
+        places = seen_from_there(trees, reader or UseReader(names), last, tree, path, line)
+        at = {(trees[place.tree].tree.info.name, place.path, place.definition.line) for place in places}
+        seen = [candidate for candidate in elsewhere if _place_of(candidate) in at]
         if seen:
             return seen, SeenFromHere(len(elsewhere), seen[0].name)
     if not remark and len(elsewhere) == 1 and elsewhere[0].name != name:
@@ -74,41 +76,31 @@ def find_definitions(
     return elsewhere, remark
 
 
-def _seen_from_there(
-    reader: UseReader,
-    named: Sequence[Candidate],
-    last: str,
-    tree: str,
-    path: str,
-    line: int,
-    trees: Sequence[IndexedTree],
-) -> list[Candidate]:
-    """Returns the one candidate that a use on the line means, or the overloads of its only name; else nothing.
+def seen_from_there(
+    trees: Sequence[IndexedTree], reader: UseReader, last: str, tree: str, path: str, line: int
+) -> tuple[LinkTarget, ...]:
+    """Returns the one definition that a use of a name on a line means, or the overloads of its only name; else nothing.
 
-    Scopes are searched from the inside out. The class of an object decides about a member.
+    `last` is the last part of the name. Scopes are searched from the inside out. The class of an object decides about a
+    member. If the line has uses with several meanings, there is no answer.
     """
     names = reader.names
     number = next((number for number, indexed in enumerate(trees) if indexed.tree.info.name == tree), None)
     if number is None or names.owner.get(path, (None, 0))[0] != number:
-        return []
+        return ()
     around = trees[number].store.enclosing(path, line)
     scope = around.qualified if around is not None else ""
     uses = [use for use in names.uses(path) if use.name == last and line in use.lines]
     meanings = [names.meant(use, path, scope) for use in uses]
-    meant = {
-        (trees[place.tree].tree.info.name, place.path, place.definition.line)
-        for meaning in meanings
-        if meaning is not None
-        for place in meaning.places
-    }
+    meant = {place for meaning in meanings if meaning is not None for place in meaning.places}
     if len(meant) == 1 and all(meaning is not None and meaning.sure for meaning in meanings):
-        return [candidate for candidate in named if _place_of(candidate) in meant][:1]
+        return tuple(meant)
     text = trees[number].tree.glance(path)
     file = reader.of_file(path, text.text if text is not None else None)
     soles = {file.read(use, line).sole for use in uses}
     sole = soles.pop() if len(soles) == 1 else None
-    only = [each for each in named if sole is not None and without_constructor(each.name) == sole]
-    return [each for each in only if not each.declared] or only
+    meaning = reader.meaning(last, sole) if sole is not None else None
+    return meaning.places if meaning is not None else ()
 
 
 def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
@@ -121,10 +113,13 @@ _SCOPES = ("function", "class", "struct", "union")
 _NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
 
 
-def _find_nearby(
+def find_nearby(
     trees: Sequence[IndexedTree], names: DefinitionsByName, name: str, tree: str, path: str, line: int
 ) -> tuple[list[Candidate], AnswerRemark] | None:
-    """Look for a name in the lines around it: a local name, a member of one, or a name that a macro declares."""
+    """Look for a name in the lines around it: a local name, a member of one, or a name that a macro declares.
+
+    Returns None if these lines do not declare it.
+    """
     local = _local_line(trees, name, tree, path, line)
     if local is not None:
         number, at = local

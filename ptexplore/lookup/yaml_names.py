@@ -122,8 +122,11 @@ class YamlNames:
         return self._trees[tree].tree.info.name
 
     def _family(self, tree: int, base: str, variant: str) -> list[Candidate]:
-        """Returns the overloads of an operator that exist as a function, or as a method of a tensor."""
-        rows = self._by_base(tree).get(base, ())
+        """Returns the overloads of an operator that exist in C++ as a function, or as a method of a tensor.
+
+        An overload that writes to its arguments has another name there: at::add_out.
+        """
+        rows = [row for row in self._by_base(tree).get(base, ()) if "!" not in row.text or base.endswith("_")]
         lines = self._trees[tree].tree.lines(_FUNCTIONS_PATH)
         return [self._candidate(tree, row) for row in rows if variant in _variants(lines[row.line - 1 : row.end_line])]
 

@@ -23,11 +23,12 @@ from ptexplore.lookup.refs import RefsView, refs
 from ptexplore.lookup.symbol_facts import facts_without_uses
 from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, spot, symbol_candidate
 from ptexplore.source.canonical import language_of
-from ptexplore.surfaces.editor_files import Asked, EditorFile, EditorFiles, Located
+from ptexplore.surfaces.editor_files import EditorFile, EditorFiles
 from ptexplore.surfaces.editor_names import CHOICES, EditorNames, Named
+from ptexplore.surfaces.editor_places import Asked, Located
 from ptexplore.view.card import kernels_of
-from ptexplore.view.line import Line, place_spans
-from ptexplore.view.search.symbol_lines import head_lines, operator_lines
+from ptexplore.view.line import Line
+from ptexplore.view.search.symbol_lines import head_lines, is_structured, operator_lines
 from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _USES = 2_000  # uses of one sort
 _CALLS = 60  # functions on each side of a call
 _HITS = 60  # answers of a search
 _KERNELS = 12  # kernels that a hover names
+_STUB_MACROS = ("DEFINE_DISPATCH", "DECLARE_DISPATCH")
 _REGISTERING = ("registrations", "stubs", "bindings", "YAML")  # sorts of uses that name an operator in full
 
 
@@ -147,7 +149,7 @@ class EditorAnswers:
         kernels = [kernel for name in _operators(named[1]) for kernel in self._kernels(name)]
         if kernels:
             return _unique(self._ref(kernel.ref, kernel.name) for kernel in kernels)
-        return _unique(self._overriders(*named))
+        return _unique([*self._overriders(*named), *self._of_stubs(*named)])
 
     def _kernels(self, name: str) -> tuple[ShownKernel, ...]:
         """Returns what the common dispatch keys of an operator run. Empty without a catalogue."""
@@ -165,6 +167,19 @@ class EditorAnswers:
                     yield self.files.located(
                         spot(order.trees[place.tree], place.path, place.definition.line), symbol.name
                     )
+
+    def _of_stubs(self, tree: str, named: Named) -> Iterator[Located | None]:
+        """Yields the kernels that are registered for a dispatch stub."""
+        for symbol in _symbols(named):
+            if symbol.macro not in _STUB_MACROS:
+                continue
+            for indexed in self.names.order(tree).trees:
+                for row in indexed.store.dialect(symbol.name, ["stub-register"]):
+                    last = (row.target or "").rpartition("::")[2]
+                    own = [each for each in indexed.store.symbols_named(last) if each.path == row.path] if last else []
+                    for each in own:
+                        lines = (each.line, each.begin, each.end_line)
+                        yield self.files.place(indexed, each.path, lines, each.name)
 
     def _same(self, tree: str, symbol: Symbol, role: str) -> list[Candidate]:
         """Returns the definitions or the declarations with the name of a symbol, in the tree that is asked about."""
@@ -218,7 +233,7 @@ class EditorAnswers:
                 ]
             places += [self.files.located(use.spot, symbol.name) for group in sure for use in group.uses]
             left = view.lines + view.overridden - sum(group.total for group in sure) if view is not None else 0
-            if left:
+            if left and not is_structured(symbol):
                 self._remark(f"{symbol.qualified}: {left} more lines have this name and may mean something else")
         for name in _operators(meant) if not _symbols(meant) else ():
             view = self._uses(tree, name, "")
@@ -394,7 +409,7 @@ class EditorAnswers:
             return []
         nodes, more = self.names.order(item.tree).calls.callers_of(symbol[1], _CALLS)
         if more:
-            self._remark(f"{item.name}: {more} more calls have this name; it is not known what they mean")
+            self._remark(f"{item.name}: {more} more calls have this name and are not listed")
         return [each for node in nodes if (each := self._call(node, node.symbol, symbol[1].name)) is not None]
 
     def callees(self, item: CallItem) -> list[CallItem]:
@@ -428,10 +443,18 @@ def _symbols(named: Named) -> list[Symbol]:
 
 
 def _operators(named: Named) -> list[str]:
-    """Returns the operator that a name means; of several overloads the first one without an `out` argument."""
-    names = [each.name for each in named.candidates if each.kind == "operator"]
-    plain = [name for name in names if "out" not in name.partition(".")[2]]
-    return (plain or names)[:1]
+    """Returns the operator that a name means; of several overloads the first one that writes to no argument."""
+    operators = [each for each in named.candidates if each.kind == "operator"]
+    plain = [each for each in operators if "!" not in each.detail]
+    return [each.name for each in (plain or operators)[:1]]
+
+
+def _is_same(other: Symbol | None, symbol: Symbol) -> bool:
+    """Whether two symbols of one name are one thing, perhaps with overloads. What only its own file sees is another."""
+    if other is None or other.kind != symbol.kind:
+        return False
+    is_hidden = is_own(other.path, static=other.static) or is_own(symbol.path, static=symbol.static)
+    return other.path == symbol.path or not is_hidden
 
 
 def _unique(places: Iterable[Located | None]) -> list[Located]:
@@ -440,7 +463,7 @@ def _unique(places: Iterable[Located | None]) -> list[Located]:
 
 def _spelled(ref: SourceRef) -> str:
     """Returns a place with its precision: "aten/src/ATen/native/Resize.cpp:78  version-skew"."""
-    return "".join(span.text for span in place_spans(ref))
+    return f"{ref.path}:{ref.line}  {ref.precision}" if ref.line else _plain(Line("place", "", ref))
 
 
 def _plain(line: Line) -> str:

@@ -15,11 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from ptexplore.errors import PtexploreError
 from ptexplore.lookup.targets import file_on_disk
 from ptexplore.lookup.trees import IndexedTree, Spot
+from ptexplore.surfaces.editor_places import Asked, Located
 from ptexplore.surfaces.editor_text import Encoding, EqualLines, column, editor_lines, units
 from ptexplore.view.source_file import SourceFile
 from ptexplore.workspace.workspace import Workspace
@@ -31,28 +30,6 @@ if TYPE_CHECKING:
 _FILES = 48  # files that are kept with their text
 Buffers = Callable[[str], str | None]  # the text of an open file by its real path; None if it is not open
 Stamp = tuple[int, int, int]
-
-
-class Located(Struct, frozen=True):
-    """A place in a file on this machine, in an editor's terms: lines from 0, columns in the editor's units.
-
-    `line` with `begin` and `end` is the name. `first` to `last` are the lines of the whole thing.
-    """
-
-    file: str
-    line: int
-    begin: int
-    end: int
-    first: int
-    last: int
-
-
-class Asked(Struct, frozen=True):
-    """A place that an editor asks about: the real path of a file, line and column as in `Located`."""
-
-    file: str
-    line: int
-    character: int
 
 
 class EditorFile:

@@ -9,14 +9,16 @@ from pathlib import Path
 from msgspec import Struct
 
 from ptexplore.lookup.calls import CallReader
-from ptexplore.lookup.definitions import find_definitions
+from ptexplore.lookup.definitions import find_definitions, find_nearby, seen_from_there
+from ptexplore.lookup.link_targets import LinkTarget
 from ptexplore.lookup.python_operators import PythonOperators, full_name
 from ptexplore.lookup.trees import Candidate, IndexedTree, symbol_candidate
 from ptexplore.lookup.yaml_names import YamlNames
 from ptexplore.model.remarks import AnswerRemark, OnlyLastPart
 from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
-from ptexplore.surfaces.editor_files import Asked, EditorFile, EditorFiles
+from ptexplore.surfaces.editor_files import EditorFile, EditorFiles
+from ptexplore.surfaces.editor_places import Asked
 from ptexplore.surfaces.editor_text import column, editor_lines
 from ptexplore.view.source_file import NAME
 
@@ -24,6 +26,7 @@ RUNTIME = "runtime"  # the tree of the installed torch
 CHOICES = 12  # definitions that a reader can choose from; of more, none is shown
 _READ = 20_000  # definitions that a reader of uses keeps, with everything that it knows about them
 _LARGEST = 4 << 20  # bytes of a Python file of yours
+_HEADERS = (".h", ".hpp", ".cuh", ".inc", ".def")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
@@ -125,12 +128,26 @@ class EditorNames:
             operators = PythonOperators(self._files.catalogue, order.yaml).meant(full) if full is not None else []
             if operators:
                 return tuple(operators), None
-        named, remark = find_definitions(
-            order.trees, order.calls.names, name, opened.tree, opened.path, line, order.calls.uses
-        )
+        at = (opened.tree, opened.path, line)
+        near = find_nearby(order.trees, order.calls.names, name, *at)
+        if near is not None:
+            return tuple(near[0]), near[1]
+        last = name.rpartition("::")[2].rpartition(".")[2]
+        seen = [self._at(order, place) for place in seen_from_there(order.trees, order.calls.uses, last, *at)]
+        if seen:
+            return tuple(each for each in seen if each is not None), None
+        if language_of(opened.path) == "cpp" and "." in name and "/" not in name and not name.endswith(_HEADERS):
+            return (), None  # a member of an object whose class is not known
+        named, remark = find_definitions(order.trees, order.calls.names, name, *at, order.calls.uses)
         if isinstance(remark, OnlyLastPart) or len(named) > CHOICES:
             return (), remark  # only the last part speaks for these: most are something else
         return tuple(named), remark
+
+    def _at(self, order: OrderedTrees, place: LinkTarget) -> Candidate | None:
+        named = order.trees[place.tree].store.symbols_named(place.definition.name)
+        at = (place.path, place.definition.line)
+        symbol = next((each for each in named if (each.path, each.line) == at), None)
+        return symbol_candidate(order.trees, [(place.tree, symbol)]) if symbol is not None else None
 
     def _yours(self, asked: Asked) -> tuple[str, Named] | None:
         """Returns the operators that a name of torch in a Python file of yours means."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,7 +24,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ptexplore import __version__
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.surfaces.editor_files import Asked, EditorFiles, Located
+from ptexplore.surfaces.editor_places import Asked, Located
 from ptexplore.surfaces.editor_text import Encoding, column, editor_lines
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ptexplore.workspace.consent import NotYours
 
 OPEN_STOP, TRACE = "ptexplore.openStop", "ptexplore.trace"
+ACTION = "ptexplore"  # the kind of our code action: no kind of the protocol runs code
 PYTHON = ".py"
 _NAME = "ptexplore"
 _PARTS = 3  # of an error
@@ -46,9 +48,9 @@ _SYMBOL_KINDS = {
     "yaml-derivative": lsp.SymbolKind.Operator, "library": lsp.SymbolKind.Module,
 }  # fmt: skip
 _OF_A_ROW = lsp.SymbolKind.Event  # a registration
-# Signs that mean something in Markdown.
+# Signs that mean something in Markdown inside a line. An underscore inside a word means nothing.
 _TICKS = re.compile("`+")
-_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_{}[]<>()#+-.!|~&"})
+_MARKS = re.compile(r"[\\`*\[\]<>~&]|(?<!\w)_|_(?!\w)")
 
 
 class EditorServer(LanguageServer):
@@ -86,14 +88,14 @@ class EditorServer(LanguageServer):
             lsp.CALL_HIERARCHY_OUTGOING_CALLS: (self._outgoing, None),
             lsp.TEXT_DOCUMENT_CODE_LENS: (self._lenses, lsp.CodeLensOptions(resolve_provider=False)),
             lsp.TEXT_DOCUMENT_CODE_ACTION: (
-                self._actions, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.Empty]),
+                self._actions, lsp.CodeActionOptions(code_action_kinds=[ACTION]),
             ),
             lsp.SHUTDOWN: (self._shut_down, None),
         }  # fmt: skip
         for name, (handler, options) in handlers.items():
-            self.feature(name, options)(handler)
-        self.command(OPEN_STOP)(self._open_stop)
-        self.command(TRACE)(self._trace)
+            self.feature(name, options)(partial(handler))
+        self.command(OPEN_STOP)(partial(self._open_stop))
+        self.command(TRACE)(partial(self._trace))
 
     # --- the session ---
 
@@ -139,7 +141,8 @@ class EditorServer(LanguageServer):
 
     def _asked(self, question: Callable[[EditorAnswers], Answered]) -> Answered:
         if self._answers is None:
-            from ptexplore.surfaces.editor import EditorAnswers
+            from ptexplore.surfaces.editor import EditorAnswers  # the session begins before this is read
+            from ptexplore.surfaces.editor_files import EditorFiles
 
             files = EditorFiles(self._python, self._buffer, self._notice)
             self._answers = EditorAnswers(files, self._remark)
@@ -302,7 +305,7 @@ class EditorServer(LanguageServer):
         title = expression if len(expression) <= _FEW and "\n" not in expression else f"{expression[:_FEW]}…"
         title = f"ptexplore: trace {clean_lines(title).splitlines()[0]}"
         command = lsp.Command(title=title, command=TRACE, arguments=[params.text_document.uri, expression])
-        return [lsp.CodeAction(title=title, kind=lsp.CodeActionKind.Empty, command=command)]
+        return [lsp.CodeAction(title=title, kind=ACTION, command=command)]
 
     def _characters(self, lines: Sequence[str], at: lsp.Position) -> tuple[int, int]:
         return at.line, column(lines[at.line], at.character, self._encoding) if at.line < len(lines) else 0
@@ -422,7 +425,7 @@ def _three_parts(error: PtexploreError) -> str:
 def _markdown(text: HoverText) -> str:
     """Returns a hover as Markdown. Text of source stands in fences, which it cannot end; no link is made."""
     parts = [_fenced(text.code, text.language)] if text.code else []
-    parts.append("  \n".join(clean_lines(line).translate(_MARKS) for line in text.lines))
+    parts.append("  \n".join(_MARKS.sub(r"\\\g<0>", clean_lines(line)) for line in text.lines))
     if text.comment:
         parts.append(_fenced(text.comment, "text"))
     return "\n\n".join(filter(None, parts))
