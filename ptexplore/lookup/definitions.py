@@ -159,8 +159,27 @@ def _member_of_local(
 
 
 def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:
-    """Returns the line that seems to declare a plain C++ name around a place, with the number of its tree."""
-    return next(((number, at) for number, at, _type in _declared(trees, name, tree, path, line)), None)
+    """Returns the line that seems to declare a plain C++ name around a place, with the number of its tree.
+
+    It is the nearest line above whose block is still open at the place; else the first line.
+    """
+    declared = [(number, at) for number, at, _type in _declared(trees, name, tree, path, line)]
+    if not declared:
+        return None
+    number, first = min(declared, key=lambda each: each[1])
+    lines = Text(path, "\n".join(trees[number].tree.lines(path)[first - 1 : line])).bare.split("\n")
+    visible = [at for _number, at in declared if _is_open(lines[at - first : -1])]
+    return number, max(visible, default=first)
+
+
+def _is_open(lines: Sequence[str]) -> bool:
+    """Whether the block that these lines of bare code begin in is still open after them."""
+    depth = 0
+    for sign in re.findall(r"[{}]", "\n".join(lines)):
+        depth += 1 if sign == "{" else -1
+        if depth < 0:
+            return False
+    return True
 
 
 def _declared(
@@ -185,7 +204,7 @@ def _declared(
         rf"\b(?:using\s+{name}\s*=|(?:typename|class)(?:\s*\.\.\.)?\s+{name}\b)|\btypedef\b.*\b{name}\s*;"
     )
     declaration = re.compile(
-        rf"((?:\w+::)*\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)]|:(?!:)|\[|$)"
+        rf"((?:\w+::)*\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)(]|:(?!:)|\[|$)"
     )
     for scope in sorted(around, key=lambda each: each.end_line - each.begin):
         inner = [each for each in symbols if each not in around and scope.begin <= each.begin <= scope.end_line]

@@ -15,6 +15,7 @@ from ptexplore.lookup.operators import Catalogue, operator_spot
 from ptexplore.lookup.trees import Candidate
 from ptexplore.lookup.yaml_names import YamlNames
 
+DEFINED = "defined in the text"
 _OPS = "torch.ops."
 _ROOT = "torch"
 _TEXTS = 16  # texts whose imports are kept
@@ -32,11 +33,16 @@ def full_name(text: str, name: str, path: str = "") -> str | None:
     return full if full.split(".", 1)[0] == _ROOT else None
 
 
+def is_own_definition(text: str, name: str, path: str) -> bool:
+    """Whether a plain name can only mean a function or class of the text itself: nothing else binds it there."""
+    return _bound(text, path).get(name) == frozenset({DEFINED})
+
+
 @lru_cache(maxsize=_TEXTS)
 def _bound(text: str, path: str) -> Mapping[str, frozenset[str]]:
     """Returns all names that a text binds anywhere, with the full names that its imports give them.
 
-    A name that is bound without an import has "" among them.
+    A name of a function or class of the text has DEFINED among them, a name that is bound in another way "".
     """
     try:
         module = ast.parse(text)
@@ -65,7 +71,7 @@ def _bindings(node: ast.AST, package: Sequence[str]) -> Iterator[tuple[str, str]
     elif isinstance(node, ast.arg):
         yield node.arg, ""
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name, ""
+        yield node.name, DEFINED
 
 
 class PythonOperators:

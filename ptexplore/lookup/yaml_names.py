@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ptexplore.index.dialect.yaml import without_comment
 from ptexplore.lazy import remembered
+from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.targets import candidates
 from ptexplore.lookup.trees import Candidate, IndexedTree, spot
 from ptexplore.model.symbols import Dialect
@@ -107,13 +108,18 @@ class YamlNames:
             methods = [each for cls in _TENSORS for each in self._named(tree, f"{cls}::{name}", ("function",))]
             return name, self._family(tree, name, "method") or methods
         manual = list(self._named(tree, f"{_DETAILS}::{name}", ("function",)))
-        if manual or "::" in name:
-            return name, manual or list(self._named(tree, name, ("function",)))
-        return name, self._family(tree, name, "function") or list(self._named(tree, f"at::{name}", ("function",)))
+        operator = self._family(tree, name.removeprefix("at::"), "function")
+        return name, manual or operator or list(
+            self._named(tree, name if "::" in name else f"at::{name}", ("function",))
+        )
 
     def _named(self, tree: int, qualified: str, kinds: tuple[str, ...]) -> Iterator[Candidate]:
-        """Yields the C++ things with exactly this name: definitions if there are any, in this tree if it has some."""
+        """Yields the C++ things with exactly this name: definitions if there are any, in this tree if it has some.
+
+        What only its own file sees is left out.
+        """
         named = [c for c in candidates(self._trees, None, qualified) if c.kind in kinds and c.name == qualified]
+        named = [c for c in named if c.symbol is not None and not is_own(c.symbol.path, static=c.symbol.static)]
         defined = [each for each in named if not each.declared] or named
         own = [each for each in defined if each.tree == tree or any(s.tree.name == self._name(tree) for s in each.also)]
         yield from own or defined
