@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ptexplore.cpp.text import Text
 from ptexplore.lookup.link_targets import CLASSES, DefinitionsByName, LinkTarget, agree
@@ -110,7 +111,21 @@ def _place_of(candidate: Candidate) -> tuple[str, str | None, int | None]:
 
 _SCOPES = ("function", "class", "struct", "union")
 # Words that may come before a name without declaring it.
-_NO_TYPE = ("return", "else", "case", "goto", "throw", "new", "delete", "co_return", "typename", "using", "in", "not")
+_NO_TYPE = (
+    "return",
+    "else",
+    "case",
+    "goto",
+    "throw",
+    "new",
+    "delete",
+    "co_return",
+    "typename",
+    "using",
+    "in",
+    "not",
+    "this",
+)
 
 
 def find_nearby(
@@ -143,7 +158,7 @@ def _member_of_local(
     declared = list(_declared(trees, owner, tree, path, line)) if owner and last.isidentifier() else []
     if not declared:
         return None
-    types = {of for _number, _line, of in declared}
+    types = {each.type for each in declared}
     written, parted, kind = types.pop().rpartition("::") if len(types) == 1 else ("", "", "")
     classes = {
         place.definition.qualified
@@ -155,7 +170,7 @@ def _member_of_local(
     member = UseReader(names).member(classes.pop(), last)
     meant = [each for each in candidates(trees, None, member) if each.name == member] if member else []
     defined = [each for each in meant if not each.declared] or meant
-    return (defined, LocalOfClass(owner, kind, declared[0][1])) if defined else None
+    return (defined, LocalOfClass(owner, kind, declared[0].line)) if defined else None
 
 
 def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> tuple[int, int] | None:
@@ -163,29 +178,47 @@ def _local_line(trees: Sequence[IndexedTree], name: str, tree: str, path: str, l
 
     It is the nearest line above whose block is still open at the place; else the first line.
     """
-    declared = [(number, at) for number, at, _type in _declared(trees, name, tree, path, line)]
+    declared = list(_declared(trees, name, tree, path, line))
     if not declared:
         return None
-    number, first = min(declared, key=lambda each: each[1])
+    number, first = declared[0][0], min(each.line for each in declared)
     lines = Text(path, "\n".join(trees[number].tree.lines(path)[first - 1 : line])).bare.split("\n")
-    visible = [at for _number, at in declared if _is_open(lines[at - first : -1])]
+    visible = []
+    for each in declared:
+        head, *others = lines[each.line - first :]
+        if not others or _is_open("\n".join([head[each.end :], *others[:-1]])):
+            visible.append(each.line)
     return number, max(visible, default=first)
 
 
-def _is_open(lines: Sequence[str]) -> bool:
-    """Whether the block that these lines of bare code begin in is still open after them."""
-    depth = 0
-    for sign in re.findall(r"[{}]", "\n".join(lines)):
-        depth += 1 if sign == "{" else -1
-        if depth < 0:
+def _is_open(code: str) -> bool:
+    """Whether a name is still visible after this bare code, which begins behind its declaration.
+
+    A name that is declared in round brackets belongs to the block behind them: parameters, the head of a loop.
+    """
+    braces = brackets = 0
+    has_own_block = False
+    for sign in re.findall(r"[{}();]", code):
+        brackets += (sign == "(") - (sign == ")")
+        braces += (sign == "{") - (sign == "}")
+        if brackets < 0:
+            has_own_block, brackets = True, 0
+        if braces < 0 or (has_own_block and not braces and not brackets and sign in "};"):
             return False
     return True
 
 
-def _declared(
-    trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int
-) -> Iterator[tuple[int, int, str]]:
-    """Yields the lines that seem to declare a plain C++ name around a place: tree number, line, written type.
+class _Declared(NamedTuple):
+    """A line that seems to declare a name: the number of its tree, the written type ("" of a type), the end column."""
+
+    tree: int
+    line: int
+    type: str
+    end: int
+
+
+def _declared(trees: Sequence[IndexedTree], name: str, tree: str, path: str, line: int) -> Iterator[_Declared]:
+    """Yields the lines that seem to declare a plain C++ name around a place.
 
     In the function around the place this is a parameter, a variable or a type. In the classes around it this is a type,
     which may be a parameter of their templates. For a type, the written type is "".
@@ -204,7 +237,7 @@ def _declared(
         rf"\b(?:using\s+{name}\s*=|(?:typename|class)(?:\s*\.\.\.)?\s+{name}\b)|\btypedef\b.*\b{name}\s*;"
     )
     declaration = re.compile(
-        rf"((?:\w+::)*\w+)(?:<[^;]*>|\[\])?(?:\s*[&*]+\s*|\s+){re.escape(name)}\s*(?:[,;={{)(]|:(?!:)|\[|$)"
+        rf"((?:\w+::)*\w+)(?:<[^;]*>|\[\])?(?:[&*]+\s*|\s+[&*]+|\s+& |\s+){re.escape(name)}\s*(?:[,;={{)(]|:(?!:)|\[|$)"
     )
     for scope in sorted(around, key=lambda each: each.end_line - each.begin):
         inner = [each for each in symbols if each not in around and scope.begin <= each.begin <= scope.end_line]
@@ -213,10 +246,10 @@ def _declared(
             if scope.kind != "function" and any(each.begin <= number <= each.end_line for each in inner):
                 continue  # a declaration inside a member is not visible outside of it
             if alias.search(text):
-                yield at, number, ""
+                yield _Declared(at, number, "", len(text))
             for match in declaration.finditer(text) if scope.kind == "function" else ():
                 if match[1] not in _NO_TYPE and not match[1].isdigit():
-                    yield at, number, match[1]
+                    yield _Declared(at, number, match[1], match.end() - 1)
 
 
 _MACRO = re.compile(r"\b(_*[A-Z][A-Z0-9_]{3,})\s*(?=\()")
