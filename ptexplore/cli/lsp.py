@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from ptexplore.cli.options import Python
 from ptexplore.errors import MISSING, PtexploreError
 
@@ -21,5 +24,8 @@ def lsp(python: Python = None) -> int:
             raise
         why = "the package pygls, which speaks to editors, is not installed"
         raise PtexploreError("ptexplore lsp cannot start", why, 'pip install "ptexplore[lsp]"', MISSING) from error
-    make_server(python).start_io()
+    # The server closes its streams when the editor leaves. Nothing else may write between its messages.
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as read, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as written:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        make_server(python).start_io(read, written)
     return 0

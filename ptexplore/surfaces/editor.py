@@ -19,9 +19,10 @@ from ptexplore.lookup.find import find
 from ptexplore.lookup.gathering import FindQuery
 from ptexplore.lookup.link_targets import is_own
 from ptexplore.lookup.overrides import OverrideReader
-from ptexplore.lookup.refs import RefsView, refs
+from ptexplore.lookup.refs import VALUES, RefsView, refs
 from ptexplore.lookup.symbol_facts import facts_without_uses
 from ptexplore.lookup.trees import Candidate, IndexedTree, Spot, spot, symbol_candidate
+from ptexplore.model.remarks import TypesNotIndexed, ValuesNotIndexed
 from ptexplore.source.canonical import language_of
 from ptexplore.surfaces.editor_files import EditorFile, EditorFiles
 from ptexplore.surfaces.editor_names import CHOICES, EditorNames, Named
@@ -225,7 +226,8 @@ class EditorAnswers:
         for symbol in {each.qualified: each for each in _symbols(meant)}.values():
             own = is_own(symbol.path, static=symbol.static)
             view = self._uses(tree, symbol.qualified, symbol.path if own else "")
-            sure = [group for group in view.groups if group.certain] if view is not None else []
+            is_sole = symbol.kind in VALUES and self._is_sole(tree, symbol)
+            sure = [group for group in view.groups if group.certain or is_sole] if view is not None else []
             if declaration:
                 alike = [*self._same(tree, symbol, "definition"), *self._same(tree, symbol, "declaration")]
                 places += [
@@ -233,6 +235,9 @@ class EditorAnswers:
                 ]
             places += [self.files.located(use.spot, symbol.name) for group in sure for use in group.uses]
             left = view.lines + view.overridden - sum(group.total for group in sure) if view is not None else 0
+            for remark in view.remarks if view is not None else ():
+                if isinstance(remark, TypesNotIndexed | ValuesNotIndexed):
+                    self._remark(f"{symbol.qualified}: {remark_in_words(remark)}")
             if left and not is_structured(symbol):
                 self._remark(f"{symbol.qualified}: {left} more lines have this name and may mean something else")
         for name in _operators(meant) if not _symbols(meant) else ():
@@ -241,6 +246,10 @@ class EditorAnswers:
             short = name.removeprefix("aten::")
             places += [self.files.located(use.spot, short) for group in naming for use in group.uses]
         return _unique(places)
+
+    def _is_sole(self, tree: str, symbol: Symbol) -> bool:
+        """Whether nothing else has the last part of a symbol's name."""
+        return self.names.order(tree).calls.uses.bearers(symbol.name).are_all({symbol.qualified})
 
     def _uses(self, tree: str, name: str, only: str) -> RefsView | None:
         order = self.names.order(tree)

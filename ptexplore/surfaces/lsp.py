@@ -102,7 +102,8 @@ class EditorServer(LanguageServer):
     async def _initialized(self, params: lsp.InitializedParams) -> None:
         del params
         self._loop = asyncio.get_running_loop()
-        self._encoding = cast("Encoding", str(getattr(self.server_capabilities.position_encoding, "value", "utf-16")))
+        chosen = self.server_capabilities.position_encoding
+        self._encoding = cast("Encoding", str(getattr(chosen, "value", chosen or self._encoding)))
         await self._ask(lambda answers: answers.prepare())
 
     def _did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
