@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ptexplore.workspace.consent import NotYours
 
 OPEN_STOP, TRACE = "ptexplore.openStop", "ptexplore.trace"
-ACTION = "ptexplore"  # the kind of our code action: no kind of the protocol runs code
 PYTHON = ".py"
 _NAME = "ptexplore"
 _PARTS = 3  # of an error
@@ -87,9 +86,7 @@ class EditorServer(LanguageServer):
             lsp.CALL_HIERARCHY_INCOMING_CALLS: (self._incoming, None),
             lsp.CALL_HIERARCHY_OUTGOING_CALLS: (self._outgoing, None),
             lsp.TEXT_DOCUMENT_CODE_LENS: (self._lenses, lsp.CodeLensOptions(resolve_provider=False)),
-            lsp.TEXT_DOCUMENT_CODE_ACTION: (
-                self._actions, lsp.CodeActionOptions(code_action_kinds=[ACTION]),
-            ),
+            lsp.TEXT_DOCUMENT_CODE_ACTION: (self._actions, None),
             lsp.SHUTDOWN: (self._shut_down, None),
         }  # fmt: skip
         for name, (handler, options) in handlers.items():
@@ -291,22 +288,22 @@ class EditorServer(LanguageServer):
 
     # --- traces ---
 
-    async def _actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    async def _actions(self, params: lsp.CodeActionParams) -> list[lsp.Command]:
+        """Returns the command that traces the selected expression. It is no fix: an editor that wants one gets none."""
         from ptexplore.surfaces.editor_traces import expression_at
 
         file = _file(params.text_document.uri)
         text = self._buffer(file) if file is not None else None
-        if file is None or text is None or not file.endswith(PYTHON):
+        if file is None or text is None or not file.endswith(PYTHON) or params.context.only:
             return []
         lines = editor_lines(text)
         first, last = (self._characters(lines, at) for at in (params.range.start, params.range.end))
         expression = expression_at("\n".join(lines), first, last)
         if expression is None:
             return []
-        title = expression if len(expression) <= _FEW and "\n" not in expression else f"{expression[:_FEW]}…"
-        title = f"ptexplore: trace {clean_lines(title).splitlines()[0]}"
-        command = lsp.Command(title=title, command=TRACE, arguments=[params.text_document.uri, expression])
-        return [lsp.CodeAction(title=title, kind=ACTION, command=command)]
+        head = expression.split("\n")[0][:_FEW]
+        title = f"ptexplore: trace {clean_lines(head)}{'…' * (head != expression)}"
+        return [lsp.Command(title=title, command=TRACE, arguments=[params.text_document.uri, expression])]
 
     def _characters(self, lines: Sequence[str], at: lsp.Position) -> tuple[int, int]:
         return at.line, column(lines[at.line], at.character, self._encoding) if at.line < len(lines) else 0
