@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
-from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
+from pytest_lsp import client_capabilities, make_test_lsp_client
 
 from tests import small_source
 from tests.harness import TARGET, Cli, torch_folder
 
 pytestmark = pytest.mark.e2e
 
-Asking = Callable[[LanguageClient], Awaitable[Any]]
+Asking = Callable[[Any], Awaitable[Any]]  # what a client sends back is of many types
 KERNEL, BLEND = "aten/src/ATen/native/cpu/BlendKernel.cpp", "aten/src/ATen/native/Blend.cpp"
 YAML = "aten/src/ATen/native/native_functions.yaml"
 FILES = small_source.FILES | {
@@ -56,7 +56,7 @@ def served(cli: Cli, ask: Asking, encodings: list[str] | None = None, editor: st
     """Returns what `ask` returns, with a server of its own for an editor with these encodings."""
 
     async def talk() -> Any:
-        client = make_test_lsp_client()
+        client: Any = make_test_lsp_client()
         target = ("--python", TARGET) if TARGET else ()
         environment = cli.environment()
         await client.start_io(cli.python, "-m", "ptexplore", "lsp", *target, env=environment, cwd=cli.cwd)
@@ -77,7 +77,7 @@ def served(cli: Cli, ask: Asking, encodings: list[str] | None = None, editor: st
         return thread.submit(lambda: asyncio.run(talk())).result()
 
 
-def opened(client: LanguageClient, file: Path, text: str | None = None) -> lsp.TextDocumentIdentifier:
+def opened(client: Any, file: Path, text: str | None = None) -> lsp.TextDocumentIdentifier:
     content = file.read_text(encoding="utf-8") if text is None else text
     item = lsp.TextDocumentItem(file.as_uri(), "cpp", 1, content)
     client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
@@ -91,7 +91,7 @@ def at(text: str, needle: str, encoding: str = "utf-16-le", unit: int = 2) -> ls
     return lsp.Position(line, len(before.rpartition("\n")[2].encode(encoding)) // unit)
 
 
-async def definition(client: LanguageClient, document: lsp.TextDocumentIdentifier, place: lsp.Position) -> list[str]:
+async def definition(client: Any, document: lsp.TextDocumentIdentifier, place: lsp.Position) -> list[str]:
     places = await client.text_document_definition_async(lsp.DefinitionParams(document, place))
     return [spelled(each) for each in places or ()]
 
@@ -105,7 +105,7 @@ def spelled(place: Any) -> str:
 def test_questions_about_a_checkout(small: Cli) -> None:
     root = small.cwd
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         text = FILES[BLEND]
         blend = opened(client, root / BLEND)
         assert await definition(client, blend, at(text, "blend_stub(self")) == ["Blend.cpp:3:16-26"]
@@ -137,7 +137,7 @@ def test_questions_about_a_checkout(small: Cli) -> None:
 
 
 def test_calls(small: Cli) -> None:
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         text = FILES[BLEND]
         document = opened(client, small.cwd / BLEND)
         parameters = lsp.CallHierarchyPrepareParams(document, at(text, "lone(const"))
@@ -154,7 +154,7 @@ def test_calls(small: Cli) -> None:
 
 @pytest.mark.parametrize("encoding, codec, unit", [("utf-8", "utf-8", 1), ("utf-32", "utf-32-le", 4)])
 def test_columns_behind_other_letters(small: Cli, encoding: str, codec: str, unit: int) -> None:
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         text = FILES[BLEND]
         document = opened(client, small.cwd / BLEND)
         place = at(text, "lone(self)", codec, unit)
@@ -169,7 +169,7 @@ def test_columns_behind_other_letters(small: Cli, encoding: str, codec: str, uni
 def test_an_edited_text_has_no_wrong_places(small: Cli) -> None:
     root = small.cwd
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         disk = FILES[BLEND]
         edited = disk.replace("DEFINE", "// one\n// two\nDEFINE")
         document = opened(client, root / BLEND, disk)
@@ -194,7 +194,7 @@ def test_elsewhere_there_is_no_answer(small: Cli, tmp_path: Path) -> None:
     other = tmp_path / "Blend.cpp"
     other.write_text(FILES[BLEND], encoding="utf-8")
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         for document in (opened(client, other), lsp.TextDocumentIdentifier("untitled:Blend.cpp")):
             place = at(FILES[BLEND], "blend_stub(self")
             assert await definition(client, document, place) == []
@@ -222,7 +222,7 @@ def test_a_file_that_changed_after_it_was_indexed(small: Cli, tmp_path: Path) ->
     file = root / BLEND
     text = f"// a line\n{FILES[BLEND]}"
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         document = opened(client, file)
         assert await definition(client, document, at(FILES[BLEND], "blend_stub(self")) == ["Blend.cpp:3:16-26"]
         file.write_text(text, encoding="utf-8")
@@ -243,7 +243,7 @@ def test_from_your_python_to_the_kernels_and_the_tour(cli: Cli, tmp_path: Path) 
     assert cli("show", "aten::add.Tensor").code == 0  # the installed torch has an index now, for this and other tests
     functions = torch_folder().parent / "torchgen/packaged/ATen/native/native_functions.yaml"
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         document = opened(client, script)
         place = at(text, "add(a")
         places = await client.text_document_definition_async(lsp.DefinitionParams(document, place))
@@ -276,7 +276,7 @@ def test_nothing_is_traced_before_you_agreed(cli: Cli, tmp_path: Path) -> None:
     asked: list[str] = []
     answers = [None, lsp.MessageActionItem("Do not run it"), lsp.MessageActionItem("Run it")]
 
-    async def ask(client: LanguageClient) -> None:
+    async def ask(client: Any) -> None:
         @client.feature(lsp.WINDOW_SHOW_MESSAGE_REQUEST)
         def answer(parameters: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
             asked.append(parameters.message)
