@@ -213,7 +213,7 @@ class _Writer:
         return symbol.qualified.removesuffix(symbol.name).rstrip(":.")
 
     def _name(self, symbol: Symbol) -> str:
-        """Returns a symbol's name in SCIP. What only its own file sees is local to its document."""
+        """Returns a symbol's name in SCIP. A symbol that only its own file sees is local to its document."""
         if symbol.static and not symbol.path.endswith((".h", ".hpp", ".cuh")):
             digest = hashlib.sha256(f"{symbol.qualified}{symbol.parameters}".encode()).hexdigest()[:12]
             return f"local {digest}"

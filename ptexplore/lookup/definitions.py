@@ -40,9 +40,9 @@ def find_definitions(
 
     Definitions in the same file come first, then those in the same tree. A qualified name is looked up as it is
     written, then by its last part, because the qualifier may be an alias and not a namespace. If several definitions
-    have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned;
-    if the use on the line can mean only one qualified name (as for `refs`), its overloads are. You can keep a `reader`
-    of `names` and pass it again.
+    have the name, and `names` is sure which one the line sees (as for links on the site), only that one is returned.
+    If the use on the line can mean only one qualified name (as for `refs`), its overloads are returned.
+    You can keep a `reader` of `names` and pass it again.
     """
     near = find_nearby(trees, names, name, tree, path, line)
     if near is not None:
@@ -133,7 +133,7 @@ def find_nearby(
 ) -> tuple[list[Candidate], AnswerRemark] | None:
     """Look for a name in the lines around it: a local name, a member of one, or a name that a macro declares.
 
-    Returns None if these lines do not declare it.
+    Returns None for a name that these lines do not declare.
     """
     local = _local_line(trees, name, tree, path, line)
     if local is not None:

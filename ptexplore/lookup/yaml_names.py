@@ -95,7 +95,7 @@ class YamlNames:
         yield from functions or self._named(tree, f"{scope}::structured_{last}::impl", ("function",))
 
     def _in_formula(self, tree: int, entry: Dialect, code: str, column: int) -> tuple[str, list[Candidate]]:
-        """Returns the function that a call in a formula means. Other names are arguments: they mean nothing here."""
+        """Returns the function that a call in a formula means. Other names are arguments, which have no definition."""
         call = next((c for c in _CALL.finditer(code) if c.start("name") <= column <= c.end("name")), None)
         if call is None:
             return "", []
@@ -116,7 +116,7 @@ class YamlNames:
     def _named(self, tree: int, qualified: str, kinds: tuple[str, ...]) -> Iterator[Candidate]:
         """Yields the C++ things with exactly this name: definitions if there are any, in this tree if it has some.
 
-        What only its own file sees is left out.
+        A static function of another file is left out.
         """
         named = [c for c in candidates(self._trees, None, qualified) if c.kind in kinds and c.name == qualified]
         named = [c for c in named if c.symbol is not None and not is_own(c.symbol.path, static=c.symbol.static)]

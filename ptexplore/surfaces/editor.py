@@ -1,7 +1,7 @@
 """Answers the questions of an editor about source, over lookup/ and the workspace, without a protocol.
 
-What only a name speaks for is left out of lists of places: an editor shows no word about their certainty. Where
-something is left out, a remark says how many lines.
+Places that are known only by a name are left out: an editor shows no word about their certainty. Where lines are left
+out, a remark counts them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ptexplore.model.remarks import TypesNotIndexed, ValuesNotIndexed
 from ptexplore.source.canonical import language_of
 from ptexplore.surfaces.editor_files import EditorFile, EditorFiles
 from ptexplore.surfaces.editor_names import CHOICES, EditorNames, Named
-from ptexplore.surfaces.editor_places import Asked, Located
+from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.view.card import kernels_of
 from ptexplore.view.line import Line
 from ptexplore.view.search.symbol_lines import head_lines, is_structured, operator_lines
@@ -124,12 +124,12 @@ class EditorAnswers:
 
     # --- definitions ---
 
-    def definitions(self, asked: Asked) -> list[Located]:
+    def definitions(self, asked: AskedPlace) -> list[Located]:
         """Returns where the name at a place is defined: one place, or a few to choose from."""
         named = self.names.named(asked)
         return _unique(self._candidate(each, named[0]) for each in named[1].candidates) if named is not None else []
 
-    def declarations(self, asked: Asked) -> list[Located]:
+    def declarations(self, asked: AskedPlace) -> list[Located]:
         """Returns where the name at a place is declared; its definitions if it is declared nowhere else."""
         named = self.names.named(asked)
         if named is None:
@@ -142,7 +142,7 @@ class EditorAnswers:
         ]
         return _unique(self._candidate(each, named[0]) for each in declared or named[1].candidates)
 
-    def implementations(self, asked: Asked) -> list[Located]:
+    def implementations(self, asked: AskedPlace) -> list[Located]:
         """Returns the kernels of the operator at a place, or the functions that override the member function there."""
         named = self.names.named(asked)
         if named is None:
@@ -213,7 +213,7 @@ class EditorAnswers:
 
     # --- uses ---
 
-    def references(self, asked: Asked, *, declaration: bool) -> list[Located]:
+    def references(self, asked: AskedPlace, *, declaration: bool) -> list[Located]:
         """Returns the lines that can only use the thing at a place. With `declaration`, also where it is.
 
         Of an operator, these are the lines that name it in full: registrations, entries in YAML.
@@ -260,8 +260,8 @@ class EditorAnswers:
 
     # --- facts ---
 
-    def hover(self, asked: Asked) -> HoverText | None:
-        """Returns the facts about the thing at a place. None if nothing is known about it."""
+    def hover(self, asked: AskedPlace) -> HoverText | None:
+        """Returns the facts about the thing at a place. None for an unknown thing."""
         named = self.names.named(asked)
         if named is None:
             return None
@@ -383,7 +383,7 @@ class EditorAnswers:
 
     # --- calls ---
 
-    def functions(self, asked: Asked) -> list[CallItem]:
+    def functions(self, asked: AskedPlace) -> list[CallItem]:
         """Returns the functions that the name at a place means."""
         named = self.names.named(asked)
         if named is None:
@@ -459,7 +459,7 @@ def _operators(named: Named) -> list[str]:
 
 
 def _is_same(other: Symbol | None, symbol: Symbol) -> bool:
-    """Whether two symbols of one name are one thing, perhaps with overloads. What only its own file sees is another."""
+    """Whether two symbols of one name are the same thing, perhaps with overloads. A static symbol is of its file."""
     if other is None or other.kind != symbol.kind:
         return False
     is_hidden = is_own(other.path, static=other.static) or is_own(symbol.path, static=symbol.static)

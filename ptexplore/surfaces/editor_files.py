@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ptexplore.errors import PtexploreError
 from ptexplore.lookup.targets import file_on_disk
 from ptexplore.lookup.trees import IndexedTree, Spot
-from ptexplore.surfaces.editor_places import Asked, Located
+from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.surfaces.editor_text import Encoding, EqualLines, column, editor_lines, units
 from ptexplore.view.source_file import SourceFile
 from ptexplore.workspace.workspace import Workspace
@@ -186,7 +186,7 @@ class EditorFiles:
 
     # --- places ---
 
-    def at(self, asked: Asked) -> tuple[EditorFile, int, int] | None:
+    def at(self, asked: AskedPlace) -> tuple[EditorFile, int, int] | None:
         """Returns the file, line and column of a question in the tree's own text; None if there is no answer."""
         opened = self.file(asked.file)
         line = opened.own_line(asked.line, self.buffers(asked.file)) if opened is not None else None
@@ -226,9 +226,9 @@ def _stamp(file: Path) -> Stamp | None:
 
 
 def columns(text: str, name: str) -> tuple[int, int]:
-    """Returns the columns of a name that is on a line exactly once; else those of the line's whole code.
+    """Returns the columns of a name on a line, or of the whole code if the line has the name not exactly once.
 
-    The index knows only lines. If a name is there twice, nothing says which one is meant.
+    The index knows only lines, so it cannot tell two equal names on a line apart.
     """
     matches = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text)) if name else []
     if len(matches) == 1:

@@ -19,13 +19,16 @@ from ptexplore.model.remarks import AnswerRemark, OnlyLastPart
 from ptexplore.model.symbols import Symbol
 from ptexplore.source.canonical import language_of
 from ptexplore.surfaces.editor_files import EditorFile, EditorFiles
-from ptexplore.surfaces.editor_places import Asked
+from ptexplore.surfaces.editor_places import AskedPlace
 from ptexplore.surfaces.editor_text import column, editor_lines
 from ptexplore.view.source_file import NAME
 
 RUNTIME = "runtime"  # the tree of the installed torch
+
 CHOICES = 12  # definitions that a reader can choose from; of more, none is shown
+
 _READ = 20_000  # definitions that a reader of uses keeps, with everything that it knows about them
+
 _LARGEST = 4 << 20  # bytes of a Python file of yours
 _HEADERS = (".h", ".hpp", ".cuh", ".inc", ".def")
 _VALUES = frozenset({"variable", "enumerator", "member"})
@@ -78,7 +81,7 @@ class EditorNames:
             self._orders[tree] = OrderedTrees(ordered)
         return self._orders[tree]
 
-    def named(self, asked: Asked) -> tuple[str, Named] | None:
+    def named(self, asked: AskedPlace) -> tuple[str, Named] | None:
         """Returns what the name at a place means, with the tree of the place. None if there is no answer.
 
         A Python file of yours is in no tree: its names of torch mean operators of the installed torch.
@@ -204,7 +207,7 @@ class EditorNames:
         symbol = next((each for each in named if (each.path, each.line) == at), None)
         return symbol_candidate(order.trees, [(place.tree, symbol)]) if symbol is not None else None
 
-    def _yours(self, asked: Asked) -> tuple[str, Named] | None:
+    def _yours(self, asked: AskedPlace) -> tuple[str, Named] | None:
         """Returns the operators that a name of torch in a Python file of yours means."""
         text = self._own_text(asked.file)
         lines = editor_lines(text) if text is not None else []

@@ -19,7 +19,7 @@ class Located(Struct, frozen=True):
     last: int
 
 
-class Asked(Struct, frozen=True):
+class AskedPlace(Struct, frozen=True):
     """A place that an editor asks about: the real path of a file, line and column as in `Located`."""
 
     file: str

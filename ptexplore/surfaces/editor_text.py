@@ -16,7 +16,8 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _MOST = 3_000  # lines between the first and the last change; of more, no line is placed
-_FEWEST = 5  # equal lines between two changes that are one text: a single `}` is equal to many others
+
+_FEWEST = 5  # equal lines between two changes that count: a single `}` is equal to many others
 
 
 def editor_lines(text: str) -> list[str]:

@@ -24,7 +24,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from ptexplore import __version__
 from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean_lines
-from ptexplore.surfaces.editor_places import Asked, Located
+from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.surfaces.editor_text import Encoding, column, editor_lines
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class EditorServer(LanguageServer):
     # --- traces ---
 
     async def _actions(self, params: lsp.CodeActionParams) -> list[lsp.Command]:
-        """Returns the command that traces the selected expression. It is no fix: an editor that wants one gets none."""
+        """Returns the command that traces the selected expression. An editor that asks only for fixes gets nothing."""
         from ptexplore.surfaces.editor_traces import expression_at
 
         file = _file(params.text_document.uri)
@@ -373,9 +373,9 @@ def _file(uri: str) -> str | None:
     return os.path.realpath(path) if path and "\0" not in path else None
 
 
-def _place(params: lsp.TextDocumentPositionParams | Any) -> Asked | None:
+def _place(params: lsp.TextDocumentPositionParams | Any) -> AskedPlace | None:
     file = _file(params.text_document.uri)
-    return Asked(file, params.position.line, params.position.character) if file is not None else None
+    return AskedPlace(file, params.position.line, params.position.character) if file is not None else None
 
 
 def _name(place: Located) -> lsp.Range:

@@ -1,7 +1,7 @@
 """The only way from a file to the probe: code of others runs only after you saw all of it and allowed it.
 
-A saved trace, a lab of a tour, the model solution of an exercise, the expression of a folder's page and an expression
-of a file in an editor pass through here, and through nothing else. `capture` takes an `AllowedRun`, and only this
+Saved traces, labs of tours, model solutions of exercises, and expressions of folders' pages or of files in an editor
+pass through here, and through nothing else. `capture` takes an `AllowedRun`, and only this
 module makes one for content read from a file. Permission is stored with the hash of the content (annotations/trust.py):
 changed content needs a new permission. Content shipped with ptexplore needs none.
 """

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from ptexplore.index.semantic.arguments import arguments, headers
 from ptexplore.surfaces.editor import EditorAnswers
 from ptexplore.surfaces.editor_files import EditorFiles
-from ptexplore.surfaces.editor_places import Asked, Located
+from ptexplore.surfaces.editor_places import AskedPlace, Located
 
 if TYPE_CHECKING:
     from lib.accuracy_report import Report
@@ -145,7 +145,7 @@ class Editor:
 
     def ask(self, question: str, file: str, line: int, character: int) -> list[Located]:
         """Returns the places that answer a question; lines and columns count from 0."""
-        asked = Asked(os.path.realpath(file), line, character)
+        asked = AskedPlace(os.path.realpath(file), line, character)
         places: list[Located] = getattr(self._answers, question)(asked)
         return places
 
