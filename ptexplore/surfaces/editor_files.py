@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -26,6 +27,8 @@ from ptexplore.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from ptexplore.annotations.about import MarksByTree
     from ptexplore.lookup.operators import Catalogue
+
+_RETRY = 5.0  # seconds after which missing indexes are looked for again
 
 _FILES = 48  # files that are kept with their text
 Buffers = Callable[[str], str | None]  # the text of an open file by its real path; None if it is not open
@@ -100,6 +103,7 @@ class EditorFiles:
             self._notice(text)
 
     def _open(self) -> None:
+        self._opened_at = time.monotonic()
         self.workspace = Workspace(self._python, notice=self.notice)
         self._files: OrderedDict[str, tuple[Stamp, EditorFile | None]] = OrderedDict()
         self._indexes: dict[Path, Stamp | None] = {}
@@ -139,7 +143,8 @@ class EditorFiles:
 
     def refresh(self) -> bool:
         """Opens everything anew if an index was replaced or is missing. Returns whether it did."""
-        is_stale = not self.trees or any(_stamp(path) != stamp for path, stamp in self._indexes.items())
+        is_missing = not self.trees and time.monotonic() - self._opened_at > _RETRY
+        is_stale = is_missing or any(_stamp(path) != stamp for path, stamp in self._indexes.items())
         if is_stale:
             self.workspace.close()
             self._open()

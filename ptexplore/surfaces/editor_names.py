@@ -27,7 +27,7 @@ RUNTIME = "runtime"  # the tree of the installed torch
 
 CHOICES = 12  # definitions that a reader can choose from; of more, none is shown
 
-_READ = 20_000  # definitions that a reader of uses keeps, with everything that it knows about them
+_READ = 20_000  # definitions in memory; of more, reading begins anew
 
 _LARGEST = 4 << 20  # bytes of a Python file of yours
 _HEADERS = (".h", ".hpp", ".cuh", ".inc", ".def")
