@@ -38,6 +38,7 @@ COMMANDS = {  # each has a file and a function of its name in this folder, with 
     "fetch": "download PyTorch's source, which has the hand-written C++",
     "index": "index the source: definitions, uses, registrations",
     "survey": "trace PyTorch's own sample of every operator",
+    "lsp": "answer an editor: definitions, uses and kernels in PyTorch's source",
     "mcp": "answer a coding agent: a server for the Model Context Protocol",
     "skills": "pages for coding agents: which command answers which question",
     "doctor": "does ptexplore fit the torch that is installed here?",

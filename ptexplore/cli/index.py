@@ -1,9 +1,9 @@
-"""`ptexplore index`: read the source into the index or update it, and export it as a tags file."""
+"""`ptexplore index`: read the source into the index or update it, and export it for other tools."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from typer import Option
 
@@ -26,27 +26,28 @@ def index(
     as_json: Annotated[bool, Option("--json", help="the summary as JSON (format 1)")] = False,
     export: Annotated[
         tuple[str, str] | None,
-        Option(metavar="ctags FILE", help="write a tags file for editors"),
+        Option(metavar="ctags|scip FILE", help="write a tags file for editors, or an index in SCIP"),
     ] = None,
     semantic: Annotated[
         list[str] | None,
         Option(metavar="[PATH ...]", help="also resolve uses with libclang, in these files or folders (default: core)"),
     ] = None,
-    force: Annotated[bool, Option("--force", help="let --export replace a tags file")] = False,
+    force: Annotated[bool, Option("--force", help="let --export replace its own file")] = False,
 ) -> int:
     """Index the checkout in use, extensions and the installed torch. Files that have not changed are not read again."""
-    if export and export[0] != "ctags":
-        raise PtexploreError(
-            f"--export {export[0]} is not a format", "the only format is ctags", "--export ctags FILE", USAGE
-        )
+    from ptexplore.workspace.index_runs import ExportFormat, IndexRequest
+
+    chosen = next((kind for kind in get_args(ExportFormat) if export is not None and kind == export[0]), None)
+    if export is not None and chosen is None:
+        why = f"the formats are {' and '.join(get_args(ExportFormat))}"
+        raise PtexploreError(f"--export {export[0]} is not a format", why, "--export ctags FILE", USAGE)
     if semantic:
         from ptexplore.index.semantic.clang import load
 
         load()  # reports a missing libclang before anything long begins
-    from ptexplore.workspace.index_runs import IndexRequest
-
     paths = [path for path in semantic if path] if semantic else None
-    request = IndexRequest(checkout, jobs, paths, Path(export[1]) if export else None, force)
+    exported = (chosen, Path(export[1])) if chosen is not None and export is not None else None
+    request = IndexRequest(checkout, jobs, paths, exported, force)
     with open_workspace(python) as workspace:
         done = workspace.index(request)
     if as_json:

@@ -218,6 +218,13 @@ class CallReader:
 
     # --- callees ---
 
+    def callees_of(self, symbol: Symbol, tree: int, most: int) -> tuple[tuple[CallNode, ...], int]:
+        """Returns at most `most` functions that a definition of tree number `tree` calls, and how many names are left.
+
+        The calls of a declaration are not known: it has none.
+        """
+        return self._callees(symbol, tree, 0, most, frozenset())
+
     def _callees(
         self, symbol: Symbol, tree: int, levels: int, most: int, seen: frozenset[str]
     ) -> tuple[tuple[CallNode, ...], int]:

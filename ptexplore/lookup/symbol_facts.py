@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptexplore.annotations.about import MarksByTree, holds
 from ptexplore.annotations.marks import Mark
@@ -41,17 +40,17 @@ class SymbolFacts:
     spot: Spot
     same: int
     comment: str
-    uses: tuple[tuple[str, int], ...]
     operators: tuple[Registration, ...]
     stubs: tuple[Dialect, ...]
     marks: tuple[Mark, ...]
-    lines: int
-    certain: int | None
-    otherwise: int
-    unknown: int
-    overridden: int
-    may_override: int
-    definitions: int
+    uses: tuple[tuple[str, int], ...] = ()
+    lines: int = 0
+    certain: int | None = None
+    otherwise: int = 0
+    unknown: int = 0
+    overridden: int = 0
+    may_override: int = 0
+    definitions: int = 1
     overrides: tuple[OverriddenAt, ...] = ()
 
 
@@ -64,21 +63,38 @@ def symbol_facts(
     reader: UseReader | None = None,
 ) -> SymbolFacts:
     """Collect the facts about a symbol of tree `number`. You can pass the same `reader` again for the same trees."""
-    indexed = trees[number]
-    groups: tuple[tuple[str, int], ...] = ()
-    lines, certain, otherwise, unknown, definitions = 0, None, 0, 0, 1
-    overridden, may_override = 0, 0
-    overrides: tuple[OverriddenAt, ...] = ()
-    with contextlib.suppress(PtexploreError):  # raised if no line uses the name and no symbol has it
-        only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
+    facts = facts_without_uses(trees, catalogue, marks_by_tree, number, symbol)
+    only = symbol.path if is_own(symbol.path, static=symbol.static) else ""
+    try:
         view = refs(trees, symbol.qualified, 1, reader=reader, only=only)
-        counts: Counter[str] = Counter()
-        for group in view.groups:
-            counts[group.name] += group.total - group.overriding
-        groups = tuple((name, counts[name]) for name in GROUPS if counts[name])
-        lines, certain, otherwise, unknown = view.lines, view.certain, view.otherwise, view.unknown
-        overridden, may_override = view.overridden, view.may_override
-        definitions, overrides = view.definitions, view.overrides
+    except PtexploreError:  # no line uses the name and no symbol has it
+        return facts
+    counts: Counter[str] = Counter()
+    for group in view.groups:
+        counts[group.name] += group.total - group.overriding
+    return replace(
+        facts,
+        uses=tuple((name, counts[name]) for name in GROUPS if counts[name]),
+        lines=view.lines,
+        certain=view.certain,
+        otherwise=view.otherwise,
+        unknown=view.unknown,
+        overridden=view.overridden,
+        may_override=view.may_override,
+        definitions=view.definitions,
+        overrides=view.overrides,
+    )
+
+
+def facts_without_uses(
+    trees: Sequence[IndexedTree],
+    catalogue: Catalogue | None,
+    marks_by_tree: MarksByTree,
+    number: int,
+    symbol: Symbol,
+) -> SymbolFacts:
+    """Collect the facts about a symbol of tree `number`, except its uses, whose search takes most of the time."""
+    indexed = trees[number]
     operators = catalogue.store.registered_for(symbol.qualified) if catalogue is not None else []
     rows = indexed.store.dialect_targeting(symbol.name) if symbol.kind == "function" else []
     marks = marks_by_tree.get(indexed.tree.info.name, ())
@@ -87,19 +103,10 @@ def symbol_facts(
         spot=symbol_spot(indexed, symbol),
         same=len(indexed.store.definitions(symbol.qualified)),
         comment=_comment(indexed, symbol),
-        uses=groups,
         operators=tuple(operators),
         # A row means the function with that name in its own file; elsewhere, another namespace may have that name too.
         stubs=tuple(row for row in rows if row.kind == "stub-register" and row.path == symbol.path),
         marks=tuple(mark for mark in marks if holds(mark, symbol.path, symbol.line)),
-        lines=lines,
-        certain=certain,
-        otherwise=otherwise,
-        unknown=unknown,
-        overridden=overridden,
-        may_override=may_override,
-        definitions=definitions,
-        overrides=overrides,
     )
 
 

@@ -89,7 +89,8 @@ def _paths(trees: Sequence[IndexedTree], asked: str) -> list[Candidate]:
     An absolute path is looked up on disk.
     """
     if os.path.isabs(asked):
-        return _on_disk(trees, asked)
+        file = file_on_disk(trees, asked)
+        return [file] if file is not None else []
     asked = asked.removeprefix("./")
     exact = _holding(trees, asked)
     if exact or not asked.strip("/"):
@@ -111,8 +112,11 @@ def _holding(trees: Sequence[IndexedTree], path: str) -> list[Candidate]:
     return [file_candidate(trees, numbers, path) for numbers in by_project.values()]
 
 
-def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
-    """Returns the file of a tree at that absolute path. A compiler or a debugger may have named it."""
+def file_on_disk(trees: Sequence[IndexedTree], file: str) -> Candidate | None:
+    """Returns the file of a tree at that absolute path, or None. A compiler, a debugger or an editor may have named it.
+
+    `trees` are tried in their order.
+    """
     real = os.path.realpath(file)
     parts = real.split(os.sep)
     for number, indexed in enumerate(trees):
@@ -121,8 +125,8 @@ def _on_disk(trees: Sequence[IndexedTree], file: str) -> list[Candidate]:
             for full in (path, f"aten/src/{path}", f"build/aten/src/{path}"):
                 held = indexed.tree.file_of(full) if indexed.store.file(full) is not None else None
                 if held is not None and os.path.realpath(held) == real:
-                    return [Candidate("file", full, "", spot(indexed, full, None), number)]
-    return []
+                    return Candidate("file", full, "", spot(indexed, full, None), number)
+    return None
 
 
 # --- symbols ---

@@ -725,6 +725,10 @@ class FileReader:
                 }
         return self._types[name]
 
+    def gives(self, name: str) -> bool:
+        """Whether the file itself gives this name to a type: a parameter of a template, or an alias."""
+        return name in self._given_names()[0]
+
     def _given_names(self) -> tuple[Set[str], Mapping[str, Sequence[str]]]:
         """Returns the names that the file itself gives to types, and the names that using declarations bring.
 

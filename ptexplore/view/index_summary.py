@@ -28,11 +28,12 @@ class IndexSummary:
 
 @dataclass(frozen=True)
 class WrittenTags:
-    """A tags file that was written: the checkout, the path of the file, and the number of tags."""
+    """An export that was written: the checkout, the path of the file, and how many tags or symbols (`what`) it has."""
 
     checkout: str
     file: str
     tags: int
+    what: str = "tags"
 
 
 def summary(name: str, built: Built, store: IndexStore) -> IndexSummary:

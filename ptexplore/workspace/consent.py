@@ -1,9 +1,9 @@
 """The only way from a file to the probe: code of others runs only after you saw all of it and allowed it.
 
-A saved trace, a lab of a tour, the model solution of an exercise and the expression of a folder's page pass through
-here, and through nothing else. `capture` takes an `AllowedRun`, and only this module makes one for content read from a
-file. Permission is stored with the hash of the content (annotations/trust.py): changed content needs a new permission.
-Content shipped with ptexplore needs none.
+Saved traces, labs of tours, model solutions of exercises, and expressions of folders' pages or of files in an editor
+pass through here, and through nothing else. `capture` takes an `AllowedRun`, and only this
+module makes one for content read from a file. Permission is stored with the hash of the content (annotations/trust.py):
+changed content needs a new permission. Content shipped with ptexplore needs none.
 """
 
 from __future__ import annotations
@@ -234,6 +234,14 @@ def of_solution(exercise: Exercise, request: TraceRequest) -> NotYours:
         (("the solution", exercise.solution),), f"ptexplore notes trust {shlex.quote(exercise.where.file)}",
         exercise.shipped,
     )  # fmt: skip
+
+
+def of_text(expression: str, file: str, request: TraceRequest) -> NotYours:
+    """Returns an expression of a file that is open in an editor. Somebody else may have written the file."""
+    request = replace(request, expression=expression, script=None, module=None, arguments=())
+    code = tuple(_parts(request))
+    hint = f"ptexplore trace {shlex.quote(expression)}"
+    return NotYours(request, f"the file {file}", file, _hash(code), code, hint)
 
 
 def allowed_labs() -> Callable[[Tour], bool]:

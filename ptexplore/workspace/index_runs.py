@@ -1,4 +1,4 @@
-"""The work of `ptexplore index`: updating indexes, refining them with libclang, exporting a tags file."""
+"""The work of `ptexplore index`: updating indexes, refining them with libclang, exporting them for other tools."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ptexplore.errors import MISSING, PtexploreError
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.progress import Progress
 from ptexplore.source.runtime import generated
+from ptexplore.source.tree import checkout_tree
 from ptexplore.store.index.reader import IndexStore
 from ptexplore.view.index_summary import IndexSummary, WrittenTags, summary
 from ptexplore.workspace.opening import index_of, opened, refresh
 
 if TYPE_CHECKING:
     from ptexplore.index.semantic.refine import Refined
+
+ExportFormat = Literal["ctags", "scip"]
 
 
 @dataclass(frozen=True)
@@ -26,14 +29,14 @@ class IndexRequest:
 
     `jobs` is the number of reading processes.
 
-    `semantic` are the paths whose uses libclang then resolves. `tags` is the file to export to; `force` may replace
-    another tags file.
+    `semantic` are the paths whose uses libclang then resolves. `export` is the format and the file to export to;
+    `force` may replace another file of that format.
     """
 
     checkout: str | None = None
     jobs: int | None = None
     semantic: Sequence[str] | None = None
-    tags: Path | None = None
+    export: tuple[ExportFormat, Path] | None = None
     force: bool = False
 
 
@@ -63,8 +66,8 @@ def run_index(
     refined, note, tags = None, "", None
     if request.semantic is not None:
         refined, note = _refine(request, runtime, checkout, progress)
-    if request.tags is not None:
-        tags = _export(request.tags, checkout, progress, force=request.force)
+    if request.export is not None:
+        tags = _export(*request.export, checkout, progress, force=request.force)
     return IndexRun(tuple(summaries), refined, note, tags)
 
 
@@ -96,17 +99,24 @@ def _refine(
     return refine(index_of(checkout), places, request.semantic or (), request.jobs or available(), progress), note
 
 
-def _export(file: Path, checkout: Checkout | None, progress: Progress, *, force: bool) -> WrittenTags:
+def _export(
+    kind: ExportFormat, file: Path, checkout: Checkout | None, progress: Progress, *, force: bool
+) -> WrittenTags:
     from ptexplore.index.export import write_tags
+    from ptexplore.index.scip import write_scip
 
     if checkout is None:
-        why = "tags name the files of a checkout, and nothing was fetched"
+        why = "an export names the files of a checkout, and nothing was fetched"
         raise PtexploreError("there is no checkout to export", why, "ptexplore fetch", MISSING)
     target = file.absolute()
-    progress.step("writing tags")
+    progress.step("writing tags" if kind == "ctags" else "writing SCIP")
+    store, root = IndexStore.open(index_of(checkout)), Path(checkout.root)
     try:
-        count = write_tags(IndexStore.open(index_of(checkout)), Path(checkout.root), target, force=force)
+        if kind == "ctags":
+            count = write_tags(store, root, target, force=force)
+        else:
+            count = write_scip(store, checkout_tree(checkout), root, target, force=force)
     except OSError as error:
         why = f"{error.filename or target}: {error.strerror or error}"
-        raise PtexploreError("the tags cannot be written", why, "choose another FILE") from error
-    return WrittenTags(checkout.name, str(target), count)
+        raise PtexploreError("the export cannot be written", why, "choose another FILE") from error
+    return WrittenTags(checkout.name, str(target), count, "tags" if kind == "ctags" else "symbols")

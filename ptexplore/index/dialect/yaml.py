@@ -58,7 +58,7 @@ def _entries(text: str, opening: str) -> Iterator[_Entry]:
     """Yields the items that begin with `opening`. A line without indent ends an item, unless it is a comment."""
     begin, kept = 0, list[str]()
     for number, line in enumerate(text.split("\n"), 1):
-        content = _without_comment(line)
+        content = without_comment(line)
         if content[:1] not in ("", " "):
             yield from _entry(begin, kept)
             begin, kept = number, [content] if content.startswith(opening) else []
@@ -76,7 +76,7 @@ def _entry(line: int, lines: list[str]) -> Iterator[_Entry]:
         yield _Entry(line, tuple(lines), *signature)
 
 
-def _without_comment(line: str) -> str:
+def without_comment(line: str) -> str:
     """Removes the comment and the white space at the end of a line. A `#` inside quotes begins no comment."""
     at = line.find("#")
     while at >= 0:

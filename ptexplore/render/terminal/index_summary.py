@@ -49,7 +49,7 @@ def _size(count: int) -> str:
 
 def print_exported(tags: WrittenTags) -> None:
     """Print one line on the export."""
-    print(f"{tags.tags:,} tags of {clean(tags.checkout)} in {clean(tags.file)}")
+    print(f"{tags.tags:,} {tags.what} of {clean(tags.checkout)} in {clean(tags.file)}")
 
 
 def print_refined(refined: Refined, note: str, *, everything: bool) -> None:

@@ -42,11 +42,11 @@ class IndexEntry(Struct, frozen=True):
 
 
 class TagsEntry(Struct, frozen=True):
-    """A tags file that was written."""
+    """An export that was written: a tags file, or an index in SCIP."""
 
     checkout: str  # the checkout that it is of
     file: str  # the name of the checkout
-    tags: int  # how many tags it has
+    tags: int  # how many tags it has; of SCIP: symbols
 
 
 class ReferencesResolved(Struct, frozen=True):
