@@ -1953,6 +1953,18 @@ def count_graph_runs(counts: dict[str, int]) -> bool:
     return True
 
 
+class _NameOf(str):
+    """The name of a group of nodes, with the group. WhyNoFuse has slots: no other attribute can keep the group."""
+
+    __slots__ = ("group",)
+    group: Any
+
+    def __new__(cls, name: str, group: Any) -> _NameOf:
+        made = super().__new__(cls, name)
+        made.group = group
+        return made
+
+
 def hear_refused_fusions(take: Callable[[str | None, Sequence[str], Sequence[str], str], None]) -> bool:
     """Call `take` when Inductor's scheduler refuses to fuse two groups of nodes: compilation, both groups, reason.
 
@@ -1967,13 +1979,15 @@ def hear_refused_fusions(take: Callable[[str | None, Sequence[str], Sequence[str
     @functools.wraps(original_init)
     def init(self: Any, first: Any, second: Any) -> None:
         original_init(self, first, second)
-        self._ptexplore_groups = (first, second)
+        with suppress(Exception):  # 2.6 has no names: it keeps the groups themselves
+            self.name1, self.name2 = _NameOf(self.name1, first), _NameOf(self.name2, second)
 
     @functools.wraps(original_call)
     def call(self: Any, reason: str, *given: Any) -> None:
         original_call(self, reason, *given)
         with suppress(Exception):  # a group of a form that no known version has
-            first, second = (_nodes_of(group) for group in self._ptexplore_groups)
+            groups = (self.node1, self.node2) if hasattr(self, "node1") else (self.name1.group, self.name2.group)
+            first, second = map(_nodes_of, groups)
             take(str(context.current_compile_id()), first, second, reason % given)
 
     setattr(init, _ORIGINAL, original_init)

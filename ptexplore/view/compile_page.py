@@ -23,6 +23,7 @@ from ptexplore.model.compiled import (
     ValueForBackward,
 )
 from ptexplore.model.compiler_log import CodeLine
+from ptexplore.resolve.compiler.texts import without_scope
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.words.compiling import (
     BACKWARD,
@@ -368,16 +369,10 @@ def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
         if len(group) > MOST_TRIED:
             lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
     for change in {change.name: change for change in reversed(first.changes)}.values():
-        told = f"{_plain(change.name)} ({change.reason}: {change.before}, then {change.after})"
+        told = f"{subject_words(without_scope(change.name))} ({change.reason}: {change.before}, then {change.after})"
         lines.append(PageLine(told, label="dynamic from then on:"))
     why = check_words(first.checks[0]) if first.checks else "torch does not say why"
     return PageRow((f"{len(group)}",), why, None, f"in {where}", tuple(lines))
-
-
-def _plain(name: str) -> str:
-    """Returns a value's name in the user's function: `x` for `L['x']`."""
-    plain = name.removeprefix("L['").removesuffix("']") if name.startswith("L['") and name.count("[") == 1 else name
-    return subject_words(plain)
 
 
 def _other_version(check: FailedCheck, names: FileLabels) -> PageLine:

@@ -187,6 +187,38 @@ def test_nothing_compiled_is_said_and_wrapping_is_offered(compiler_command: InPr
     assert not kernels or {"add", "sin"} <= set(kernels[0]["operators"])  # inductor's own names; torch 2.6 has none
 
 
+NOT_FUSED = """import torch
+
+
+@torch.compile
+def f(x, w):
+    a = x.sin()
+    return (a @ w).exp() + a
+
+
+print(round(float(f(torch.ones(4, 4), torch.ones(4, 4)).sum()), 3))
+"""
+
+
+def test_a_refused_fusion_has_the_schedulers_reason_and_the_program_runs_as_before(
+    compiler_command: InProcess, tmp_path: Path
+) -> None:
+    script = tmp_path / "fused.py"
+    script.write_text(NOT_FUSED, encoding="utf-8")
+    logs = {"TORCH_LOGS": "fusion", "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}
+    python = os.environ.get("PTEXPLORE_TEST_PYTHON", sys.executable)
+    plain = subprocess.run(
+        [python, str(script)], env={**os.environ, **logs}, capture_output=True, text=True, check=True
+    )
+    reasons = set(re.findall(r"cannot fuse \w+ with \w+: (.+)", plain.stderr))
+    assert len(reasons) == 1
+    result = compiler_command("compile", "--script", str(script), "--json")
+    document = json.loads(result.out)
+    assert (result.code, document["raised"]) == (0, None)
+    kernels = document["kernels"]
+    assert {other["reason"] for kernel in kernels for other in kernel["not_fused"]} == (set() if TORCH_2_6 else reasons)
+
+
 def test_what_cannot_be_run_is_refused(compiler_command: InProcess, tmp_path: Path) -> None:
     compiler_command("compile").three_parts(2)
     compiler_command("compile", "a", "--script", "x.py").three_parts(2)

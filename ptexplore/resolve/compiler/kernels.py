@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def kernels_in(log: CompilerLog, names: FileNames) -> Iterator[GeneratedKernel]:
             )
             kernels.append(made)
         yield from (
-            replace(kernel, not_fused=tuple(_not_fused(kernel, kernels[place + 1 : place + 2], refusals)))
+            replace(kernel, not_fused=tuple(_not_fused(kernel, _neighbours(kernels[place + 1 :]), refusals)))
             for place, kernel in enumerate(kernels)
         )
 
@@ -65,10 +65,16 @@ def _refusals(log: CompilerLog, number: int) -> list[FusionRefusal]:
     return own[::-1]
 
 
+def _neighbours(following: Sequence[GeneratedKernel]) -> Sequence[GeneratedKernel]:
+    """Returns the kernels up to the next one that Inductor generates. The name of a library's kernel has a dot."""
+    generated = (place for place, kernel in enumerate(following) if "." not in kernel.name)
+    return following[: next(generated, len(following)) + 1]
+
+
 def _not_fused(
     kernel: GeneratedKernel, following: Iterable[GeneratedKernel], refusals: Iterable[FusionRefusal]
 ) -> Iterator[NotFused]:
-    """Yields the next kernel, if the scheduler said why parts of both kernels were not fused."""
+    """Yields the following kernels of which the scheduler said why parts of them and of this kernel were not fused."""
     own = set(kernel.operators)
     for other in following:
         theirs = set(other.operators)
