@@ -34,6 +34,10 @@ def html(
     trace: Annotated[
         list[str] | None, Option(metavar="FILE ...", help="add traces that `ptexplore trace --save` wrote")
     ] = None,
+    compiled: Annotated[
+        list[str] | None,
+        Option("--compile", metavar="FILE ...", help="add runs that `ptexplore compile --save` wrote"),
+    ] = None,
     notes: Notes = None,
     tree: Tree = None,
     python: Python = None,
@@ -77,7 +81,7 @@ def html(
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
             fetch_if_none(workspace)
-        written = build_site(workspace, folder, settings, trace or [], jobs=jobs, force=force)
+        written = build_site(workspace, folder, settings, trace or [], compiled or [], jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)
     if written.absent:

@@ -815,12 +815,12 @@ class Workspace:
         note, compared = compared_checkouts(torch, self.watch)
         return health(torch.runtime, torch.tree, torch.catalogue, compared, note)
 
-    def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
-        """Returns the contents of a site. `traces` are files of saved traces. Raises PtexploreError."""
+    def site_contents(self, traces: Sequence[str] = (), compiles: Sequence[str] = ()) -> SiteContents:
+        """Returns the contents of a site. `traces` and `compiles` are saved files. Raises PtexploreError."""
         from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.lookup.use_meaning import UseReader
         from ptexplore.source.python_docs import doc_lines
-        from ptexplore.workspace.site_contents import SiteContents, load_traces
+        from ptexplore.workspace.site_contents import SiteContents, load_compiles, load_traces
 
         runtime = self.sources()[0]
         alone = self.tree not in (None, "runtime")
@@ -832,4 +832,5 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         reader = UseReader(DefinitionsByName([indexed.store for indexed in trees]))
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
-        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs)
+        runs = load_compiles(compiles)
+        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs, runs)

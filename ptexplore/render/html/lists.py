@@ -16,7 +16,7 @@ from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.operator_list import GROUPS, families, sections
 from ptexplore.view.site.site import Site, apart, folder_url, namespace_url, operator_names, shown
-from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
+from ptexplore.view.words.legend import PRECISION_MEANS, RELATION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
@@ -141,6 +141,7 @@ def about(site: Site, out: Output, problems: Sequence[str]) -> None:
     page = render(
         site, "about.html", "about.html", kind="about", id="", title="About", version=__version__, shown=shown,
         files=Counter(site.owner[path] for path in site.sources), problems=problems,
-        precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()), licence=licence[:_LICENCE],
+        precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()),
+        relations=RELATION_MEANS, licence=licence[:_LICENCE],
     )  # fmt: skip
     out.write("about.html", page)

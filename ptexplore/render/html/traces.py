@@ -204,8 +204,8 @@ class Traces:
         rows = first_rows(self.site, trace, shown, "index.html")
         return LiveTrace(trace.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
-    def write(self) -> None:
-        """Write the page of each trace, and the list of all."""
+    def write(self, compiles: Sequence[tuple[str, str, str]] = ()) -> None:
+        """Write the page of each trace, and the list of all. `compiles` are runs of torch.compile, for the list."""
         for name, trace, session in self.given:
             shown, url = view(trace, Options(view="tree"), session), self.url(name)
             first = view(trace, Options(), session)
@@ -220,8 +220,11 @@ class Traces:
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
-        if not self.given:
+        if not self.given and not compiles:
             return
         rows = [(trace.expression, self.url(name), trace.torch.version) for name, trace, _session in self.given]
         url = "traces/index.html"
-        self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))
+        page = render(
+            self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, compiles=compiles
+        )
+        self.out.write(url, page)
