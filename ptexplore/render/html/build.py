@@ -155,6 +155,7 @@ def _write(
         lists.folders(site, out, contents.folder_pages, library)
         lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
         lists.about(site, out, problems)
+        lists.glossary(site, out)
         if uses.needed:
             uses.read_rows()
 

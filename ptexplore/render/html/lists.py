@@ -16,6 +16,7 @@ from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.operator_list import GROUPS, families, sections
 from ptexplore.view.site.site import Site, apart, folder_url, namespace_url, operator_names, shown
+from ptexplore.view.words.glossary import GLOSSARY
 from ptexplore.view.words.legend import PRECISION_MEANS, RELATION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
@@ -133,6 +134,16 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
             count=len(of_space),
         )  # fmt: skip
         out.write(url, page)
+
+
+def glossary(site: Site, out: Output) -> None:
+    """Write the page of words, with a place for each."""
+    words = [
+        (word.replace(" ", "-"), word, html_of(meaning, lambda _link: None, lambda _picture: None))
+        for word, meaning in GLOSSARY.items()
+    ]
+    page = render(site, "glossary.html", "glossary.html", kind="glossary", id="", title="Glossary", words=words)
+    out.write("glossary.html", page)
 
 
 def about(site: Site, out: Output, problems: Sequence[str]) -> None:
