@@ -39,7 +39,8 @@ CATALOGUES = (
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.RELATION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
-    legend.SHARES, legend.ORDERS, glossary.GLOSSARY, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
+    legend.SHARES, legend.ORDERS, glossary.GLOSSARY, ending.LABELS, coverage.ON_ROW, coverage.COUNTED,
+    coverage._HEADINGS,
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
 )  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
@@ -14,6 +16,7 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.model.autograd_graph import LocatedGraph
 from ptexplore.model.compiled import CompileReport
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trace
@@ -42,6 +45,16 @@ from ptexplore.workspace.saved_traces import load_trace
 _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel, and the operator's card says so
 
 
+class OtherRecordings(Struct, frozen=True):
+    """Recordings for a site that are no traces: files that `compile --save` wrote, and autograd graphs."""
+
+    compiles: tuple[str, ...] = ()
+    graphs: tuple[LocatedGraph, ...] = ()
+
+
+NOTHING = OtherRecordings()
+
+
 @dataclass(frozen=True)
 class SiteContents:
     """The input of a site: trees (the one in use first), the installed torch, notes and their places, traces.
@@ -59,6 +72,7 @@ class SiteContents:
     # the Python documentation of ATen's operators
     docs: Mapping[str, DocLine] = field(default_factory=dict)
     compiles: Sequence[tuple[str, CompileReport]] = ()  # runs of torch.compile, each with the name of its page
+    graphs: Sequence[LocatedGraph] = ()
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
@@ -124,9 +138,8 @@ def plan_site(
                 path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    site = Site(
-        settings, trees, apart(paths, source_url), owner, operators, traces=bool(contents.traces or contents.compiles)
-    )
+    has_traces = bool(contents.traces or contents.compiles or contents.graphs)
+    site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=has_traces)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)

@@ -14,9 +14,9 @@ from ptexplore.index.build import available
 from ptexplore.lazy import uncollected
 from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
-from ptexplore.render.html.compiles import Compiles
 from ptexplore.render.html.output import Output, SiteWork, digest, in_processes, open_output
 from ptexplore.render.html.pages import write_assets
+from ptexplore.render.html.recordings import Recordings
 from ptexplore.render.html.search_shards import Search
 from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
@@ -26,7 +26,7 @@ from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.view.card import card, places_of_key
 from ptexplore.view.notes.tour import Guide
 from ptexplore.workspace.example_trace import EXAMPLE, example_trace
-from ptexplore.workspace.site_contents import SiteContents, plan_site
+from ptexplore.workspace.site_contents import NOTHING, OtherRecordings, SiteContents, plan_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,17 +64,17 @@ def build_site(
     folder: Path,
     settings: Settings,
     traces: Sequence[str] = (),
-    compiles: Sequence[str] = (),
+    others: OtherRecordings = NOTHING,
     *,
     jobs: int | None = None,
     force: bool = False,
 ) -> Written:
-    """Write the site of a workspace into a folder. `trace --save` wrote `traces`, `compile --save` wrote `compiles`.
+    """Write the site of a workspace into a folder. `traces` are files that `trace --save` wrote.
 
     Raises PtexploreError. The files that were written before the error are kept.
     """
     with uncollected():  # until all the data for it is gone: searching it for garbage takes seconds
-        contents, missing = _with_example(workspace, workspace.site_contents(traces, compiles))
+        contents, missing = _with_example(workspace, workspace.site_contents(traces, others))
         return _build(workspace, folder, settings, contents, missing, jobs or min(available(), 8), force=force)
 
 
@@ -130,7 +130,7 @@ def _write(
         return [tree.reopened().store for tree in contents.trees]
 
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
-    traces, compiles = Traces(site, out, contents.traces, titles), Compiles(site, out, contents.compiles)
+    traces, others = Traces(site, out, contents.traces, titles), Recordings(site, out, contents)
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
     shown_map = lists.map_of(site, contents.folder_pages)
@@ -150,12 +150,11 @@ def _write(
     def light() -> None:
         """Write the pages that one process writes while the others do the rest."""
         tours.write(counts)
-        traces.write(compiles.listed())
-        compiles.write()
+        traces.write(others.listed)
+        others.write()
         lists.folders(site, out, contents.folder_pages, library)
         lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
         lists.about(site, out, problems)
-        lists.glossary(site, out)
         if uses.needed:
             uses.read_rows()
 
@@ -177,7 +176,7 @@ def _write(
     if uses.needed:
         uses.write(jobs, progress)
     progress.step("writing the search")
-    search.write(tours, traces, compiles.listed())
+    search.write(tours, traces, others.listed)
     write_assets(out)
     return tours.lost, problems
 
@@ -187,7 +186,7 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    saved = len(contents.traces) + len(contents.compiles)
+    saved = len(contents.traces) + len(contents.compiles) + len(contents.graphs)
     further = ((len(site.operators), "operators"), (saved, "traces"))
     return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 

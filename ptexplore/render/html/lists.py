@@ -136,7 +136,7 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
         out.write(url, page)
 
 
-def glossary(site: Site, out: Output) -> None:
+def _glossary(site: Site, out: Output) -> None:
     """Write the page of words, with a place for each."""
     words = [
         (word.replace(" ", "-"), word, html_of(meaning, lambda _link: None, lambda _picture: None))
@@ -147,7 +147,7 @@ def glossary(site: Site, out: Output) -> None:
 
 
 def about(site: Site, out: Output, problems: Sequence[str]) -> None:
-    """Write the page with the versions, commit, precision and licence of the text."""
+    """Write the page with the versions, commit, precision and licence of the text, and the page of words."""
     licence = next((file.text for each in site.trees if (file := each.tree.read("LICENSE")) is not None), "")
     page = render(
         site, "about.html", "about.html", kind="about", id="", title="About", version=__version__, shown=shown,
@@ -156,3 +156,4 @@ def about(site: Site, out: Output, problems: Sequence[str]) -> None:
         relations=RELATION_MEANS, licence=licence[:_LICENCE],
     )  # fmt: skip
     out.write("about.html", page)
+    _glossary(site, out)

@@ -29,7 +29,7 @@ from ptexplore.saved.compiled import compile_from_json, compile_to_json
 from ptexplore.view.site.compiled import compiled_on_page
 from ptexplore.view.site.site import Settings, Site
 
-FILE, TORCH = "/home/somebody/work/train.py", "/env/site-packages/torch"
+FILE, TORCH = "/opt/somebody/work/train.py", "/env/site-packages/torch"
 BRANCH = CodeLine(FILE, 12, "forward", "if y.sum() > 0: # <b>")
 CALL = CodeLine(FILE, 20, "main", "net(x)")
 PRODUCT = CodeLine(FILE, 13, "forward", "y = y * 2")
@@ -46,7 +46,7 @@ def report() -> CompileReport:
     )  # fmt: skip
     run = CompileRun(
         expression="--script train.py", torch=TorchInfo("2.13.0", torch_dir=TORCH),
-        options=TraceOptions(script="train.py"), wraps=False, bound=(), log=CompilerLog(), cwd="/home/somebody/work",
+        options=TraceOptions(script="train.py"), wraps=False, bound=(), log=CompilerLog(), cwd="/opt/somebody/work",
     )  # fmt: skip
     kernel = GeneratedKernel("cpp_fused_mul_0", "0/0", ("mul",), (PRODUCT,), file="/tmp/torchinductor_me/c.py")
     graph = CompiledGraph("0/0", "Net.forward", text="class GraphModule:\n    mul = y * 2", code=CODE, file=kernel.file)
@@ -64,7 +64,7 @@ def page(report: CompileReport, tmp_path: Path) -> str:
     out.begin()
     compiles = Compiles(site, out, [("train", report)])
     compiles.write()
-    Traces(site, out, [], {}).write(compiles.listed())
+    Traces(site, out, [], {}).write({"torch.compile": compiles.listed()})
     out.finish()
     assert '<a href="../compiles/train.html"><code>train.py</code></a>' in (tmp_path / "traces/index.html").read_text()
     lost = {link.partition(": ")[2] for link in broken(tmp_path)[1]}
@@ -93,5 +93,5 @@ def test_rows_fold_and_code_is_text(page: str) -> None:
 
 def test_nothing_of_the_machine_is_on_the_page(page: str) -> None:
     assert "torch/_dynamo/variables/builtin.py:7" in page
-    for private in ("/home", "somebody", "/env", "/tmp"):
+    for private in ("/opt", "somebody", "/env", "/tmp"):
         assert private not in page
