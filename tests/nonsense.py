@@ -18,6 +18,7 @@ from ptexplore.view.words import (
     details,
     ending,
     errors,
+    glossary,
     graph,
     headings,
     ladder,
@@ -40,8 +41,9 @@ CATALOGUES = (
 )  # fmt: skip
 TABLES: tuple[Any, ...] = (
     uses.CERTAINTY, uses.OTHERWISE, uses.OVERRIDDEN, uses.WITHIN, headings.HEADINGS, errors.OPTIONS,
-    legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
-    legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
+    legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.RELATION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
+    legend.SHARES, legend.ORDERS, glossary.GLOSSARY, ending.LABELS, coverage.ON_ROW, coverage.COUNTED,
+    coverage._HEADINGS,
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
     ladder.RUNGS, ladder.TABLES, ladder.HEADINGS,
     compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NAMED = 5  # lost stops that are listed by name
 PORT = 8000
+_OF_GRAPH = {"grad": True, "native": False}  # the options of a run, as of `ptexplore graph`
 EPILOG = """\
 scopes: tours  what tours, notes and traces touch, and one step around it (the default)
         core   c10, ATen's core, its native functions, autograd and the generated code, with all operators
@@ -33,6 +34,13 @@ def html(
     ] = "tours",
     trace: Annotated[
         list[str] | None, Option(metavar="FILE ...", help="add traces that `ptexplore trace --save` wrote")
+    ] = None,
+    compiled: Annotated[
+        list[str] | None,
+        Option("--compile", metavar="FILE ...", help="add runs that `ptexplore compile --save` wrote"),
+    ] = None,
+    graph: Annotated[
+        list[str] | None, Option(metavar="EXPR ...", help="run these expressions, and add their autograd graphs")
     ] = None,
     notes: Notes = None,
     tree: Tree = None,
@@ -61,9 +69,11 @@ def html(
     Write a static site with tours, annotated source, operators, traces and a search. It needs no server.
     Pages that have not changed are kept.
     """
+    from ptexplore.capture.probing import asked_for
     from ptexplore.render.html.build import build_site
     from ptexplore.render.html.check import broken
-    from ptexplore.workspace.site_contents import site_settings
+    from ptexplore.workspace.site_contents import OtherRecordings, site_settings
+    from ptexplore.workspace.typed import typed
 
     if jobs is not None and jobs < 1:
         raise PtexploreError("--jobs must be 1 or more", f"{jobs} processes write nothing", "--jobs 2", USAGE)
@@ -77,7 +87,9 @@ def html(
     with open_workspace(python, tree, notes) as workspace:
         if fetch:
             fetch_if_none(workspace)
-        written = build_site(workspace, folder, settings, trace or [], jobs=jobs, force=force)
+        graphs = tuple(workspace.graph(typed(asked_for(each, dict(_OF_GRAPH)))) for each in graph or ())
+        others = OtherRecordings(tuple(compiled or ()), graphs)
+        written = build_site(workspace, folder, settings, trace or [], others, jobs=jobs, force=force)
     lost = ", ".join(written.lost[:_NAMED]) + (" …" if len(written.lost) > _NAMED else "")
     _tell(written, lost, folder)
     if written.absent:

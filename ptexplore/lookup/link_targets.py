@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
@@ -188,12 +188,14 @@ class DefinitionsByName:
             self._by_file[path] = index_site.of_file(self._stores[number], file)
         return self._by_file.get(path, [])
 
-    def uses(self, path: str) -> list[SiteUse]:
-        """Returns every use in a file."""
+    def uses(self, path: str, named: Container[str] | None = None) -> list[SiteUse]:
+        """Returns every use in a file; with `named`, only the uses of these names. Only a whole answer is kept."""
         if path not in self.owner:
             return []
+        number, file = self.owner[path]
+        if named is not None:
+            return index_site.uses(self._stores[number], file, named)
         if path not in self._uses:
-            number, file = self.owner[path]
             self._uses[path] = index_site.uses(self._stores[number], file)
             if len(self._uses) > _RECENT:
                 del self._uses[next(iter(self._uses))]

@@ -108,6 +108,8 @@ class OverrideReader:
         Returns None if not all bases of its class are known.
         """
         owner, _, name = qualified.rpartition("::")
+        if self._reader.above(owner)[0] and self._reader.derives(owner, classes) is False:
+            return False  # whatever the parameters are: most functions of a name are of other classes
         members = self._members(name)
         own = members.get(owner, ())
         fitting = [each for each in classes if each not in members or not own or _likeness(own, members[each])]

@@ -7,7 +7,7 @@ a certain definition. Calls, bases and overrides follow the rule for links (look
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import NamedTuple, TypeVar
@@ -96,14 +96,20 @@ class UsesOfFile:
     bases: list[tuple[str, At, CalledPlace, tuple[At, ...]]] = field(default_factory=list)
 
 
-def file_uses(reader: UseReader, path: str, text: str | None, wanted: frozenset[str], *, on_site: bool) -> UsesOfFile:
+def file_uses(
+    reader: UseReader, path: str, read: Callable[[], str | None], wanted: frozenset[str], *, on_site: bool
+) -> UsesOfFile:
     """Gather the uses in one file of the names in `wanted`. A file that is not `on_site` gives only its line numbers.
 
-    `text` is None if the file differs from the one that was indexed.
+    `read` returns the text, or None if the file differs from the one that was indexed. The text of a file that is not
+    `on_site` and uses none of these names is not read: half of all files.
     """
-    gathered = UsesOfFile(path, with_text=text is not None)
     names = reader.names
-    uses = [use for use in names.uses(path) if use.kind in _LETTERS]
+    uses = [use for use in names.uses(path, None if on_site else wanted) if use.kind in _LETTERS]
+    if not uses and not on_site:
+        return UsesOfFile(path)
+    text = read()
+    gathered = UsesOfFile(path, with_text=text is not None)
     file = reader.of_file(path, text)
     shown = text is not None and on_site
     local = file.local_names() if shown else frozenset()  # all at once: the calls need them, too

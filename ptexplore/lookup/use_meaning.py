@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from ptexplore.cpp.brackets import Brackets, closing_of, split
@@ -65,18 +66,29 @@ _OBJECT = re.compile(r"(?P<object>[A-Za-z_]\w*)(?P<by>\.|->)[A-Za-z_]\w*")  # th
 # declaration. `_MADE`: the call that makes a variable. `_UNREAD` and `_TAKEN_APART`: declarations whose class is not
 # read (a template's, `auto`, captures of a lambda, structured bindings).
 _DECLARED = re.compile(
-    r"(?:\A|(?<=[;{}(,])|\bconst\b)\s*(?:(?:static|constexpr|thread_local|const)\s+)*"
+    r"(?:;|\{|\}|\(|,|const(?<=\bconst)\b)\s*(?:(?:static|constexpr|thread_local|const)\s+)*"
     r"(?P<kind>(?:\w+::)*[A-Za-z_]\w*)(?P<sign>[\s&*]+)(?P<name>[A-Za-z_]\w*)\b(?=\s*(?:[;=({,)]|:(?!:)))"
 )
 _ANOTHER = re.compile(r"\s*,(?P<sign>[\s&*]*)(?P<name>[A-Za-z_]\w*)\b(?=\s*[;,])")
-_MADE = re.compile(r"\bauto(?:\s+|\s*&&\s*)(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<kind>(?:\w+::)*[A-Za-z_]\w*)\s*(?=[({])")
-_UNREAD = re.compile(
-    r"(?:>|\bauto)[\s&*]+(?P<name>[A-Za-z_]\w*)\b(?=\s*[;=({,):])|[\[,]\s*&?(?P<captured>[A-Za-z_]\w*)\s*=(?!=)"
+_MADE = re.compile(
+    r"auto(?<=\bauto)(?:\s+|\s*&&\s*)(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<kind>(?:\w+::)*[A-Za-z_]\w*)\s*(?=[({])"
 )
-_TAKEN_APART = re.compile(r"\bauto[\s&]*\[(?P<names>[^\[\]]*)\]\s*[=:]")
-_GIVEN_NAME = re.compile(r"\b(?:typename|class)\s+(?:\.\.\.\s*)?(\w+)\s*[,>=]|\busing\s+(\w+)\s*=")
-_USING_NAME = re.compile(r"\busing\s+(?:::)?((?:\w+::)+)(\w+)\s*;")
-_USING_NAMESPACE = re.compile(r"\busing\s+namespace\s+(?:::)?((?:\w+::)*\w+)\s*;")
+_UNREAD = tuple(
+    re.compile(rf"{before}(?P<name>[A-Za-z_]\w*){after}")
+    for before, after in (
+        (r">[\s&*]+", r"\b(?=\s*[;=({,):])"),
+        (r"auto(?<=\bauto)[\s&*]+", r"\b(?=\s*[;=({,):])"),
+        (r"[\[,]\s*&?", r"\s*=(?!=)"),
+    )
+)
+_TAKEN_APART = re.compile(r"auto(?<=\bauto)[\s&]*\[(?P<names>[^\[\]]*)\]\s*[=:]")
+_GIVEN_NAME = (
+    re.compile(r"typename(?<=\btypename)\s+(?:\.\.\.\s*)?(\w+)\s*[,>=]"),
+    re.compile(r"class(?<=\bclass)\s+(?:\.\.\.\s*)?(\w+)\s*[,>=]"),
+    re.compile(r"using(?<=\busing)\s+(\w+)\s*="),
+)
+_USING_NAME = re.compile(r"using(?<=\busing)\s+(?:::)?((?:\w+::)+)(\w+)\s*;")
+_USING_NAMESPACE = re.compile(r"using(?<=\busing)\s+namespace\s+(?:::)?((?:\w+::)*\w+)\s*;")
 _BY_CALL = "()"  # the sign of a variable that is made by something like a call: of a class or of a function
 Declared = Mapping[str, list[tuple[int, str, str]]]  # by name: the line, the class as it is written, the sign
 _STATEMENTS = frozenset(
@@ -648,11 +660,12 @@ class FileReader:
             bearers = self._reader.bearers(use.name)
             excluding = bearers.excluding if not bearers.any_number else None
         in_place = use.text == use.name or use.text.startswith("this->")
+        of_member = not in_place and bool(self._reader.bearers(use.name).members)
         known: dict[tuple[str, Arguments | None], list[int]] = {}
         by_reading: dict[Reading, list[int]] = {}
         for line in sorted(use.lines):
             given = excluding(self._given(use.name, line)) if excluding is not None else None
-            scope = self._scope(line) if in_place else self._class_of_object(use, line)
+            scope = self._scope(line) if in_place else self._class_of_object(use, line) if of_member else ""
             lines = known.get((scope, given))
             if lines is None:
                 reading = self._in_scope(use, scope, given)
@@ -738,7 +751,7 @@ class FileReader:
         """
         if self._names is None:
             text = self._text or ""
-            given = {parameter or alias for parameter, alias in _GIVEN_NAME.findall(text)}
+            given = {name for pattern in _GIVEN_NAME for name in pattern.findall(text)}
             brought = defaultdict[str, list[str]](list)
             for scope, name in _USING_NAME.findall(text):
                 brought[name].append(scope)
@@ -772,29 +785,23 @@ class FileReader:
 
     def _read_declared(self, begin: int, end: int) -> tuple[Declared, Mapping[str, list[int]]]:
         text = "\n".join(self._text_lines()[begin - 1 : end])
-        text = COMMENT_OR_STRING.sub(lambda declaration: " " + "\n" * declaration[0].count("\n"), text)
-        ends = [place.start() for place in re.finditer("\n", text)]
+        # The bracket stands for the start of the text: a declaration may follow it, as it may follow a bracket.
+        text = "(" + COMMENT_OR_STRING.sub(_blank, text)
         declared, unread = defaultdict[str, list[tuple[int, str, str]]](list), defaultdict[str, list[int]](list)
-
-        def line_at(offset: int) -> int:
-            return begin + bisect_right(ends, offset)
-
+        line_at = _LineAt(text, begin)
         for declaration in _DECLARED.finditer(text):
             kind = declaration["kind"]
             declared[declaration["name"]].append((line_at(declaration.end()), kind, declaration["sign"]))
-            if text[declaration.start() - 1 : declaration.start()] in (
-                ";",
-                "{",
-                "}",
-            ):  # not a parameter
+            before = declaration.start() - declaration[0].startswith("const")
+            if text[before] in (";", "{", "}"):  # not a parameter
                 for name, sign, at in _declared_with(text, declaration.end()):
                     declared[name].append((line_at(at), kind, sign))
         made = {each.start("name"): each for each in _MADE.finditer(text) if _is_whole(text, each.end())}
         for each in made.values():
             declared[each["name"]].append((line_at(each.end()), each["kind"], _BY_CALL))
-        for each in _UNREAD.finditer(text):
-            if each["name"] is None or each.start("name") not in made:
-                unread[each["name"] or each["captured"]].append(line_at(each.end()))
+        for each in chain.from_iterable(pattern.finditer(text) for pattern in _UNREAD):
+            if each.start("name") not in made:
+                unread[each["name"]].append(line_at(each.end()))
         for each in _TAKEN_APART.finditer(text):
             for name in each["names"].split(","):
                 unread[name.strip()].append(line_at(each.end()))
@@ -848,6 +855,26 @@ class FileReader:
 def _is_shared(definition: SiteDefinition, path: str) -> bool:
     """Whether another file can see a definition. Only tests see the definitions of tests."""
     return (not definition.test or is_test_file(path)) and not definition.static
+
+
+class _LineAt:
+    """Gives the line of an offset in a text whose first line is `begin`. Fast for offsets that rise."""
+
+    def __init__(self, text: str, begin: int) -> None:
+        self._text, self._begin = text, begin
+        self._offset, self._line = 0, begin
+
+    def __call__(self, offset: int) -> int:
+        if offset + 1 < self._offset:
+            self._offset, self._line = 0, self._begin
+        self._line += self._text.count("\n", self._offset, offset + 1)
+        self._offset = offset + 1
+        return self._line
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Returns a blank instead of a comment or a literal, with its line ends."""
+    return " " + "\n" * match[0].count("\n")
 
 
 def _declared_with(text: str, at: int) -> Iterator[tuple[str, str, int]]:

@@ -14,6 +14,7 @@ else:  # a search makes many places and few reasons, so it should not wait for t
     place_reasons = Deferred("ptexplore.model.place_reasons")
 
 EXPRESSION = "<expression>"  # the file name of the traced expression, which has one line
+TreeRelation = Literal["runtime", "matches", "consistent", "version-skew"]
 Layer = Literal["checkout", "generated", "wheel", "atlas"]
 Precision = Literal["registered", "located", "consistent", "version-skew", "ambiguous", "unknown"]
 
@@ -64,7 +65,7 @@ class TreeInfo:
     version: str  # the PyTorch version that the tree declares
     layers: tuple[Layer, ...]  # the sources of its text
     commit: str | None = None  # the commit in PyTorch's repository, if known
-    relation: Literal["runtime", "matches", "consistent", "version-skew"] = "runtime"  # how it relates to torch
+    relation: TreeRelation = "runtime"  # how it relates to torch
 
     @property
     def label(self) -> str:

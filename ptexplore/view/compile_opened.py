@@ -120,8 +120,26 @@ def _kernels(report: CompileReport, name: str, names: FileLabels) -> Iterator[Pa
     exact = [kernel for kernel in report.kernels if kernel.name == name]
     for kernel in exact or [kernel for kernel in report.kernels if name in kernel.name]:
         code = next((graph.code for graph in report.compiled if graph.file and graph.file == kernel.file), "")
-        after = (f"generated code: {kernel.file}",) if kernel.file else ()
-        yield PageSection(("graph",), "kernel", (kernel_row(kernel, names),), after, tuple(_code_of(kernel, code)))
+        yield PageSection(
+            ("graph",),
+            "kernel",
+            (kernel_row(kernel, names),),
+            code=tuple(_code_of(kernel, code)),
+            files=(kernel.file,) if kernel.file else (),
+            is_code=True,
+        )
+
+
+def graph_sections(report: CompileReport, graph: CompiledGraph) -> Iterator[PageSection]:
+    """Yields the parts of one graph: its operators, its values for backward, and each kernel with its code."""
+    names = labels_of(report)
+    for section in _graph(report, graph, names):
+        if not section.heading.startswith("kernels"):
+            yield section
+    for kernel in report.kernels:
+        if (kernel.compilation, kernel.is_backward) == (graph.compilation, graph.is_backward):
+            row = kernel_row(kernel, names)
+            yield PageSection(("graph",), "kernel", (row,), code=tuple(_code_of(kernel, graph.code)), is_code=True)
 
 
 def _code_of(kernel: GeneratedKernel, code: str) -> Iterator[str]:

@@ -79,13 +79,20 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A table of rows: the headings of its cells, and of the rest."""
+    """A table of rows: the headings of its cells, and of the rest.
+
+    `title` is the heading of the section on the site. `files` has generated code, on the machine of the run. `is_code`
+    says that the names of the rows are code.
+    """
 
     columns: tuple[str, ...]
     heading: str
     rows: tuple[PageRow, ...]
     after: tuple[str, ...] = ()  # lines below the rows
     code: tuple[str, ...] = ()  # lines of source text below them
+    title: str = ""
+    files: tuple[str, ...] = ()
+    is_code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +264,8 @@ def _functions(report: CompileReport, names: FileLabels, causes: BreakCauses) ->
     shown = report.functions[:MOST_FUNCTIONS]
     rows = [_function(function, names, causes, has_runs=has_runs, has_eager=has_eager) for function in shown]
     left = len(report.functions) - len(shown)
-    return PageSection(columns, "function", tuple(rows), (f"{left} more functions: --json has all",) if left else ())
+    after = (f"{left} more functions: --json has all",) if left else ()
+    return PageSection(columns, "function", tuple(rows), after, title="Functions", is_code=True)
 
 
 def _function(
@@ -347,7 +355,7 @@ def _broken_because(causes: BreakCauses, names: FileLabels) -> PageSection | Non
         return None
     rows = [cause_row(number, cause, names) for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1)]
     after = (f"{len(causes) - MOST_CAUSES} more reasons: --json has all",) if len(causes) > MOST_CAUSES else ()
-    return PageSection(("",), "broken because", tuple(rows), after)
+    return PageSection(("",), "broken because", tuple(rows), after, title="Why graphs end")
 
 
 def cause_row(number: int, cause: BreakCause, names: FileLabels) -> PageRow:
@@ -379,7 +387,7 @@ def _recompilations(recompilations: tuple[Recompilation, ...], names: FileLabels
         groups.setdefault(_alike(recompilation), []).append(recompilation)
     rows = [_again(group, names) for group in list(groups.values())[:MOST_AGAIN]]
     after = (f"{len(groups) - MOST_AGAIN} more kinds: --json has all",) if len(groups) > MOST_AGAIN else ()
-    return PageSection(("times",), "compiled again because", tuple(rows), after)
+    return PageSection(("times",), "compiled again because", tuple(rows), after, title="Why compiled again")
 
 
 def _alike(recompilation: Recompilation) -> object:
@@ -441,7 +449,7 @@ def _guards(report: CompileReport, names: FileLabels) -> PageSection | None:
         shown.append(PageRow(("",), f"{amount(len(rows) - MOST_GUARDS, 'more line')}"))
     for guards in rest:
         shown.append(PageRow((_number(guards),), "no line of yours", None, _kinds(guards)))
-    return PageSection(("guards",), "made by", tuple(shown))
+    return PageSection(("guards",), "made by", tuple(shown), title="Guards", is_code=True)
 
 
 def _guarded(guards: LineGuards, names: FileLabels) -> PageRow:
@@ -472,8 +480,10 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
     rows = [kernel_row(group[0], names, times=len(group)) for group in shown]
     left = len(kernels) - sum(map(len, shown))
     after = [f"{left} more: --json has all"] if left else []
-    after += [f"generated code: {file}" for file in dict.fromkeys(kernel.file for kernel in kernels) if file]
-    return PageSection(("graph",), "kernel", tuple(rows), tuple(after[:MOST_FILES]))
+    files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
+    return PageSection(
+        ("graph",), "kernel", tuple(rows), tuple(after), title="Kernels", files=files[:MOST_FILES], is_code=True
+    )
 
 
 def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:
@@ -507,7 +517,7 @@ def _kept(report: CompileReport, names: FileLabels) -> PageSection | None:
     for graph in graphs:
         alike.setdefault((graph.kept, graph.again), []).append(graph)
     rows = tuple(_kept_row(group, names) for group in list(alike.values())[:MOST_KERNELS])
-    return PageSection(("graph", "kept"), "for backward", rows)
+    return PageSection(("graph", "kept"), "for backward", rows, title="Kept for backward")
 
 
 def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
@@ -550,4 +560,5 @@ def _times(report: CompileReport) -> PageSection | None:
         )
         for phase in phases
     ]
-    return PageSection(("time",), "phase of the compiler, without the phases inside it", tuple(rows))
+    heading = "phase of the compiler, without the phases inside it"
+    return PageSection(("time",), heading, tuple(rows), title="Times", is_code=True)

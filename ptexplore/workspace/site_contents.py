@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from ptexplore.annotations.about import MarksByTree
 from ptexplore.annotations.folders import FolderPages
 from ptexplore.annotations.load import NoteLibrary
@@ -14,6 +16,8 @@ from ptexplore.annotations.marks import Mark
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.lookup.trees import IndexedTree
 from ptexplore.lookup.use_meaning import UseReader
+from ptexplore.model.autograd_graph import LocatedGraph
+from ptexplore.model.compiled import CompileReport
 from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import Session, Trace
 from ptexplore.source.fetch.project_file import find_project
@@ -35,9 +39,20 @@ from ptexplore.view.site.site import (
     touched,
 )
 from ptexplore.workspace.opening import InstalledTorch
+from ptexplore.workspace.saved_compiles import load_compile
 from ptexplore.workspace.saved_traces import load_trace
 
 _LONG = 5000  # lines; a small site omits a longer file even if it has a kernel, and the operator's card says so
+
+
+class OtherRecordings(Struct, frozen=True):
+    """Recordings for a site that are no traces: files that `compile --save` wrote, and autograd graphs."""
+
+    compiles: tuple[str, ...] = ()
+    graphs: tuple[LocatedGraph, ...] = ()
+
+
+NOTHING = OtherRecordings()
 
 
 @dataclass(frozen=True)
@@ -56,19 +71,28 @@ class SiteContents:
     reader: UseReader  # resolves names, over the indexes of the trees
     # the Python documentation of ATen's operators
     docs: Mapping[str, DocLine] = field(default_factory=dict)
+    compiles: Sequence[tuple[str, CompileReport]] = ()  # runs of torch.compile, each with the name of its page
+    graphs: Sequence[LocatedGraph] = ()
 
 
 def load_traces(files: Sequence[str]) -> list[tuple[str, Trace, Session | None]]:
     """Returns saved traces, each with the name of its page. Raises PtexploreError if a file is not a trace."""
-    traces = []
+    return [(name, *load_trace(file)) for name, file in zip(_page_names(files), files, strict=True)]
+
+
+def load_compiles(files: Sequence[str]) -> list[tuple[str, CompileReport]]:
+    """Returns saved runs of torch.compile, each with the name of its page. Raises PtexploreError for another file."""
+    return [(name, load_compile(file)) for name, file in zip(_page_names(files), files, strict=True)]
+
+
+def _page_names(files: Sequence[str]) -> Iterator[str]:
+    """Yields the name of the page of each saved file. No two names are the same, and none is "index"."""
     times: Counter[str] = Counter()
     for file in files:
-        trace, session = load_trace(file)
         name = safe(Path(file).name.removesuffix(".gz").removesuffix(".json"))
         name = f"{name}~" if name.lower() == "index" else name
         times[name.lower()] += 1
-        traces.append((name if times[name.lower()] == 1 else f"{name}~{times[name.lower()]}", trace, session))
-    return traces
+        yield name if times[name.lower()] == 1 else f"{name}~{times[name.lower()]}"
 
 
 def site_settings(scope: Scope, title: str | None, base_url: str | None, repo_url: str | None) -> Settings:
@@ -114,7 +138,8 @@ def plan_site(
                 path for path in around(reader, trees, of_kernels, overloads=True) if _lines(contents, path) <= _LONG
             }
     owner = {path: names.owner[path][0] for path in sorted(paths)}
-    site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=bool(contents.traces))
+    has_traces = bool(contents.traces or contents.compiles or contents.graphs)
+    site = Site(settings, trees, apart(paths, source_url), owner, operators, traces=has_traces)
     site.stops = {tour.name_of(stop): stop_url(tour.name_of(stop)) for tour, stop in contents.library.stops()}
     site.notes = _margins(contents, site)
     site.at = _generated(contents, site)

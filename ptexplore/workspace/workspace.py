@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from ptexplore.view.survey import Folder, Report
     from ptexplore.workspace.anchor_pins import PinPlan
     from ptexplore.workspace.index_runs import IndexRequest, IndexRun
-    from ptexplore.workspace.site_contents import SiteContents
+    from ptexplore.workspace.site_contents import OtherRecordings, SiteContents
     from ptexplore.workspace.survey import Counting, SurveyRequest
 
 
@@ -866,12 +866,12 @@ class Workspace:
         note, compared = compared_checkouts(torch, self.watch)
         return health(torch.runtime, torch.tree, torch.catalogue, compared, note)
 
-    def site_contents(self, traces: Sequence[str] = ()) -> SiteContents:
+    def site_contents(self, traces: Sequence[str] = (), others: OtherRecordings | None = None) -> SiteContents:
         """Returns the contents of a site. `traces` are files of saved traces. Raises PtexploreError."""
         from ptexplore.lookup.link_targets import DefinitionsByName
         from ptexplore.lookup.use_meaning import UseReader
         from ptexplore.source.python_docs import doc_lines
-        from ptexplore.workspace.site_contents import SiteContents, load_traces
+        from ptexplore.workspace.site_contents import SiteContents, load_compiles, load_traces
 
         runtime = self.sources()[0]
         alone = self.tree not in (None, "runtime")
@@ -883,4 +883,5 @@ class Workspace:
         library, marks_by_tree = self.library, self.marks(trees)
         reader = UseReader(DefinitionsByName([indexed.store for indexed in trees]))
         saved, docs = load_traces(traces), doc_lines(torch.tree) if torch is not None else {}
-        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs)
+        runs, graphs = (load_compiles(others.compiles), others.graphs) if others is not None else ([], ())
+        return SiteContents(trees, torch, library, self.folder_pages, marks_by_tree, saved, reader, docs, runs, graphs)

@@ -286,8 +286,7 @@ def test_what_was_read_from_a_file_reaches_the_probe_by_one_door() -> None:
     callers = {path for path in found["typed"] if "view/" not in path}  # view/ has a function of that name of its own
     assert callers == {
         "ptexplore/api/questions.py", "ptexplore/cli/compile.py", "ptexplore/cli/exercise.py", "ptexplore/cli/graph.py",
-        "ptexplore/cli/lower.py",
-        "ptexplore/cli/tensor.py", "ptexplore/cli/trace.py",
+        "ptexplore/cli/html.py", "ptexplore/cli/lower.py", "ptexplore/cli/tensor.py", "ptexplore/cli/trace.py",
         "ptexplore/tui/app.py",
         "ptexplore/workspace/example_trace.py",
     }  # fmt: skip

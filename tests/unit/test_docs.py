@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ptexplore.view.words.glossary import GLOSSARY
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("docs/architecture.md", "CONTRIBUTING.md")
 NAMED = re.compile(r"`([\w/.-]+\.(?:py|scm|sql|json|html))(?:::([\w.]+))?`")
@@ -45,3 +47,9 @@ def test_what_is_pointed_to_is_there(document: str) -> None:
         assert not name or name in defined(place(path)), f"{document} names {path}::{name}"
     for folder in FOLDER.findall(text):
         assert place(folder).is_dir(), f"{document} names {folder}"
+
+
+def test_the_glossary_is_the_one_of_the_site() -> None:
+    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", text, re.MULTILINE)
+    assert rows == list(GLOSSARY.items()), "change docs/glossary.md and view/words/glossary.py together"

@@ -16,6 +16,7 @@ from ptexplore.render.html import lists
 from ptexplore.render.html.cards import Cards
 from ptexplore.render.html.output import Output, SiteWork, digest, in_processes, open_output
 from ptexplore.render.html.pages import write_assets
+from ptexplore.render.html.recordings import Recordings
 from ptexplore.render.html.search_shards import Search
 from ptexplore.render.html.source_pages import Sources
 from ptexplore.render.html.tours import Tours
@@ -25,7 +26,7 @@ from ptexplore.resolve.places.stubs import Stubs
 from ptexplore.view.card import card, places_of_key
 from ptexplore.view.notes.tour import Guide
 from ptexplore.workspace.example_trace import EXAMPLE, example_trace
-from ptexplore.workspace.site_contents import SiteContents, plan_site
+from ptexplore.workspace.site_contents import NOTHING, OtherRecordings, SiteContents, plan_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,6 +64,7 @@ def build_site(
     folder: Path,
     settings: Settings,
     traces: Sequence[str] = (),
+    others: OtherRecordings = NOTHING,
     *,
     jobs: int | None = None,
     force: bool = False,
@@ -72,13 +74,14 @@ def build_site(
     Raises PtexploreError. The files that were written before the error are kept.
     """
     with uncollected():  # until all the data for it is gone: searching it for garbage takes seconds
-        return _build(workspace, folder, settings, traces, jobs or min(available(), 8), force=force)
+        contents, missing = _with_example(workspace, workspace.site_contents(traces, others))
+        return _build(workspace, folder, settings, contents, missing, jobs or min(available(), 8), force=force)
 
 
 def _build(
-    workspace: Workspace, folder: Path, settings: Settings, traces: Sequence[str], jobs: int, *, force: bool
-) -> Written:
-    contents, missing = _with_example(workspace, workspace.site_contents(traces))
+    workspace: Workspace, folder: Path, settings: Settings, contents: SiteContents, missing: list[str], jobs: int,
+    *, force: bool,
+) -> Written:  # fmt: skip
     roots = [root for indexed in contents.trees for layer in indexed.tree.layers for root in layer.roots]
     watched = workspace.watch(f"writing a site to {folder}")
     with open_output(folder, roots, force=force) as out, watched as progress:
@@ -127,19 +130,28 @@ def _write(
         return [tree.reopened().store for tree in contents.trees]
 
     titles = {tour.name_of(stop): f"{tour.title}: {stop.title}" for tour, stop in library.stops()}
-    traces = Traces(site, out, contents.traces, titles)
+    traces, others = Traces(site, out, contents.traces, titles), Recordings(site, out, contents)
     path = load_path(library)
     version = contents.torch.runtime.version if contents.torch is not None else None
     shown_map = lists.map_of(site, contents.folder_pages)
-    guide = Guide(library, contents.trees, version)
-    tours = Tours(site, out, guide, path, contents.reader, contents.folder_pages, shown_map, traces.live())
+    tours = Tours(
+        site,
+        out,
+        Guide(library, contents.trees, version),
+        path,
+        contents.reader,
+        contents.folder_pages,
+        shown_map,
+        traces.live(),
+    )
     wrong = (*library.problems, *path.problems, *contents.folder_pages.problems)
     problems = [f"{problem.where}: {problem.text}" for problem in wrong]
 
     def light() -> None:
         """Write the pages that one process writes while the others do the rest."""
         tours.write(counts)
-        traces.write()
+        traces.write(others.listed)
+        others.write()
         lists.folders(site, out, contents.folder_pages, library)
         lists.operators(site, out, contents.docs, runtime=contents.torch is not None)
         lists.about(site, out, problems)
@@ -164,7 +176,7 @@ def _write(
     if uses.needed:
         uses.write(jobs, progress)
     progress.step("writing the search")
-    search.write(tours, traces)
+    search.write(tours, traces, others.listed)
     write_assets(out)
     return tours.lost, problems
 
@@ -174,7 +186,8 @@ def _lookup_apart(workspace: Workspace) -> Lookup:
 
 
 def _counts(contents: SiteContents, site: Site) -> list[str]:
-    further = ((len(site.operators), "operators"), (len(contents.traces), "traces"))
+    saved = len(contents.traces) + len(contents.compiles) + len(contents.graphs)
+    further = ((len(site.operators), "operators"), (saved, "traces"))
     return [f"{len(site.sources):,} files of source", *(f"{count:,} {kind}" for count, kind in further if count)]
 
 

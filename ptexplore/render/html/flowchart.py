@@ -10,7 +10,7 @@ from ptexplore.render.html.source_markup import escaped
 from ptexplore.view.notes.prose import Edge, arrows, edges
 
 _CHAR, _LINE, _WIDE = 7.3, 17, 22  # pixels of a letter and of a line; letters in a line of a box
-_PHONE, _COLUMN = 330, 560  # pixels that a drawing has on a phone, and beside the source on a desktop
+_PHONE, _COLUMN, _PAGE = 330, 560, 1100  # pixels for a drawing: on a phone, beside the source, and on a page of its own
 _MOST = 40  # arrows; a chart with more is shown in words only
 _GAP, _ROOM, _LANE = 26, 34, 18  # pixels between boxes of a row, between rows, between arrows beside the rows
 
@@ -41,15 +41,27 @@ def figure(picture: str) -> str | None:
     words = escaped("\n".join(text))
     if len(flow) > _MOST:
         return f'<pre class="flow">{words}</pre>\n'
-    svg, wide = _drawn(flow)
-    drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="Flowchart">{svg}</div>'
-    if wide > _PHONE:  # a drawing that is cut off at an edge must not look complete
-        shown = "facts" if wide > _COLUMN else "facts only-narrow"
-        drawn += f'<p class="{shown}">wider than the page: scroll sideways</p>'
+    drawn = _scrolled(*_drawn(flow, {}), "Flowchart", _COLUMN)
     return f'<figure class="flow">{drawn}<details><summary>as text</summary><pre>{words}</pre></details></figure>\n'
 
 
-def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:
+def chart(flow: Sequence[Edge], links: Mapping[str, str]) -> str:
+    """Returns the HTML of a flowchart whose boxes are links, by the name of the box; "" if it has too many arrows."""
+    if not 0 < len(flow) <= _MOST:
+        return ""
+    return f'<figure class="flow">{_scrolled(*_drawn(flow, links), "Drawing of the graph", _PAGE)}</figure>\n'
+
+
+def _scrolled(svg: str, wide: float, label: str, room: int) -> str:
+    """Returns a drawing that scrolls. One that is wider than `room` pixels must not look complete."""
+    drawn = f'<div class="drawn" tabindex="0" role="region" aria-label="{label}">{svg}</div>'
+    if wide > _PHONE:
+        shown = "facts" if wide > room else "facts only-narrow"
+        drawn += f'<p class="{shown}">wider than the page: scroll sideways</p>'
+    return drawn
+
+
+def _drawn(flow: Sequence[Edge], links: Mapping[str, str]) -> tuple[str, float]:
     """Returns the drawing and its width."""
     rows = _rows(flow)
     rank = {name: number for number, row in enumerate(rows) for name in row}
@@ -61,8 +73,14 @@ def _drawn(flow: Sequence[Edge]) -> tuple[str, float]:
     ]
     room = max([width + len(around) * _LANE, *(arrow.right for arrow in drawn)]) + 4
     size = f'width="{room:.0f}" height="{height:.0f}" viewBox="0 0 {room:.0f} {height:.0f}"'
-    shapes = [*(arrow.shape for arrow in drawn), *map(_box, boxes.values()), *(arrow.label for arrow in drawn)]
-    return f'<svg {size} aria-hidden="true" focusable="false">{"".join(shapes)}</svg>', room
+    linked = [_linked(_box(box), links.get(name)) for name, box in boxes.items()]
+    shapes = [*(arrow.shape for arrow in drawn), *linked, *(arrow.label for arrow in drawn)]
+    hidden = "" if links else ' aria-hidden="true" focusable="false"'
+    return f"<svg {size}{hidden}>{''.join(shapes)}</svg>", room
+
+
+def _linked(box: str, link: str | None) -> str:
+    return f'<a href="{escaped(link)}">{box}</a>' if link else box
 
 
 def _rows(flow: Sequence[Edge]) -> list[list[str]]:

@@ -16,7 +16,8 @@ from ptexplore.render.html.prose import html_of
 from ptexplore.view.notes.folder import line_named, map_rows, tours_through
 from ptexplore.view.site.operator_list import GROUPS, families, sections
 from ptexplore.view.site.site import Site, apart, folder_url, namespace_url, operator_names, shown
-from ptexplore.view.words.legend import PRECISION_MEANS, STATUS_MEANS
+from ptexplore.view.words.glossary import GLOSSARY
+from ptexplore.view.words.legend import PRECISION_MEANS, RELATION_MEANS, STATUS_MEANS
 
 if TYPE_CHECKING:
     from ptexplore.annotations.folders import FileToRead, FolderPage, FolderPages
@@ -135,12 +136,24 @@ def operators(site: Site, out: Output, docs: Mapping[str, DocLine], *, runtime: 
         out.write(url, page)
 
 
+def _glossary(site: Site, out: Output) -> None:
+    """Write the page of words, with a place for each."""
+    words = [
+        (word.replace(" ", "-"), word, html_of(meaning, lambda _link: None, lambda _picture: None))
+        for word, meaning in GLOSSARY.items()
+    ]
+    page = render(site, "glossary.html", "glossary.html", kind="glossary", id="", title="Glossary", words=words)
+    out.write("glossary.html", page)
+
+
 def about(site: Site, out: Output, problems: Sequence[str]) -> None:
-    """Write the page with the versions, commit, precision and licence of the text."""
+    """Write the page with the versions, commit, precision and licence of the text, and the page of words."""
     licence = next((file.text for each in site.trees if (file := each.tree.read("LICENSE")) is not None), "")
     page = render(
         site, "about.html", "about.html", kind="about", id="", title="About", version=__version__, shown=shown,
         files=Counter(site.owner[path] for path in site.sources), problems=problems,
-        precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()), licence=licence[:_LICENCE],
+        precision=list(PRECISION_MEANS.items()), status=list(STATUS_MEANS.items()),
+        relations=RELATION_MEANS, licence=licence[:_LICENCE],
     )  # fmt: skip
     out.write("about.html", page)
+    _glossary(site, out)

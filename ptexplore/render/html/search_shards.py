@@ -21,6 +21,7 @@ from ptexplore.lookup.entries import (
 )
 from ptexplore.render.html.output import Output, Row, SiteWork, digest
 from ptexplore.render.html.prose import headings
+from ptexplore.render.html.recordings import NONE, Listed
 from ptexplore.render.html.source_pages import LETTERS
 from ptexplore.source.canonical import folders_around
 from ptexplore.view.site.shards import (
@@ -72,10 +73,10 @@ class Search:
             self.names.preload()
         return SiteWork(tasks, self._make, self._take, 1)
 
-    def write(self, tours: Tours, traces: Traces) -> None:
+    def write(self, tours: Tours, traces: Traces, others: Listed = NONE) -> None:
         """Write the shards of notes, and the table of all shards. The source's shards must be written before."""
         assert self._tables is not None
-        written, _rows = _write(self.out, Shards(best_first(_written(tours, traces)), _WRITTEN))
+        written, _rows = _write(self.out, Shards(best_first(_written(tours, traces, others)), _WRITTEN))
         files = topic_files(list(topic_rows(self.site, tours, self.pages)))
         for number, text in enumerate(files):
             self.out.write(f"search/topics-{number}.js", text)
@@ -172,8 +173,8 @@ def topic_rows(site: Site, tours: Tours, pages: FolderPages) -> Iterator[TopicRo
             yield TopicRow(letter, topic, stop_url(topic.name))
 
 
-def _written(tours: Tours, traces: Traces) -> Iterator[SearchRow]:
-    """Yields rows for headings of stops, labs and traces."""
+def _written(tours: Tours, traces: Traces, others: Listed) -> Iterator[SearchRow]:
+    """Yields rows for headings of stops, labs, traces and other recordings."""
     for tour, stop in tours.guide.library.stops():
         url = stop_url(tour.name_of(stop))
         parts = [(lab.id, f"lab-{lab.id}") for lab in stop.labs]
@@ -182,3 +183,6 @@ def _written(tours: Tours, traces: Traces) -> Iterator[SearchRow]:
             yield _row(Entry("heading", title, stop.title), "h", url, anchor)
     for name, trace, _session in traces.given:
         yield _row(Entry("trace", trace.expression[:120], "trace"), "x", traces.url(name))
+    for heading, listed in others.items():
+        for title, url, _version in listed:
+            yield _row(Entry("trace", title[:120], heading), "x", url)

@@ -116,11 +116,13 @@ class Sources:
 
     def _file(self, path: str, key: str) -> FileMade:
         indexed = self.site.trees[self.reader.names.owner[path][0]]
-        file, stale = indexed.tree.read(path), changed(indexed, path)
-        uses = None
-        if self.uses is not None:
-            uses = self.uses.of_file(path, file.text if file is not None and not stale else None)
-        rows = self._page(path, key, file, stale=stale) if key else []
+
+        def text_as_indexed() -> str | None:
+            file = indexed.tree.read(path)
+            return file.text if file is not None and not changed(indexed, path) else None
+
+        uses = self.uses.of_file(path, text_as_indexed) if self.uses is not None else None
+        rows = self._page(path, key, indexed.tree.read(path), stale=changed(indexed, path)) if key else []
         indexed.tree.forget()
         return FileMade(rows, uses)
 

@@ -14,6 +14,7 @@ from ptexplore.model.nesting import Unrolling, unrolled
 from ptexplore.model.trace import Session, Status, Trace, walk
 from ptexplore.render.html.pages import render
 from ptexplore.render.html.places import Shown, places
+from ptexplore.render.html.recordings import NONE, Listed
 from ptexplore.render.html.source_markup import escaped
 from ptexplore.render.html.trace_rows import bar, line_of, lines_of, row_parts, title_of
 from ptexplore.render.html.trace_steps import StepPages, write_steps
@@ -204,8 +205,8 @@ class Traces:
         rows = first_rows(self.site, trace, shown, "index.html")
         return LiveTrace(trace.expression, shown.facts, rows, self.url(name), len(self.given) - 1) if rows else None
 
-    def write(self) -> None:
-        """Write the page of each trace, and the list of all."""
+    def write(self, others: Listed = NONE) -> None:
+        """Write the page of each trace, and the list of all. `others` are other recordings in the list, by heading."""
         for name, trace, session in self.given:
             shown, url = view(trace, Options(view="tree"), session), self.url(name)
             first = view(trace, Options(), session)
@@ -220,8 +221,9 @@ class Traces:
                 notes=[(stop, self.titles.get(stop, stop), self.site.stops[stop]) for stop in stops],
             )  # fmt: skip
             self.out.write(url, page)
-        if not self.given:
+        if not self.given and not any(others.values()):
             return
         rows = [(trace.expression, self.url(name), trace.torch.version) for name, trace, _session in self.given]
         url = "traces/index.html"
-        self.out.write(url, render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows))
+        page = render(self.site, "traces.html", url, kind="traces", id="", title="Traces", traces=rows, others=others)
+        self.out.write(url, page)

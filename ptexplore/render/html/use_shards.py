@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ptexplore.lazy import lazy
@@ -39,9 +39,9 @@ class UsesWriter:
         self._lines: dict[At, str] = {}  # the text of each row's line
         self.needed = not self._kept(self._key)  # False if every shard and the table are there already
 
-    def of_file(self, path: str, text: str | None) -> UsesOfFile:
-        """Gather the uses in one file of names on the site. `text` is None if the index is of another text."""
-        return file_uses(self._reader, path, text, self._wanted, on_site=path in self.site.sources)
+    def of_file(self, path: str, read: Callable[[], str | None]) -> UsesOfFile:
+        """Gather the uses in one file of names on the site. `read` returns None if the index is of another text."""
+        return file_uses(self._reader, path, read, self._wanted, on_site=path in self.site.sources)
 
     def take(self, file: UsesOfFile) -> None:
         """Add the uses in one file."""

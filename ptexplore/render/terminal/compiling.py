@@ -60,7 +60,7 @@ def _section(console: Console, section: PageSection, width: int, *, links: bool)
         _row(console, row, sizes, (left, name, place), width, links=links, beside=beside)
     for line in section.code:
         console.print(Text(f"  {clean(line)}"), soft_wrap=True)
-    for line in section.after:
+    for line in (*section.after, *(f"generated code: {file}" for file in section.files)):
         console.print(Text(f"{' ' * left}{clean(line)}", style="dim"), soft_wrap=True)
 
 

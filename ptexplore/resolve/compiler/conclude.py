@@ -20,7 +20,7 @@ from ptexplore.model.compiled import (
     Recompilation,
 )
 from ptexplore.model.compiler_log import CodeLine, CompileEnd, CompilePhase, CompilerLog, CompilerText, CompileStart
-from ptexplore.resolve.compiler.file_names import FileNames, file_names
+from ptexplore.resolve.compiler.file_names import FileNames, file_names, of_program
 from ptexplore.resolve.compiler.graphs import BACKWARD, graphs_in
 from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
@@ -282,11 +282,12 @@ def _breaks(compilations: Iterable[_Compilation]) -> Iterator[GraphBreak]:
             told = read_break(text.text)
             if told is None:
                 continue
+            stack = of_program(told.stack)
             at = _line_of(told.at, told.stack)
             key = (at.file, at.line, told.reason.kind) if at is not None else ("", 0, told.reason.kind)
             known = breaks.get(key)
             if known is None:
-                breaks[key] = GraphBreak(at, told.reason, told.stack, told.gave_up, (compilation.key,))
+                breaks[key] = GraphBreak(at, told.reason, stack, told.gave_up, (compilation.key,))
             else:
                 met = dict.fromkeys((*known.compilations, compilation.key))
                 breaks[key] = replace(known, compilations=tuple(met), times=known.times + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from ptexplore.model.compiler_log import CodeLine, CompilerLog
 from ptexplore.resolve.compiler.texts import stack_in
 
 _IN_GRAPH = re.compile(r"^\s*# File: (?P<file>.+?):\d+ in ", re.MULTILINE)
+_PROBE = str(Path(__file__).resolve().parent.parent.parent / "probe") + os.sep
 _GRAPHS, _BREAKS = "dynamo_output_graph", "dynamo_graph_break_reason"
 
 
@@ -34,6 +35,12 @@ class FileNames:
         if os.path.isabs(line.file):
             return line.file.startswith(self.torch_dir + os.sep)
         return line.file not in self.whole and Path(self.torch_dir, line.file).is_file()
+
+
+def of_program(stack: Sequence[CodeLine]) -> tuple[CodeLine, ...]:
+    """Returns the frames of the program, without the frames of our probe and of `runpy`, which run it."""
+    begin = max((number for number, line in enumerate(stack, 1) if line.file.startswith(_PROBE)), default=0)
+    return tuple(line for line in stack[begin:] if not line.file.startswith("<frozen "))
 
 
 def file_names(log: CompilerLog, torch_dir: str) -> FileNames:

@@ -16,9 +16,10 @@ from ptexplore.model.compiler_log import CodeLine
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+?)\s*$')
 _NUMBER = re.compile(r"gb(\d+)")
 _URL = re.compile(r"https?://\S+")
-# "code  # FILE:LINE in FUNCTION", with what follows; the code is missing in guards without a line of the user.
+# "code  # FILE:LINE in FUNCTION", with what follows. A guard without a line of the user has no code, and in some
+# versions a line of torch in brackets: "(_inductor/codegen/cpp.py:2273 in need_use_acc_helper)".
 _MADE_BY = re.compile(
-    r"^(?:(?P<code>.*?)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>\S+)(?P<after>.*)$", re.DOTALL
+    r"^(?:(?P<code>.*?)  # )?\(?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>[^\s)]+)\)?(?P<after>.*)$", re.DOTALL
 )
 # Bounds of a size have a line for each bound: the lower one first.
 _SECOND = re.compile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptexplore.store.index.rows import (
@@ -101,9 +101,10 @@ def _definitions(rows: Iterable[tuple[Any, ...]]) -> list[SiteDefinition]:
     return definitions
 
 
-def uses(store: IndexStore, file: int) -> list[SiteUse]:
-    """Returns every use in one file."""
-    return [_use(row) for row in store.rows(f"SELECT {_REF} WHERE r.id BETWEEN ? AND ?", *span(file))]
+def uses(store: IndexStore, file: int, named: Container[str] | None = None) -> list[SiteUse]:
+    """Returns every use in one file; with `named`, only the uses of these names."""
+    rows = store.rows(f"SELECT {_REF} WHERE r.id BETWEEN ? AND ?", *span(file))
+    return [_use(row) for row in rows if named is None or row[0] in named]
 
 
 def calls_of(store: IndexStore, name: str) -> list[tuple[str, SiteUse]]:

@@ -18,6 +18,7 @@ from ptexplore.view.graph.layout import LaidOut, LayoutEdge, lay_out
 from ptexplore.view.graph.memory import MemoryView, memory_view
 from ptexplore.view.graph.repeats import RepeatedPart, fold
 from ptexplore.view.graph.run import RunView, run_view
+from ptexplore.view.notes.prose import Edge
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.screen import bound_names
 from ptexplore.view.words import graph as says
@@ -89,6 +90,20 @@ def graph_view(located: LocatedGraph, options: GraphOptions) -> GraphView:
         run=ran,
         memory=memory,
     )
+
+
+def flow_of(located: LocatedGraph) -> list[Edge]:
+    """Returns the edges of a graph for a drawing. The name of a box is the number of its node."""
+    nodes = located.session.graph.nodes
+    texts = [" = ".join(node.leaf.names) if node.leaf is not None else "" for node in nodes]
+    texts = [text or says.short_node(node.name) for text, node in zip(texts, nodes, strict=True)]
+    flow = []
+    for number, (node, source) in enumerate(zip(nodes, located.sources, strict=True)):
+        for at, edge in enumerate(node.edges):
+            if edge.node is not None:
+                label = source.inputs[at] if at < len(source.inputs) else ""
+                flow.append(Edge(str(number), str(edge.node), texts[number], texts[edge.node], label))
+    return flow
 
 
 def check_names(located: LocatedGraph, names: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptexplore.model import details as says
 from ptexplore.model.details import Detail
-from ptexplore.model.places import Precision
+from ptexplore.model.places import Precision, TreeRelation
 from ptexplore.model.trace import Status
 
 STATUS_MEANS: dict[Status, str] = {
@@ -20,7 +20,13 @@ PRECISION_MEANS: dict[Precision, str] = {
     "consistent": "the only definition in a tree whose files equal the wheel's, where both have them",
     "version-skew": "found by name in a tree of another version",
     "ambiguous": "several candidates",
-    "unknown": "not known",
+    "unknown": "no place is known",
+}
+RELATION_MEANS: dict[TreeRelation, str] = {
+    "runtime": "the torch that is installed",
+    "matches": "the source of the installed torch",
+    "consistent": "its files equal the wheel's, where both have them",
+    "version-skew": "another version than the installed torch",
 }
 SEVERAL = "several places are possible, or none is known: --explain N lists them (-v shows the numbers N)"
 _HOLD_OPERATORS = (says.HoldsOperators, says.HoldsBoth)

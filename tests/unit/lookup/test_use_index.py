@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
 
@@ -52,11 +53,28 @@ def uses(indexed: IndexedTree) -> SiteUses:
     reader = UseReader(names)
     every = SiteUses(reader, pages)
     for path in sorted(names.owner):
-        file = indexed.tree.read(path)
-        every.take(file_uses(reader, path, file.text if file is not None else None, wanted, on_site=path in pages))
+        every.take(file_uses(reader, path, partial(text_of, indexed, path), wanted, on_site=path in pages))
     rows = indexed.store.every_dialect(tuple(DIALECT_KINDS))
     every.take_rows(rows, {(row.path, row.line): indexed.tree.line(row.path, row.line) or "" for row in rows})
     return every
+
+
+def text_of(indexed: IndexedTree, path: str) -> str | None:
+    file = indexed.tree.read(path)
+    return file.text if file is not None else None
+
+
+def test_the_text_of_a_file_without_a_use_is_not_read(indexed: IndexedTree) -> None:
+    reader = UseReader(DefinitionsByName([indexed.store]))
+    read: list[str] = []
+
+    def text(path: str) -> str | None:
+        read.append(path)
+        return text_of(indexed, path)
+
+    for on_site in (False, True):
+        file_uses(reader, MORE, partial(text, MORE), frozenset({"no_such_name"}), on_site=on_site)
+    assert read == [MORE]  # a page shows what the file itself calls
 
 
 def lines_of(entry: NameEntry, row: DefinitionRow) -> set[tuple[str, int]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import ptexplore
 from ptexplore.model.compiler_log import CodeLine
+from ptexplore.resolve.compiler.file_names import of_program
 from ptexplore.resolve.compiler.texts import read_break, read_guards, read_reason, read_recompile
 
 NEW_BREAK = """\
@@ -62,6 +65,19 @@ def test_a_break_of_an_older_version_has_no_hints() -> None:
     assert told.reason.kind == "Unsupported: builtin: print"
     assert (told.reason.explanation, told.reason.hints, told.reason.number) == ("", (), "")
     assert told.gave_up is None
+
+
+def test_the_frames_of_our_probe_are_not_of_the_program() -> None:
+    own = str(Path(ptexplore.__file__).parent / "probe" / "passes.py")
+    frames = (CodeLine(own, 3, "run"), CodeLine("<frozen runpy>", 88, "_run_code"), CodeLine("/a/train.py", 20, "main"))
+    assert of_program(frames) == frames[2:]
+    assert of_program(frames[2:]) == frames[2:]
+
+
+def test_a_guard_that_torch_made_names_the_line_of_torch() -> None:
+    text = "+- LAMBDA_GUARD: 3*L['x'].size()[0] <= 4096  # (_inductor/codegen/cpp.py:2273 in need_use_acc_helper)"
+    [guard] = read_guards(text)
+    assert guard.at == CodeLine("_inductor/codegen/cpp.py", 2273, "need_use_acc_helper")
 
 
 def test_another_text_is_no_break() -> None:

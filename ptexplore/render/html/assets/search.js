@@ -20,8 +20,14 @@
   };
   let docs = {}; // a line on each of ATen's operators, by its name without the overload
   ptx.docs = (given) => { docs = given; };
+  const tourTitles = new Map(); // by the tour's name; a tour comes before its stops
+  function contextOf(kind, name, title, summary) {
+    if (kind === "g") tourTitles.set(name, title);
+    const [tour, stop] = name.split("#");
+    return kind === "d" ? title : stop ? tourTitles.get(tour) ?? tour : kind === "g" ? summary : name;
+  }
   ptx.topics = (rows) => topics.push(...rows.map(([kind, number, names, title, summary, titled, about, words, href]) => (
-    { kind, number, names, title, name: kind === "d" ? names[0] : title, context: kind === "d" ? title : names[0].split("#")[0], summary, titled: titled.split(" "),
+    { kind, number, names, title, name: kind === "d" ? names[0] : title, context: contextOf(kind, names[0], title, summary), summary, titled: titled.split(" "),
       about: about ? about.split(" ") : [], words: words ? words.split(" ") : [], held: new Set(words.split(" ")), href })));
   /* Reads sorted texts: each begins with the number of letters that it shares with the text before it. */
   const unpacked = (texts) => {

@@ -62,7 +62,7 @@
       title = make("h2", { id: "uses-title" });
       tabs = make("div", { class: "tabs", role: "group", "aria-label": "Views" });
       const shut = make("button", { type: "button", class: "shut", "aria-label": "Close" }, "×");
-      body = make("div", { class: "body", tabindex: "0", role: "region", "aria-labelledby": "uses-title" });
+      body = make("div", { class: "body", tabindex: "0", role: "group", "aria-labelledby": "uses-title" });
       pane = make("section", { id: "uses", "aria-labelledby": "uses-title" }, make("header", {}, title, tabs, shut), body);
       shut.addEventListener("click", close);
       pane.addEventListener("keydown", (e) => { if (e.key === "Escape") { e.stopPropagation(); close(); } });
@@ -167,11 +167,12 @@
       title.replaceChildren(...(every ? ["Lines with the name ", make("code", {}, name)] : asked));
       summary.textContent = every ? `${count(used, "line")} with the name ${name}, with any meaning; ${(row?.used || 0).toLocaleString("en")} may mean ${qualified}`
         : [used ? `used on ${count(used, "line")}${apart ? `: ${apart}` : ""}` : row?.overridden ? "" : "no use of this name is indexed", overriddenBy(row)].filter(Boolean).join("; ");
-      const section = (heading, wanted) => {
+      const section = (heading, wanted, total) => {
         const some = files.map((file) => ({ ...file, uses: file.uses.filter(wanted) })).filter((file) => file.uses.length);
-        return some.length ? [heading ? make("h3", {}, `${heading}: ${count(sum(some), "line")} in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
+        const listed = sum(some), lines = total > listed ? `${listed.toLocaleString("en")} of ${count(total, "line")} listed` : count(listed, "line");
+        return some.length ? [heading ? make("h3", {}, `${heading}: ${lines}, in ${count(some.length, "file")}`) : null, ...some.map(part)] : [];
       };
-      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure), ...section("May mean something else with that name", (use) => !use.sure)] : section("", () => true)).filter(Boolean));
+      list.replaceChildren(...(apart ? [...section(`Can only mean ${meant}`, (use) => use.sure, row.sure), ...section("May mean something else with that name", (use) => !use.sure, used - row.sure)] : section("", () => true)).filter(Boolean));
       button.textContent = every ? `only uses of ${qualified}` : `all ${count(entry?.used || 0, "line")} with the name ${name}`;
       button.setAttribute("aria-pressed", String(every));
     }
