@@ -34,7 +34,8 @@ GENERATED = {"2.6.0+cu124": 17_563, "2.13.0+cpu": 15_958, "2.13.0+cu130": 17_678
 THOROUGH = os.environ.get("PTEXPLORE_TEST_THOROUGH", "1" if TARGET else "") not in ("", "0")
 # The commands that are asked about the torch under test.
 WITH_PYTHON = (
-    "trace", "tensor", "graph", "compile", "lower", "op", "show", "find", "explain-error", "exercise", "doctor", "survey",
+    "trace", "tensor", "graph", "compile", "lower", "op", "show", "find", "explain-error", "exercise", "doctor",
+    "survey",
 )  # fmt: skip
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 KNOWN = ("registered", "located")
