@@ -164,6 +164,10 @@ class DecomposedBefore(RungState, frozen=True):
     """The composite kernel decomposes the operator, as in a plain call, before a table is read."""
 
 
+class AnswersShape(RungState, frozen=True):
+    """The result is a size: a number while torch traces. Where sizes are symbols, torch puts the operator in graphs."""
+
+
 class MadeFunctional(RungState, frozen=True):
     """Functionalization replaces the operator by one that does not write to its arguments."""
 

@@ -129,6 +129,12 @@ class _Facts:
         registered = any(r.key == COMPOSITE and not r.inactive for r in store.registrations(self.name))
         return registered or self._of_key(COMPOSITE) is not None
 
+    @property
+    def answers_shape(self) -> bool:
+        """Whether the result is only a symbolic size, by the schema: sym_size, sym_stride, sym_numel."""
+        result = self.operator.schema.rpartition(" -> ")[2]
+        return self.is_composite and "Sym" in result and "Tensor" not in result
+
     def _of_key(self, key: str) -> PythonKernel | None:
         return next((kernel for kernel in self._kernels if kernel.key == key), None)
 
@@ -316,6 +322,8 @@ def _at_export(facts: _Facts) -> RungState:
     if "export" in tables.unknown or "kept" in tables.unknown:
         return _not_known(tables, "export" if "export" in tables.unknown else "kept")
     entry = tables.entry("export", name)
+    if facts.answers_shape:
+        return says.AnswersShape()
     if facts.is_composite:
         if name not in tables.kept:
             return _in_tracing(facts)
@@ -331,6 +339,8 @@ def _at_inductor(facts: _Facts) -> RungState:
     assert tables is not None
     if "inductor" in tables.unknown:
         return _not_known(tables, "inductor")
+    if facts.answers_shape:
+        return says.AnswersShape()
     if facts.is_composite:
         return _in_tracing(facts)
     return _at_table(facts, tables.entry("inductor", facts.name))
@@ -374,7 +384,7 @@ def lowering_of(tables: Decompositions, op: str) -> RungState:
 
 def reaches_lowering(inductor: RungState) -> bool:
     """Whether an operator with this state before Inductor's lowerings always reaches them."""
-    return isinstance(inductor, says.IsKept | says.IsKeptWhole | says.IsUnknown)
+    return isinstance(inductor, says.IsKept | says.IsKeptWhole | says.AnswersShape | says.IsUnknown)
 
 
 # --- lists ---
@@ -402,7 +412,8 @@ def operator_list(lookup: Lookup, of: OperatorSet, tables: Decompositions, limit
 
 
 def _outcome(row: ListedOperator) -> RungState:
-    return row.lowering if isinstance(row.inductor, says.IsKept | says.IsKeptWhole) else row.inductor
+    kept = says.IsKept | says.IsKeptWhole | says.AnswersShape
+    return row.lowering if isinstance(row.inductor, kept) else row.inductor
 
 
 def _listed(lookup: Lookup, operator: Operator, tables: Decompositions, *, later: bool = False) -> ListedOperator:

@@ -83,7 +83,8 @@ def _listed(row: ListedOperator) -> CardRow:
 
 def listed_text(row: ListedOperator) -> str:
     """Returns what becomes of an operator of a list with Inductor, and whether run_decompositions() replaces it."""
-    states = [row.lowering if isinstance(row.inductor, says.IsKept | says.IsKeptWhole) else row.inductor]
+    kept = says.IsKept | says.IsKeptWhole | says.AnswersShape
+    states = [row.lowering if isinstance(row.inductor, kept) else row.inductor]
     if isinstance(row.inductor, says.ReplacedByPython) and row.inductor.declines:
         states.append(row.lowering)
     words = LISTED_ELSE.join(map(_listed_state, states))

@@ -39,6 +39,7 @@ ENGLISH: Catalogue = {
     says.TracedInPython: "{function}, in place of a C++ kernel",
     says.ReplacedByComposite: "{kernel}, in C++[; other kernels for {keys}]",
     says.DecomposedBefore: "decomposed as in a plain call",
+    says.AnswersShape: "a number while torch traces; stays where the size is a symbol",
     says.MadeFunctional: "functionalization replaces it first",
     says.IsLowered: "{function}{falls_back#; for some calls its kernel|}",
     says.IsCalledWhole: "calls its kernel (registered as a fallback)",

@@ -52,6 +52,7 @@ OPERATORS = (
     Operator("aten::fft", "", (), ()),
     Operator("aten::flip", "", (), ()),
     Operator("aten::select_scatter", "", (), ("core",), core=True),
+    Operator("aten::sym_size.int", "aten::sym_size.int(Tensor self, int dim) -> SymInt", (), ("core",), core=True),
     Operator("prims::add", "", (), ()),
     Operator("quantized::add", "", (), ()),
 )
@@ -69,14 +70,20 @@ TABLES = Decompositions(
     functions=FUNCTIONS,
     tables={
         "registered": {"aten::addcdiv": 0, "aten::flip": 2},
-        "export": {"aten::addcdiv": 0, "aten::linear": None, "aten::matmul": None, "aten::select_scatter": 2},
+        "export": {
+            "aten::addcdiv": 0,
+            "aten::linear": None,
+            "aten::matmul": None,
+            "aten::select_scatter": 2,
+            "aten::sym_size.int": None,
+        },
         "inductor": {"aten::addcdiv": 0, "aten::add.Scalar": 1, "aten::linear": None, "aten::flip": 2},
     },
     users={},
     lowerings={"aten::abs": Lowering(3), "aten::fft": Lowering(None), "aten::view": Lowering(3, True)},
     refs={},
-    composite=frozenset({"aten::linear", "aten::square_", "aten::matmul", "aten::whole"}),
-    kept=frozenset({"aten::linear", "aten::matmul", "aten::whole"}),
+    composite=frozenset({"aten::linear", "aten::square_", "aten::matmul", "aten::whole", "aten::sym_size.int"}),
+    kept=frozenset({"aten::sym_size.int", "aten::linear", "aten::matmul", "aten::whole"}),
     later=(),
     unknown={},
 )
@@ -101,6 +108,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 CORE: dict[str, tuple[bool | None, CoreReason]] = {
     "aten::abs": (True, says.HasCoreTag()),
     "aten::view": (True, says.HasCoreTag()),
+    "aten::sym_size.int": (True, says.HasCoreTag()),
     "aten::add_.Tensor": (False, says.Mutates(arguments=("self",))),
     "aten::linear": (False, says.IsComposite(function="")),
     "aten::square_": (False, says.IsComposite(function="")),
@@ -153,6 +161,7 @@ EXPORT: dict[str, RungState] = {
     "aten::addcdiv": says.ReplacedByPython(function="torch._refs.addcdiv"),
     "aten::hardshrink": says.TracedInPython(function="torch._refs.hardshrink"),
     "aten::flip": says.IsKept(),
+    "aten::sym_size.int": says.AnswersShape(),  # torch itself puts it in graphs with symbols
 }
 INDUCTOR: dict[str, RungState] = {
     "aten::add.Scalar": says.ReplacedByPython(function="torch._refs.add", declines=True),
@@ -200,7 +209,7 @@ def test_a_list_counts_what_inductor_lowers(store: Store, mini: Mini) -> None:
     lookup = Lookup(mini.tree, store, (), ())
     listed = operator_list(lookup, "core", TABLES, 2)
     assert [row.name for row in listed.rows] == ["aten::abs", "aten::add.Scalar"]
-    assert (listed.total, listed.lowered) == (4, 3)  # nothing lowers select_scatter
+    assert (listed.total, listed.lowered) == (5, 3)  # nothing lowers select_scatter and sym_size
     without = structs.replace(TABLES, lowerings={}, unknown={"lowerings": "ImportError"})
     listed = operator_list(lookup, "core", without, None)
     assert listed.lowered is None, "no count of what is not known"
