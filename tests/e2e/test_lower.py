@@ -88,6 +88,7 @@ def test_a_branch_on_a_value_is_named_by_each_rung(compiler_command: InProcess) 
     assert result.code == 0
 
 
+@pytest.mark.skipif(TORCH_2_6, reason="torch 2.6 does not say whether it exports")
 @pytest.mark.parametrize("name, kind", [("Dies", "died"), ("Hangs", "late")])
 def test_a_rung_that_dies_or_hangs_leaves_the_others(compiler_command: InProcess, name: str, kind: str) -> None:
     command = [*arguments(name), "--to", "aten,export", "--timeout", "6", "--json"]
