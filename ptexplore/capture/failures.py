@@ -36,6 +36,7 @@ REFUSED: Mapping[str, tuple[Reason, Action]] = {
     "setup": (why.SetupRunsFirst(), to.Prepare()),
     "no-tensor": (why.TensorsAreDrawn(), to.DrawTensors()),
     "script": (why.ParserRefuses(), to.TraceScript()),
+    "only": (why.ModulesByClassOrPath(), to.LowerExpression()),
     "input": (why.InputsByPosition(), to.LowerExpression()),
     "context": (why.ContextsAreExpressions(), to.EnterContext()),
     "profiler": (why.OneProfiler(), to.TraceScript()),

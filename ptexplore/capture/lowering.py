@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from msgspec import convert
 
 from ptexplore.capture.allowed import AllowedRun
-from ptexplore.capture.compiling import environment
+from ptexplore.capture.compiling import check_compiled, environment
 from ptexplore.capture.failures import failure, is_about_run, is_failure
 from ptexplore.capture.left_running import remarks_about
 from ptexplore.capture.not_captured import NotCaptured
@@ -21,7 +21,7 @@ from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions
 from ptexplore.model.places import Runtime
 from ptexplore.model.rungs import RUNGS, LadderRungs, LowerRun
-from ptexplore.model.trace import BoundName, TorchInfo
+from ptexplore.model.trace import BoundName, TorchInfo, of_program
 
 
 def lower_run(run: AllowedRun, runtime: Runtime) -> LowerRun:
@@ -29,6 +29,7 @@ def lower_run(run: AllowedRun, runtime: Runtime) -> LowerRun:
 
     The timeout of the request is for each rung. Raises NotCaptured if the code cannot be run, raises, or dies.
     """
+    check_compiled(run.request)
     left: list[LeftProcess] = []
     try:
         return _lowered(run.request, runtime, left)
@@ -53,7 +54,7 @@ def _lowered(request: TraceRequest, runtime: Runtime, left: list[LeftProcess]) -
     if answer is None:
         raise NotCaptured(why.ProbeUnread(), why.SaysNothing(), to.ShowOutput())
     return LowerRun(
-        expression=(request.expression or "").strip(),
+        expression=(request.expression or "").strip() or f"{of_program(request)}, {request.only}",
         torch=TorchInfo(runtime.version, runtime.git_version, runtime.build, runtime.python_version, runtime.torch_dir),
         options=TraceOptions(**{option.name: getattr(request, option.name) for option in fields(TraceOptions)}),
         bound=tuple(BoundName(**bound) for bound in answer["bound"]),

@@ -10,19 +10,23 @@ from typer import Argument, Option
 
 from ptexplore.cli.asked import RUN, given, read, with_options_of
 from ptexplore.cli.options import open_console, open_workspace, print_json
+from ptexplore.cli.typer_commands import ProgramCommand
 from ptexplore.errors import USAGE, PtexploreError
 
 if TYPE_CHECKING:
     from ptexplore.model.rungs import LowerReport, RungName
 
 SHOWN = "What is shown"
+COMMAND = ProgramCommand
 EXAMPLE = 'ptexplore lower "torch.relu(a @ b)"'
+SCRIPT_EXAMPLE = "ptexplore lower --script train.py --only Net"
 PATIENCE = 60.0  # seconds for each rung
 
 EPILOG = """\
 examples:
   ptexplore lower "torch.relu(a @ b) + 1"
   ptexplore lower "m(x)" --setup "from mine import Net; m = Net()" --var x="torch.randn(2, 8)"
+  ptexplore lower --script train.py --only Net
   ptexplore lower --last --to core,prims
   ptexplore lower --last --open gelu
 
@@ -32,18 +36,23 @@ inductor only if --to names it. Names of tensors in EXPR are the inputs of the g
 
 
 @with_options_of(
-    "variables",
-    "setup",
-    "contexts",
-    "grad",
-    "timeout",
+    "variables", "setup", "contexts", "script", "arguments", "grad", "timeout",
+    script="lower a module of this script; its arguments follow --",
     timeout=f"time limit for each rung, in seconds ({PATIENCE:.0f})",
-)
+)  # fmt: skip
 def lower(
     expression: Annotated[str | None, Argument(metavar="[EXPR]", help="one Python expression")] = None,
     *,
     python: Annotated[
         str | None, Option(metavar="PATH", help="use the torch of another Python environment", rich_help_panel=RUN)
+    ] = None,
+    only: Annotated[
+        str | None,
+        Option(
+            metavar="MODULE",
+            help="for a script: the module that is lowered, by its class or path, at its first call",
+            rich_help_panel=RUN,
+        ),
     ] = None,
     checks: Annotated[
         bool,
@@ -81,11 +90,14 @@ def lower(
     **asked: object,
 ) -> int:
     """Make the graph of one expression on each rung, compare each with eager mode, and link their operators."""
-    sources = {"EXPR": expression, "--load": load, "--last": last}
+    sources = {"EXPR": expression, "--script": asked["script"], "--load": load, "--last": last}
     named = [name for name, value in sources.items() if value is not None]
     if len(named) != 1:
         why = f"{', '.join(named)} were given" if named else "nothing was given"
-        raise PtexploreError("give one of EXPR, --load FILE and --last", why, EXAMPLE, USAGE)
+        raise PtexploreError("give one of EXPR, --script FILE, --load FILE and --last", why, EXAMPLE, USAGE)
+    if (asked["script"] is None) != (only is None):
+        why = "a script is run until it calls one of its modules, and this module is lowered"
+        raise PtexploreError("--script and --only go together", why, SCRIPT_EXAMPLE, USAGE)
     for written in filter(None, (save, svg)):
         if Path(written).is_dir():
             hint = f"name a file inside it: {written}/run"
@@ -103,7 +115,7 @@ def lower(
     from ptexplore.workspace.typed import typed
 
     made = wanted.to or tuple(name for name in RUNGS if name not in SLOW)
-    values = {**read(asked), "native": False, "rungs": made, "checks": checks, "dynamic": dynamic}
+    values = {**read(asked), "native": False, "rungs": made, "checks": checks, "dynamic": dynamic, "only": only}
     request = asked_for(expression, values)
     if "timeout" not in given(asked):
         request = replace(request, timeout=PATIENCE)

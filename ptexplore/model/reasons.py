@@ -1754,6 +1754,16 @@ class NoTensorGiven(Reason, frozen=True):
     types: tuple[str, ...]
 
 
+class ModuleNotCalled(Reason, frozen=True):
+    """The program ended, and did not call this module."""
+
+    name: str
+
+
+class ModulesByClassOrPath(Reason, frozen=True):
+    """How a module of a program is named."""
+
+
 class InputByName(Reason, frozen=True):
     """The module takes an input by name only."""
 

@@ -84,7 +84,7 @@ class OperatorDifference(Struct, frozen=True):
 class RungNote(Struct, frozen=True):
     """A remark about a rung."""
 
-    kind: NoteKind  # what it is about.
+    kind: NoteKind  # its subject.
     text: str = ""  # torch's words, or a count.
     at: CodeLine | None = None  # your line.
 
@@ -115,7 +115,7 @@ class Rung(Struct, frozen=True):
     first_local: OperatorDifference | None = None  # the same, if each operator gets eager's inputs.
     compared: Count = 0  # with `--check`: how many operators were compared with eager's.
     notes: tuple[RungNote, ...] = ()  # remarks.
-    failure: RungFailure | None = None  # why there is no graph; null if there is one.
+    failure: RungFailure | None = None  # why the graph is missing; null if it was made.
 
 
 class LoweredSubject(Struct, frozen=True):

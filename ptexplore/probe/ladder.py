@@ -439,7 +439,9 @@ class Ladder:
             return [made, _failed("aot-backward", {"kind": "nothing"})]
         backward = read_graphs(graphs["aot-backward"], "aot-backward", before)
         linked_by_sequence(backward, forward)
-        lower: RungData = {**backward.data(), "links_to": "aot-forward"}
+        lower: RungData = backward.data()
+        if any(operator.get("sources") for operator in backward.operators):
+            lower["links_to"] = "aot-forward"
         self._compare(lower, lambda: gradients, lambda eager: eager.gradients)
         return [made, lower]
 
@@ -467,8 +469,12 @@ def _failed(name: str, failure: RungFailureData) -> RungData:
 
 
 def _link(rung: RungData, above: Literal["export", "functional", "core"]) -> None:
-    """Note that the operators of a rung are linked to another rung, if this torch keeps the record."""
-    if rung_api.has_origins():
+    """Note that the operators of a rung are linked to another rung, if torch has kept the record.
+
+    torch 2.6 keeps it for some ways from one graph to another only. Without any link, nothing is known of the way.
+    """
+    operators = rung.get("operators", ())
+    if not operators or any(operator.get("sources") for operator in operators):
         rung["links_to"] = above
 
 

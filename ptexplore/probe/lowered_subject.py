@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import copy
+import difflib
 import inspect
 import linecache
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +19,7 @@ from torch import nn
 
 from . import passes, rung_api
 from .expression import EXPRESSION as GIVEN
-from .expression import Refused, parse
+from .expression import Refused, is_program, parse
 from .frames import EXPRESSION
 from .raising import Raised
 from .reasons import reason
@@ -83,6 +86,8 @@ def prepared(request: RunRequestData, stack: ExitStack) -> tuple[Subject, list[B
     names = running.names
     with passes.stage("context"):
         passes.enter_contexts(stack, running)
+    if is_program(request):
+        return _of_program(running, request.get("only") or "", int(request.get("seed", 0))), []
     text = request.get("expression") or ""
     tree = parse(text, GIVEN)
     _keep_lines(text, text)
@@ -92,6 +97,54 @@ def prepared(request: RunRequestData, stack: ExitStack) -> tuple[Subject, list[B
         module, given = called
         return Subject(module, given, _input_names(module, given), type_name(module), seed), names.bound
     return _wrapped(text, tree, names.values, [entry["name"] for entry in names.bound], seed), names.bound
+
+
+class _Reached(BaseException):
+    """The program calls the wanted module. Code of the program that handles errors does not handle this one."""
+
+    def __init__(self, module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.module, self.given, self.named = module, given, dict(named)
+
+
+def _of_program(running: passes.Pass, only: str, seed: int) -> Subject:
+    """Run the program until it calls a module of this class or path, and return the module with these inputs.
+
+    Raises Raised if the program raises before, Refused if it ends without such a call.
+    """
+    paths: dict[int, str] = {}
+    called: dict[str, None] = {}
+
+    def looks(module: nn.Module, given: tuple[Any, ...]) -> None:
+        if id(module) not in paths:  # an outermost module
+            paths.update((id(inner), path) for path, inner in module.named_modules())
+        names = (type(module).__qualname__, type_name(module), paths[id(module)])
+        called.update(dict.fromkeys(name for name in names if name))
+        if only in names:
+            raise _Reached(module, given, _named_inputs(sys._getframe(1)))
+
+    hook = nn.modules.module.register_module_forward_pre_hook(looks)
+    try:
+        running.evaluate()
+    except _Reached as reached:
+        given = _positional(reached.module, reached.given, reached.named)
+        return Subject(reached.module, given, _input_names(reached.module, given), type_name(reached.module), seed)
+    except SystemExit:
+        pass  # as at the end of the program
+    except BaseException as error:
+        raise Raised("script", error) from error
+    finally:
+        hook.remove()
+    raise Refused("only", reason("module-not-called", name=only), close=difflib.get_close_matches(only, called, 4, 0.3))
+
+
+def _named_inputs(frame: FrameType | None) -> Mapping[str, Any]:
+    """Return the inputs that a module is called with by name: torch gives a hook for all modules only the others."""
+    for _ in range(3):
+        if frame is not None and isinstance(frame.f_locals.get("kwargs"), dict):
+            return dict(frame.f_locals["kwargs"])
+        frame = frame.f_back if frame is not None else None
+    return {}
 
 
 def _keep_lines(text: str, code: str) -> None:

@@ -307,13 +307,6 @@ def origins(node: Any, known: Mapping[tuple[int, str], str]) -> list[str]:
     return list(names)
 
 
-def has_origins() -> bool:
-    """Return whether this torch keeps the nodes that a node comes from. Torch 2.6 does not."""
-    from torch.fx import traceback
-
-    return hasattr(traceback, "NodeSource")
-
-
 def flat_inputs(program: Any, given: Sequence[Any]) -> list[Any]:
     """Return the inputs of an exported program's graph: parameters, buffers, constants, then your inputs.
 

@@ -111,7 +111,7 @@ def _rung(rung: Rung, step: RungStep | None, names: FileLabels, report: LowerRep
     time = seconds_words(rung.seconds) if rung.seconds is not None else "-"
     cells = (f"{rung.count:,}", _difference(rung), time)
     counts = f": {changes_words(step)}" if step is not None and (step.changed or step.operators) else ""
-    return PageRow(cells, rung.name, None, f"{about}{counts}", tuple(_below(rung, names)))
+    return PageRow(cells, rung.name, None, f"{about}{counts}", tuple(_remarks(rung, names)))
 
 
 def changes_words(step: RungStep) -> str:
@@ -133,7 +133,7 @@ def figure(value: float | None) -> str:
     return "infinite" if value is None else "0" if value == 0 else f"{value:.1e}"
 
 
-def _below(rung: Rung, names: FileLabels) -> Iterator[PageLine]:
+def _remarks(rung: Rung, names: FileLabels) -> Iterator[PageLine]:
     if rung.unchecked is not None:
         yield PageLine(UNCHECKED[rung.unchecked], label="not compared:")
     if rung.name == "core":

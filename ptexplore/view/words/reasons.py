@@ -484,6 +484,8 @@ ENGLISH: Catalogue = {
     why.NestsBeyondParser: "it nests too deeply",
     why.GivenStatement: "{given} is a statement, not one expression",
     why.GivenStatements: "{given} is {count} statements, not one expression",
+    why.ModuleNotCalled: "the program did not call a module {name}",
+    why.ModulesByClassOrPath: "--only takes the class of a module, or its path in the outermost module",
     why.InputByName: "the module takes its input {name} by name only",
     why.InputsByPosition: "graphs take their inputs by position",
     why.ScriptChanged: "the script has changed since it was shown",
