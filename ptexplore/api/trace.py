@@ -221,11 +221,12 @@ class PublicTrace:  # `ptexplore.Trace`; inside the package, `Trace` is the reco
     def saved_bytes(self) -> Counted:
         """How many bytes the graph keeps for backward. Leaves that get a gradient, as parameters, do not count.
 
-        Raises PtexploreError if a part of them is not known, as in a block that does not call backward.
+        A storage that several nodes keep counts once. Raises PtexploreError if a part of them is not known, as in a
+        block that does not call backward.
 
         >>> import ptexplore
         >>> ptexplore.trace("a.exp().sin()", grad=True, native=False).saved_bytes
-        72
+        36
         """
         from ptexplore.view.trace.counts import saved_bytes
 

@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from ptexplore.errors import USAGE, PtexploreError
@@ -69,6 +69,7 @@ class PtexploreMagics(Magics):
             self._opened = PublicWorkspace()
         return self._opened
 
+    @no_var_expand  # braces and dollars in an expression are Python's.
     @line_cell_magic
     def ptexplore(self, line: str, cell: str | None = None) -> PublicTrace | None:
         """Trace an expression with the notebook's variables; as a cell magic, record the cell.

@@ -30,7 +30,13 @@ def run(cli: Cli, *arguments: str, cwd: Path | None = None) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["api.trace", "api.graph", "api.questions", "api.recording", "api.tensor", "errors"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "api.trace", "api.compiled", "api.graph", "api.questions", "api.recording", "api.tensor", "errors",
+        "view.trace.counts",
+    ],
+)  # fmt: skip
 @pytest.mark.skipif(TARGET is not None, reason="the examples are about the torch of the Python that runs them")
 @pytest.mark.usefixtures("command")
 def test_the_examples_run(module: str) -> None:

@@ -101,6 +101,7 @@ def cells(warm_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         ("y.sum()", "ran in the kernel, recorded: y is a result with an autograd graph"),
         ("hooked(x)", "ran in the kernel, recorded: hooked cannot be copied"),
         ("--kernel x.sum()", "ran in the kernel, recorded"),
+        ("[*{x}][0] * len('{x} $x')", "ran in a process of its own, on copies of x"),
     ],
 )
 def test_where_a_line_runs(cells: Cells, line: str, where: str) -> None:
