@@ -16,6 +16,7 @@ from ptexplore.view.words import (
     compiling,
     coverage,
     details,
+    editor,
     ending,
     errors,
     graph,
@@ -40,7 +41,7 @@ TABLES: tuple[Any, ...] = (
     legend.STATUS_MEANS, legend.PRECISION_MEANS, legend.OF_PROGRAMS, legend.OF_EXPRESSIONS,
     legend.SHARES, legend.ORDERS, ending.LABELS, coverage.ON_ROW, coverage.COUNTED, coverage._HEADINGS,
     graph.SAVED, graph.HOOKS, graph.NO_LINES, graph.NO_RUN, graph.OWNERS, graph.WHY, tensors.OBJECTIONS,
-    compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
+    editor.REMARKS, compiling.COUNTED, compiling.KINDS, compiling.PHASES, compiling._DIFFERENT, compiling._UNKNOWN_NOW,
 )  # fmt: skip
 PAIRS: tuple[Any, ...] = (
     uses.SORTS,
