@@ -30,6 +30,7 @@ from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.view.card import kernels_of
 from ptexplore.view.line import Line
 from ptexplore.view.search.symbol_lines import head_lines, is_structured, operator_lines
+from ptexplore.view.words.editor import editor_remark
 from ptexplore.view.words.remarks import remark_in_words
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ class EditorAnswers:
                 if isinstance(remark, TypesNotIndexed | ValuesNotIndexed):
                     self._remark(f"{symbol.qualified}: {remark_in_words(remark)}")
             if left and not is_structured(symbol):
-                self._remark(f"{symbol.qualified}: {left} more lines have this name and may mean something else")
+                self._remark(editor_remark("more lines", symbol.qualified, left))
         for name in _operators(meant) if not _symbols(meant) else ():
             view = self._uses(tree, name, "")
             naming = [group for group in view.groups if group.name in _REGISTERING] if view is not None else []
@@ -288,7 +289,7 @@ class EditorAnswers:
             place = _spelled(only.spot.ref) if only.first is None else f"{only.spot.ref.path}:{only.first}"
             return HoverText("text", only.name, tuple(filter(None, (only.kind, place, remark))))
         choices = tuple(f"{each.kind} {each.name}  {_spelled(each.spot.ref)}" for each in candidates)
-        return HoverText("text", meant.name, (f"may mean {len(candidates)} things:", *choices))
+        return HoverText("text", meant.name, (editor_remark("choice", len(candidates)), *choices))
 
     def _about_symbol(self, tree: str, candidate: Candidate, remark: str, count: int) -> HoverText:
         order = self.names.order(tree)
@@ -303,7 +304,7 @@ class EditorAnswers:
         facts = facts_without_uses(order.trees, self.files.catalogue, self.files.marks, number, symbol)
         heads = [line for line in head_lines(facts) if line.style in ("dim", "place")]
         served = [f"serves {_plain(line)}" for line in operator_lines(facts)]
-        several = f"one of {count} definitions that it may mean" if count > 1 else ""
+        several = editor_remark("several", count) if count > 1 else ""
         lines = (*map(_plain, heads), *served, remark, several)
         language = "python" if language_of(symbol.path) == "python" else "cpp"
         return HoverText(language, f"{symbol.qualified}{symbol.signature}", tuple(filter(None, lines)), facts.comment)
@@ -418,7 +419,7 @@ class EditorAnswers:
             return []
         nodes, more = self.names.order(item.tree).calls.callers_of(symbol[1], _CALLS)
         if more:
-            self._remark(f"{item.name}: {more} more calls have this name and are not listed")
+            self._remark(editor_remark("more calls", item.name, more))
         return [each for node in nodes if (each := self._call(node, node.symbol, symbol[1].name)) is not None]
 
     def callees(self, item: CallItem) -> list[CallItem]:

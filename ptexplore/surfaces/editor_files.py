@@ -22,6 +22,7 @@ from ptexplore.lookup.trees import IndexedTree, Spot
 from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.surfaces.editor_text import Encoding, EqualLines, column, editor_lines, units
 from ptexplore.view.source_file import SourceFile
+from ptexplore.view.words.editor import editor_remark
 from ptexplore.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class EditorFiles:
             self.notice(error.one_line)
             return ()
         if missing:
-            self.notice(f"without an index: {', '.join(missing)}. Type: ptexplore index")
+            self.notice(editor_remark("no index", ", ".join(missing)))
         self._indexes = {indexed.store.path: _stamp(indexed.store.path) for indexed in trees}
         return trees
 
@@ -138,7 +139,7 @@ class EditorFiles:
         try:
             return self.workspace.marks(self.trees)
         except PtexploreError as error:
-            self.notice(f"notes are not shown: {error.one_line}")
+            self.notice(editor_remark("no notes", error.one_line))
             return {}
 
     def refresh(self) -> bool:
@@ -185,7 +186,7 @@ class EditorFiles:
         except OSError:  # it was removed meanwhile
             return None
         if not read.is_indexed:
-            self.notice(f"{read.path} was changed after it was indexed: no answers about it. Type: ptexplore index")
+            self.notice(editor_remark("changed", read.path))
             return None
         return read
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.safe_text import clean_lines
+from ptexplore.view.words.editor import editor_remark
 
 if TYPE_CHECKING:
     from ptexplore.workspace.consent import NotYours
@@ -53,7 +54,7 @@ def _characters(lines: list[str], line: int, offset: int) -> int:
 def question(asked: NotYours) -> str:
     """Returns the question before a run, with all code in it. Raises PtexploreError if it is too long for a dialog."""
     code = "\n".join(asked.lines())
-    text = f"{asked.origin} has code that you did not type here. It would run with your rights:\n{code}\nRun it?"
+    text = editor_remark("question", asked.origin, code)
     if len(text) > LONGEST:
         why = f"an editor may cut a question of {len(text):,} letters, so you would not see all of the code"
         raise PtexploreError("the expression is not run from here", why, "trace it in a terminal", USAGE)

@@ -26,6 +26,7 @@ from ptexplore.errors import PtexploreError
 from ptexplore.safe_text import clean_lines
 from ptexplore.surfaces.editor_places import AskedPlace, Located
 from ptexplore.surfaces.editor_text import Encoding, column, editor_lines
+from ptexplore.view.words.editor import editor_remark
 
 if TYPE_CHECKING:
     from ptexplore.surfaces.editor import CallItem, EditorAnswers, HoverText, OutlineEntry, SymbolHit
@@ -257,7 +258,7 @@ class EditorServer(LanguageServer):
         return lsp.CallHierarchyItem(
             name=f"{item.name}{' ?' * item.is_choice}", kind=_kind(item.kind), uri=self._uri(item.place.file),
             range=_whole(item.place), selection_range=_name(item.place),
-            detail=f"{item.detail}; the name may mean another function" if item.is_choice else item.detail,
+            detail=f"{item.detail}; {editor_remark('other function')}" if item.is_choice else item.detail,
             data={"tree": item.tree, "path": item.path, "line": item.line, "name": item.name, "kind": item.kind},
         )  # fmt: skip
 
@@ -315,7 +316,7 @@ class EditorServer(LanguageServer):
         try:
             asked = to_trace(expression, _file(uri) or uri)
             if not asked.is_allowed and not await self._agrees(asked):
-                self._message("the code was not run", lsp.MessageType.Info)
+                self._message(editor_remark("not run"), lsp.MessageType.Info)
                 return None
             async with self._running:
                 workspace = await self._ask(lambda answers: answers.files.workspace.apart())
