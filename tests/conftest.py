@@ -30,6 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG_TESTS = Path(__file__).with_name("long_tests.txt")
 gc.set_threshold(100_000)  # as the command itself does: looking for what nobody holds took a sixth of the time
 
 
@@ -39,9 +40,22 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones first: none of them is left over when all other workers have nothing more to do."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The slow ones first: none of them is left over when all other workers have nothing more to do.
+
+    Tests that take long are left out, unless they are asked for: by a file, by `-k`, or as part of a thorough run.
+    """
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    if THOROUGH or config.option.keyword or any(".py" in argument for argument in config.args):
+        return
+    lines = [line for line in LONG_TESTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    functions, stay = {line.partition("[")[0] for line in lines}, set(lines)
+    left_out = [
+        i for i in items if i.nodeid.partition("[")[0] in functions and not (i.nodeid in stay and "[" in i.nodeid)
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    numbers = set(map(id, left_out))
+    items[:] = [item for item in items if id(item) not in numbers]
 
 
 @pytest.fixture(autouse=True)

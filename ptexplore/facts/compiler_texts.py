@@ -118,9 +118,11 @@ TENSOR_CHECKS = (
 )
 
 
+# The first line of code that Inductor writes: the number of the graph, and whether it is of forward or backward.
+AOT_GRAPH = TextMark("# AOT ID: ", (FactSource("torch/_inductor/codegen/wrapper.py", "# AOT ID: "),))
 _MARKS = (
-    BREAK, SKIP, TRIED, *REPORTS, REASON, OLD_REASON, STACK, EXPLANATION, HINT, CONTEXT, LINK, FROM_USER_CODE,
-    RECOMPILE_STACK, FIRST_USE, GLOBAL_STATE,
+    AOT_GRAPH, BREAK, SKIP, TRIED, *REPORTS, REASON, OLD_REASON, STACK, EXPLANATION, HINT, CONTEXT, LINK,
+    FROM_USER_CODE, RECOMPILE_STACK, FIRST_USE, GLOBAL_STATE,
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Python functions of PyTorch that have a row of their own in a recorded program.
 
 All other functions of PyTorch are folded into the row that called them. The recorder has the same table
-(`probe/labels.py::TIMED`), since it imports nothing of ptexplore.
+(`TIMED` and `COMPILERS` of `probe/labels.py`), since it imports nothing of ptexplore.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ptexplore.facts.source import FactSource
 class TimedFunctions(NamedTuple):
     """Functions of one file or folder inside `torch/`, and the kind of part that a call of them is."""
 
-    part: Literal["optimizer", "data", "backward"]
+    part: Literal["optimizer", "data", "backward", "compiling"]
     path: str  # a folder ends with `/`
     names: tuple[str, ...]
     file: str  # a file that has them
@@ -31,6 +31,8 @@ TIMED = (
     TimedFunctions("data", "utils/data/", ("__next__",), "utils/data/dataloader.py"),
     TimedFunctions("backward", "_tensor.py", ("backward",), "_tensor.py"),
     TimedFunctions("backward", "autograd/__init__.py", ("backward", "grad"), "autograd/__init__.py"),
+    TimedFunctions("compiling", "_dynamo/convert_frame.py", ("_compile",), "_dynamo/convert_frame.py"),
+    TimedFunctions("compiling", "_inductor/compile_fx.py", ("bw_compiler",), "_inductor/compile_fx.py"),
 )
 
 

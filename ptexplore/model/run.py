@@ -15,7 +15,9 @@ from ptexplore.model.places import SourceRef
 from ptexplore.model.trace import walk
 
 # A `call` is a call that the expression makes itself, outside of modules.
-PartKind = Literal["program", "thread", "imports", "user", "library", "module", "call", "backward", "optimizer", "data"]
+PartKind = Literal[
+    "program", "thread", "imports", "user", "library", "module", "call", "backward", "optimizer", "data", "compiling"
+]
 Unit = Literal["instructions", "nanoseconds", ""]  # the unit of costs; "" if none is known
 
 

@@ -29,6 +29,11 @@ TIMED = (
     ("_tensor.py", ("backward",)),
     ("autograd/__init__.py", ("backward", "grad")),
 )
+# Functions that compile: Dynamo's for one frame, and Inductor's, which a first backward may call later.
+COMPILERS = (
+    ("_dynamo/convert_frame.py", ("_compile",)),
+    ("_inductor/compile_fx.py", ("bw_compiler",)),
+)
 DECORATORS = 20  # wrappers around a forward that are looked through: wrappers may refer to each other in a circle.
 INSIDE_A_MODULE = torch.nn.Module._call_impl.__code__  # not a row: the call of a module is one row, with its hooks
 
@@ -86,8 +91,9 @@ class Labels:
             return None  # code that a program made: a dataclass's methods, a compiler's functions
         guards = api.may_guard(code)
         if file.startswith(api.TORCH_DIR + os.sep):
-            is_timed = _is_timed(file, name)
-            return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, guards=guards)
+            compiles = _is_in(COMPILERS, file, name)
+            is_timed = compiles or _is_in(TIMED, file, name)
+            return Label("torch", qualname, file, code.co_firstlineno, timed=is_timed, compiles=compiles, guards=guards)
         is_package = whose.is_library(file) and whose.real(file) not in self._user_files
         if name != "forward" and is_package:
             is_entry = frame is not None and frame.f_globals.get("torch") is torch and self.by_user(frame)
@@ -149,11 +155,11 @@ class Labels:
         return known
 
 
-def _is_timed(file: str, name: str) -> bool:
-    """Returns whether a function of torch has its own row: an optimizer's, backward, or a loader of data."""
+def _is_in(table: Iterable[tuple[str, tuple[str, ...]]], file: str, name: str) -> bool:
+    """Returns whether a table has a function of torch."""
     inside = file.removeprefix(api.TORCH_DIR + os.sep).replace(os.sep, "/")
     return any(name in names and (inside.startswith(path) if path[-1] == "/" else inside == path)
-               for path, names in TIMED)  # fmt: skip
+               for path, names in table)  # fmt: skip
 
 
 def _without_decorators(forward: Any) -> Any:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Owner: TypeAlias = Literal["parameter", "buffer", "gradient", "optimizer", "name", "saved", "graph", "python"]
 MOST_CHAINS: Final = 2_000  # tensors whose container is looked up
 DEPTH: Final = 8  # references from a tensor to its root
+FEW: Final = 64  # objects whose referrers C looks for
 LONGEST: Final = 120  # characters of a chain
 MOST_NODES: Final = 100_000  # nodes of other graphs
 
@@ -180,7 +181,7 @@ class Chains:
             if not wanted:
                 return
             following = []
-            for holder in gc.get_referrers(*current):
+            for holder in _referrers(current):
                 if id(holder) in self._ignored or holder is current or _is_ours(holder):
                     continue
                 for item, label in _labels(holder, wanted):
@@ -194,6 +195,14 @@ class Chains:
                     following.append(holder)
             self._ignored.add(id(current))
             current = following
+
+
+def _referrers(targets: list[Any]) -> Iterable[Any]:
+    """Return the objects that refer to some objects. `gc.get_referrers` compares each reference with each target."""
+    if len(targets) <= FEW:
+        return gc.get_referrers(*targets)
+    wanted = set(map(id, targets))
+    return [holder for holder in gc.get_objects() if not wanted.isdisjoint(map(id, gc.get_referents(holder)))]
 
 
 def _is_ours(holder: Any) -> bool:

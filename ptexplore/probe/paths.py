@@ -92,6 +92,7 @@ class Label:
     table: str | None = None  # the table of a builtin
     method: str | None = None
     timed: bool = False  # a function of torch that has a row of its own.
+    compiles: bool = False  # A compiler runs in it, and nothing inside is recorded.
     guards: bool = False  # whether it may change the thread-local sets unseen
     code: CodeType | None = None
     package: bool = False

@@ -60,10 +60,10 @@ class ProfileFunction:
     """
 
     __slots__ = (
-        "_before", "_by_builtin", "_by_code", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
-        "_paths", "_profiler", "_ranges", "_slices", "_stack", "_threads", "_timed_next", "_times", "_unasked_builtins",
-        "_unasked_codes", "_unasked_owners", "calls", "costs", "failed", "function", "given_up", "in_other_threads",
-        "is_over", "steps", "threw",
+        "_before", "_by_builtin", "_by_code", "_compiling", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
+        "_passed", "_paths", "_profiler", "_ranges", "_slices", "_stack", "_threads", "_timed_next", "_times",
+        "_unasked_builtins", "_unasked_codes", "_unasked_owners", "calls", "costs", "failed",
+        "function", "given_up", "in_compiler", "in_other_threads", "is_over", "steps", "threw",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  (each call may come to any of them)
@@ -80,7 +80,11 @@ class ProfileFunction:
         times.counter = self
         self.failed: Path | None = None
         self.given_up = self.threw = self.is_over = False
-        self.function, self.in_other_threads = self.hook, self.hook_elsewhere  # to recognise them by identity
+        # To recognise them by identity.
+        self.function, self.in_other_threads, self.in_compiler = self.hook, self.hook_elsewhere, self.hook_in_compiler
+        # The function that compiles now, and how many events there were inside it.
+        self._compiling: FrameType | None = None
+        self._passed = 0
         self._stack: list[Slot] = []  # of the main thread
         # What nobody asks about: functions (ids of code objects), the builtins of classes, and other builtins. `_inner`
         # has the functions that are no call of another function for the one around them: comprehensions.
@@ -95,7 +99,8 @@ class ProfileFunction:
 
     def find(self) -> None:
         """Save the profile functions that are set now."""
-        for function in (ProfileFunction.hook, ProfileFunction.hook_elsewhere, ProfileFunction._sample):
+        cls = ProfileFunction
+        for function in (cls.hook, cls.hook_elsewhere, cls.hook_in_compiler, cls._sample, EventCosts.of):
             api.compile_never(function.__code__)
         self._before = sys.getprofile(), threading.getprofile()
 
@@ -129,8 +134,9 @@ class ProfileFunction:
         In other threads, the function removes itself at the next call.
         """
         if _get_ident() == self._main:
-            if sys.getprofile() is self.function:
+            if sys.getprofile() in (self.function, self.in_compiler):
                 sys.setprofile(self._before[0])
+                self._compiling = None
             elif not self.is_over and not interrupted:
                 self._cuts.add(reason("hook-taken-or-failed"))
         self.is_over = True
@@ -226,6 +232,35 @@ class ProfileFunction:
         finally:
             if compiler is not None:
                 _set_frame_compiler(compiler)
+
+    def hook_in_compiler(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Handle one event of the main thread while torch compiles. Nobody asks about it, except the end."""
+        if event == "return" and frame is self._compiling:
+            compiler = _set_frame_compiler(None)
+            try:
+                self._compiled(frame)
+            finally:
+                _set_frame_compiler(compiler)
+        elif self.is_over:
+            sys.setprofile(self._before[0])
+        else:
+            self._passed += 1
+
+    def _compiles(self, frame: FrameType) -> None:
+        """Record nothing until this function ends. Operators inside it run on fake tensors."""
+        self._compiling, self._passed = frame, 0
+        self._profiler.pause()
+        sys.setprofile(self.in_compiler)
+
+    def _compiled(self, frame: FrameType) -> None:
+        """Record again: the function that compiles ends."""
+        self._compiling = None
+        took = self._passed * self.costs.of(frame.f_code, "call")
+        self._stack[-1].path.recording += took
+        self._times.hook += took
+        self._profiler.go_on()
+        sys.setprofile(self.function)
+        self.hook(frame, "return", None)
 
     def _is_the_programs(self, error: BaseException) -> bool:
         """Return whether a signal handler of the program raised this error, as the handler of Ctrl-C does."""
@@ -376,7 +411,7 @@ class ProfileFunction:
         else:
             self._ranges.capture(code)
 
-    def _called(  # noqa: C901, PLR0915  (a further function costs more, at each call)
+    def _called(  # noqa: C901, PLR0912, PLR0915  (a further function costs more, at each call)
         self, thread: Thread, frame: FrameType, code: CodeType, label: Label
     ) -> None:
         outer, back = thread.stack[-1], frame.f_back
@@ -423,7 +458,9 @@ class ProfileFunction:
         else:
             self.failed = None
             thread.stack.append(slot)
-        if self.steps is not None:
+        if label.compiles and thread.is_main:
+            self._compiles(frame)
+        elif self.steps is not None:
             self.steps.before_syntax(thread, None)
 
     def _enter(self, thread: Thread, slot: Slot) -> None:

@@ -29,7 +29,9 @@ class Profiler:
     """
 
     # The profile function reads and writes some of these at each call.
-    __slots__ = ("_cuts", "_stops", "begun", "clock", "device", "left", "main", "marked", "profile", "starting")
+    __slots__ = (
+        "_cuts", "_pauses", "_stops", "begun", "clock", "device", "left", "main", "marked", "profile", "starting",
+    )  # fmt: skip
 
     def __init__(self, cuts: CutList, main: int) -> None:
         self._cuts = cuts
@@ -42,6 +44,7 @@ class Profiler:
         self.device: str | None = None
         # Whether to stop recording operators until the profiler can be stopped; and whether that is done.
         self._stops = False, False
+        self._pauses = False
 
     # --- markers ---
 
@@ -138,7 +141,20 @@ class Profiler:
         api.record_operators(on=False)
 
     def record_again(self) -> None:
-        """Record operators again, if recording was stopped."""
+        """Record operators again, if recording was stopped or paused."""
         (_, ended), self._stops = self._stops, (False, False)
-        if ended:
+        if ended or self._pauses:
+            self._pauses = False
             api.record_operators(on=True)
+
+    def pause(self) -> None:
+        """Record no operators of this thread until `go_on`. Markers that are open stay open."""
+        self._pauses = True
+        api.record_operators(on=False)
+
+    def go_on(self) -> None:
+        """Record operators again after a pause, unless recording was stopped meanwhile."""
+        if self._pauses:
+            self._pauses = False
+            if not self._stops[1]:
+                api.record_operators(on=True)

@@ -405,6 +405,34 @@ def record_operators(*, on: bool) -> None:
     torch._C._autograd._enable_record_function(on)
 
 
+# Functions that compile: Dynamo's for one frame, and Inductor's for a graph of backward, which the first backward may
+# call. 2.6 has no function of its own for the second.
+_COMPILERS = (("torch._dynamo.convert_frame", "_compile"), ("torch._inductor.compile_fx", "compile_fx_backward"))
+
+
+def compile_unrecorded() -> None:
+    """Record no operators while torch.compile compiles. Call this again after an import: it changes loaded modules."""
+    for module, name in _COMPILERS:
+        loaded = sys.modules.get(module)
+        original = getattr(loaded, name, None)
+        if original is not None and not hasattr(original, _ORIGINAL):
+            wrapped = _unrecorded(original)
+            setattr(wrapped, _ORIGINAL, original)
+            setattr(loaded, name, wrapped)
+
+
+def _unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        record_operators(on=False)
+        try:
+            return function(*given, **named)
+        finally:
+            record_operators(on=True)
+
+    return call
+
+
 DEVICES = ("cuda", "xpu")  # devices that launch work, which a profiler of this torch may record
 
 

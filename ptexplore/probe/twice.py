@@ -62,11 +62,16 @@ def run(request: RunRequestData) -> RunToldData:
 
 @contextmanager
 def _seeding(seed: Callable[[], None]) -> Iterator[None]:
-    """Seed the imported modules after each import, at the same time as in the recorded run."""
+    """Seed the imported modules after each import, as in the recorded run. Nothing of a compiler is recorded."""
     bootstrap = imports.BOOTSTRAP
     load = bootstrap._find_and_load
 
-    bootstrap._find_and_load = imports.import_function(lambda: None, lambda _: seed(), load)
+    def loaded(_: object) -> None:
+        seed()
+        api.compile_unrecorded()
+
+    api.compile_unrecorded()
+    bootstrap._find_and_load = imports.import_function(lambda: None, loaded, load)
     try:
         yield
     finally:

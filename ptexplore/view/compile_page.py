@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -439,22 +439,27 @@ def _kinds(guards: LineGuards) -> str:
 def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSection | None:
     if not kernels:
         return None
-    rows = [kernel_row(kernel, names) for kernel in kernels[:MOST_KERNELS]]
-    after = [f"{len(kernels) - MOST_KERNELS} more: --json has all"] if len(kernels) > MOST_KERNELS else []
+    alike: dict[object, list[GeneratedKernel]] = {}
+    for kernel in kernels:
+        what = (kernel.compilation, kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
+        alike.setdefault((what, kernel.not_fused), []).append(kernel)
+    shown = list(alike.values())[:MOST_KERNELS]
+    rows = tuple(kernel_row(group[0], names, times=len(group)) for group in shown)
+    left = len(kernels) - sum(map(len, shown))
+    after = (f"{left} more: --json has all",) if left else ()
     files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
-    return PageSection(
-        ("graph",), "kernel", tuple(rows), tuple(after), title="Kernels", files=files[:MOST_FILES], is_code=True
-    )
+    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files[:MOST_FILES], is_code=True)
 
 
-def kernel_row(kernel: GeneratedKernel, names: FileLabels) -> PageRow:
-    """Returns the row of one kernel."""
+def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:
+    """Returns the row of one kernel, or of `times` kernels of a graph that are alike."""
     lines = [PageLine(operator_words(kernel), label="operators:")] if kernel.operators else []
     lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
     if len(kernel.lines) > MOST_LINES:
         lines.append(PageLine(f"and {amount(len(kernel.lines) - MOST_LINES, 'more line')}"))
     lines += [PageLine(why.reason, label=f"not fused with {why.kernel}:") for why in kernel.not_fused[:MOST_TRIED]]
-    return PageRow((graph_label(kernel.compilation, is_backward=kernel.is_backward),), kernel.name, lines=tuple(lines))
+    name = f"{kernel.name} ×{times}" if times > 1 else kernel.name
+    return PageRow((graph_label(kernel.compilation, is_backward=kernel.is_backward),), name, lines=tuple(lines))
 
 
 def operator_words(kernel: GeneratedKernel) -> str:
@@ -473,15 +478,16 @@ def _kept(report: CompileReport, names: FileLabels) -> PageSection | None:
     graphs = [graph for graph in report.compiled if graph.has_partition]
     if not graphs:
         return None
-    return PageSection(
-        ("graph", "kept"),
-        "for backward",
-        tuple(_kept_row(graph, names) for graph in graphs[:MOST_KERNELS]),
-        title="Kept for backward",
-    )
+    alike: dict[object, list[CompiledGraph]] = {}
+    for graph in graphs:
+        alike.setdefault((graph.kept, graph.again), []).append(graph)
+    rows = tuple(_kept_row(group, names) for group in list(alike.values())[:MOST_KERNELS])
+    return PageSection(("graph", "kept"), "for backward", rows, title="Kept for backward")
 
 
-def _kept_row(graph: CompiledGraph, names: FileLabels) -> PageRow:
+def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
+    """Returns the row of graphs that keep the same for backward."""
+    graph = alike[0]
     sizes = [value.bytes for value in graph.kept]
     known = sum(size for size in sizes if size is not None)
     total = f"{'≥ ' if None in sizes else ''}{size(known)}" if graph.kept else "-"
@@ -495,7 +501,7 @@ def _kept_row(graph: CompiledGraph, names: FileLabels) -> PageRow:
     counts = [f"{amount(len(computed), 'computed value')}"] if computed else []
     counts += [amount(inputs, "input")] if inputs else []
     name = " and ".join(counts) or "nothing"
-    return PageRow((graph.compilation, total), name, lines=tuple(lines))
+    return PageRow((", ".join(each.compilation for each in alike), total), name, lines=tuple(lines))
 
 
 def kept_line(value: ValueForBackward, names: FileLabels) -> PageLine:

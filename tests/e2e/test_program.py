@@ -463,3 +463,46 @@ def page_of(command: InProcess, saved: Path, *arguments: str) -> dict[str, Any]:
     assert result.code == 0, result.err
     page: dict[str, Any] = json.loads(result.out)["view"]
     return page
+
+
+COMPILES_THREE = """\
+import torch
+from torch._dynamo.utils import counters
+
+def fails(graph, inputs):
+    raise ValueError("no backend")
+
+@torch.compile(backend="aot_eager")
+def f(x):
+    return (x.sin() @ x).exp().sum()
+
+def later(x):
+    return x.cos()
+
+x = torch.ones(8, 8, requires_grad=True)
+for _ in range(3):
+    f(x).backward()
+f(torch.ones(5, 5, requires_grad=True)).backward()
+try:
+    torch.compile(later, backend=fails)(x)
+except Exception as error:
+    print(type(error).__name__)
+later(x)
+print(counters["frames"]["total"])
+"""
+
+
+def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(command: InProcess, tmp_path: Path) -> None:
+    file = tmp_path / "compiled.py"
+    file.write_text(COMPILES_THREE, encoding="utf-8")
+    plain = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True).stdout
+    result = command("trace", "--script", str(file), "--native-budget", "0", "--view", "modules")
+    rows = result.out.splitlines()
+    assert result.err.split()[-2:] == plain.split()  # torch compiled as many frames as without us
+    (compiling,) = [row for row in table(rows) if " compiling " in row]
+    frames = int(plain.split()[-1])  # as torch counts them
+    assert compiling.split("compiling")[0].split()[-2] == str(frames) == "3"
+    assert any(" later " in row and "compiled.py:11" in row for row in table(rows))  # recorded again after an error
+    assert any("ptexplore compile --script" in row for row in rows)
+    (ran,) = [row for row in rows if " f " in row and "compiled.py:7" in row]
+    assert ran.split(" f ")[0].split()[-5:-3] == ["4", "48"]  # calls and operators: none is of the compiler

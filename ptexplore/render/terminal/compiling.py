@@ -54,8 +54,10 @@ def _section(console: Console, section: PageSection, width: int, *, links: bool)
         max((cell_len(row.name) for row in section.rows if row.text or row.place), default=0), (width - left) // 2
     )
     place = max((cell_len(row.place.name) for row in section.rows if row.place is not None), default=0)
+    before = left + name + len(_GAP) + (place + len(_GAP) if place else 0)
+    beside = all(before + cell_len(row.text) <= width for row in section.rows if row.text)
     for row in section.rows:
-        _row(console, row, sizes, (left, name, place), width, links=links)
+        _row(console, row, sizes, (left, name, place), width, links=links, beside=beside)
     for line in section.code:
         console.print(Text(f"  {clean(line)}"), soft_wrap=True)
     for line in (*section.after, *(f"generated code: {file}" for file in section.files)):
@@ -63,8 +65,16 @@ def _section(console: Console, section: PageSection, width: int, *, links: bool)
 
 
 def _row(
-    console: Console, row: PageRow, sizes: list[int], columns: tuple[int, int, int], width: int, *, links: bool
+    console: Console,
+    row: PageRow,
+    sizes: list[int],
+    columns: tuple[int, int, int],
+    width: int,
+    *,
+    links: bool,
+    beside: bool,
 ) -> None:
+    """Print a row. `beside`: its text is a column, since all texts of the section fit. Else it is a line below."""
     left, name, place = columns
     cells = "".join(
         f"{row.cells[number] if number < len(row.cells) else '':>{size}}{_GAP}" for number, size in enumerate(sizes)
@@ -77,9 +87,12 @@ def _row(
         out.append(" " * max(left + name + len(_GAP) + place - out.cell_len, 0) + (_GAP if row.text else ""))
     elif place:
         out.append(" " * (place + len(_GAP)))
-    out.append(clean(row.text))
+    if beside:
+        out.append(clean(row.text))
     out.rstrip()
     _fold(console, out, "", " " * (left + 2), width)
+    if row.text and not beside:
+        _fold(console, Text(clean(row.text)), " " * (left + _LEVEL), " " * (left + 2 * _LEVEL), width)
     for line in row.lines:
         _line(console, line, left, width, links=links)
 

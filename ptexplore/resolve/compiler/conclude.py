@@ -21,7 +21,7 @@ from ptexplore.model.compiled import (
 )
 from ptexplore.model.compiler_log import CodeLine, CompileEnd, CompilePhase, CompilerLog, CompilerText, CompileStart
 from ptexplore.resolve.compiler.file_names import FileNames, file_names, of_program
-from ptexplore.resolve.compiler.graphs import graphs_in
+from ptexplore.resolve.compiler.graphs import BACKWARD, graphs_in
 from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
     GuardText,
@@ -138,7 +138,8 @@ def report(run: CompileRun) -> CompileReport:
         phases=phases,
         seconds=_seconds(log.ends),
         graphs=sum(compilation.graphs for compilation in compilations),
-        backward_graphs=sum(end.is_backward for end in log.ends),
+        # A graph of backward with dynamic sizes is compiled with forward, and has no end of its own.
+        backward_graphs=max(sum(end.is_backward for end in log.ends), sum(t.name == BACKWARD for t in log.texts)),
         guard_count=_sum_of(end.guards for end in log.ends),
         further=tuple(compilation.key for compilation in compilations if compilation.key not in met),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ptexplore.facts.compiler_texts import AOT_GRAPH
 from ptexplore.model.compiled import GeneratedKernel, NotFused
 from ptexplore.model.compiler_log import CodeLine, CompilerLog, FusionRefusal
 from ptexplore.resolve.compiler.file_names import FileNames
@@ -111,7 +112,14 @@ def _provenance(log: CompilerLog, number: int) -> tuple[Mapping[str, Any], Mappi
 
 
 def _is_backward(log: CompilerLog, number: int) -> bool:
-    """Whether the text `number` is of a backward graph: the next end of its compilation says so."""
+    """Whether the code that is the text `number` is of a backward graph: its first line says so.
+
+    Without that line, the next end of its compilation says so. A graph of backward with dynamic sizes has no end of its
+    own: it is compiled together with forward.
+    """
+    title = log.texts[number].text.partition("\n")[0]
+    if title.startswith(AOT_GRAPH.words):
+        return title.rstrip("]'\" ").endswith("_backward")
     key = log.texts[number].compilation
     ends = (end for end in log.ends if end.compilation == key and end.texts > number)
     following = min(ends, key=lambda end: end.texts, default=None)

@@ -26,7 +26,7 @@ class CompileDocument(Struct, frozen=True):
     wrapped: bool  # whether `--compile` gave the expression to torch.compile.
     functions: tuple[MetFunction, ...]  # the functions that Dynamo met, in this order.
     graphs: int  # how many graphs of forward were compiled.
-    backward_graphs: int  # how many graphs of backward were compiled.
+    backward_graphs: int  # how many graphs of backward AOTAutograd made.
     recompilations: tuple[Recompilation, ...]  # functions that were compiled again.
     guard_count: int | None  # how many guards Dynamo made, over all compilations; null if torch does not say.
     guards: tuple[LineGuards, ...]  # what the compiled functions check, by the line that made the guard.

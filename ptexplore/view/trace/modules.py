@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.run import Part, Run
-from ptexplore.model.trace import Trace, walk
+from ptexplore.model.trace import Trace, program_in, walk
 from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.source.runtime.describe import release_of
 from ptexplore.view.trace.amounts import size
@@ -17,7 +18,7 @@ from ptexplore.view.trace.columns import AT_MOST, OF_COST, columns_of
 from ptexplore.view.trace.ending import ending_lines
 from ptexplore.view.trace.page import WHAT_IT_IS, NextStep, Options, ScreenRow, TraceView, in_words
 from ptexplore.view.trace.part_rows import AT_LEAST, Shown, fitting, row_name
-from ptexplore.view.words.trace_remarks import all_in_words
+from ptexplore.view.words.trace_remarks import all_in_words, worded
 
 FEW, LISTED = 8, 24  # rows: with at most FEW, operators get rows too if all fit into LISTED
 LEAST_NAMED = 0.01  # least share of an operator in the line about the costliest.
@@ -251,6 +252,11 @@ def _next_steps(trace: Trace, root: Part, options: Options, run: Run, *, each_ca
         yield typed(options, beside.HowThatIsKnown(), "--explain", "error")
         yield typed(options, beside.OperatorsBy(cost=bool(run.unit)), "--view", "operators")
         return
+    ran = program_in(trace.expression)
+    if ran is not None and any(part.kind == "compiling" for part in root.walk()):
+        program = ("-m", ran.module) if ran.module else ("--script", ran.script)
+        arguments = ("--", *ran.arguments) if ran.arguments else ()
+        yield NextStep(shlex.join(("ptexplore", "compile", *program, *arguments)), worded(beside.WhatWasCompiled()))
     may_open = ("module",) if each_call else ("user", "library", "module", "backward", "optimizer", "data", "thread")
     parts = [part for part in root.walk() if part.own and part.kind in may_open and part is not root and part.name]
     widest = max(parts, key=lambda part: part.own_cost, default=None)

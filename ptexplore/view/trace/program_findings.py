@@ -20,6 +20,7 @@ from ptexplore.view.trace.amounts import seconds, size
 from ptexplore.view.trace.columns import AT_MOST, Column, cells
 from ptexplore.view.trace.memory_layouts import bytes_of
 from ptexplore.view.trace.page import ScreenRow
+from ptexplore.view.trace.part_rows import APART
 from ptexplore.view.trace.program_parts import operator_name, place_on_path, time_without_python, users_place
 from ptexplore.view.words.trace_remarks import worded
 
@@ -28,6 +29,8 @@ MOST = 8  # findings
 # The error of what torch's profiler adds to an operator call, as a share of it: many inputs take longer.
 ERROR_SHARE = 0.35
 KNOWN = 0.2  # largest error of a known time, as a share of it.
+# Kinds of parts whose time has a finding of its own, or is not in the time of the run.
+_APART = (*APART, "data", "compiling")
 ENOUGH = 1_000  # operator calls: with fewer of them, the time of a first use is most of the mean
 
 
@@ -51,7 +54,12 @@ def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tupl
     events = _events_of(program)
     recorded = sum(row.calls * events[program.routes[row.route].kind] for row in program.calls)
     whole = max(run.whole.cost - program.profiling * recorded, 1)
-    known = [*_by_line(program, events), *_loading(run.whole), *_outside(program, run.whole)]
+    known = [
+        *_by_line(program, events),
+        *_loading(run.whole),
+        *_compiling(run.whole),
+        *_outside(program, run.whole),
+    ]
     timed = [(each, program.profiling * each.profiled) for each in known]
     shown = sorted(
         ((each, added) for each, added in timed if each.weighed.cost - (1 + ERROR_SHARE) * added >= LEAST * whole),
@@ -132,18 +140,25 @@ def _loading(whole: Part) -> Iterator[ProgramFinding]:
         yield ProgramFinding(beside.DataLoading(), total(loaders))
 
 
+def _compiling(whole: Part) -> Iterator[ProgramFinding]:
+    """Yields the time in which torch.compile compiled functions, which a second run of them does not take."""
+    compiling = list(outermost([whole], lambda part: part.kind == "compiling"))
+    if compiling:
+        yield ProgramFinding(beside.CompilesFunctions(), total(compiling))
+
+
 def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:
-    """Yields the time outside of operators and data loaders: Python, for the most part.
+    """Yields the time outside of operators, data loaders and the compiler: Python, for the most part.
 
     Recording is subtracted by an estimate. A time that is shorter than recording took is left out.
     """
     if program.elsewhere is not None:
         return
-    held = list(without([whole], lambda part: part.kind in ("data", "thread", "imports")))
-    loaders = outermost([whole], lambda part: part.kind in ("data", "thread", "imports"))
-    loading = sum(part.cost for part in loaders if part.kind == "data")
+    held = list(without([whole], lambda part: part.kind in _APART))
+    apart = outermost([whole], lambda part: part.kind in _APART)
+    other = sum(part.cost for part in apart if part.kind not in APART)
     own = total(own for part in held for own in part.own)
-    outside = whole.cost - loading - own.cost
+    outside = whole.cost - other - own.cost
     if own.operators >= ENOUGH and outside > program.overhead - program.folding:
         each = max(outside // own.operators - program.profiling, 0)
         told = beside.OutsideOperators(each=seconds(each))

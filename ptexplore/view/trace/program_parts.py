@@ -21,6 +21,7 @@ from ptexplore.model.trace_remarks import TraceRemark
 from ptexplore.view.trace.alike import Shapes
 from ptexplore.view.trace.around import title_of
 from ptexplore.view.trace.gathering import Finished, PartInMaking, finished
+from ptexplore.view.trace.native import COMPILING
 from ptexplore.view.trace.native_names import kernel_name
 
 LAUNCH = "launch"  # the type of kernels and copies on a device
@@ -339,6 +340,8 @@ def _kind(path: CallPath) -> PartKind | None:
 
 
 def _name(path: CallPath) -> str:
+    if _kind(path) == "compiling":
+        return COMPILING
     if path.kind == "torch" and (path.file or "").endswith("autograd/__init__.py"):
         return f"torch.autograd.{path.name}"
     if _kind(path) == "optimizer" and path.type is not None:  # the class may have the method from a base class

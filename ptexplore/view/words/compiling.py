@@ -62,6 +62,19 @@ KINDS: Mapping[str, str] = {
     "WEAKREF_ALIVE": "object that lives",
     "DATA_PTR_MATCH": "address of data",
     "NOT_NONE": "not None",
+    "NONE_MATCH": "None",
+    "TRUE_MATCH": "True",
+    "FALSE_MATCH": "False",
+    "FLOAT_IS_NAN": "nan",
+    "COMPLEX_IS_NAN": "complex nan",
+    "RANGE_ITERATOR_MATCH": "iterator of a range",
+    "SET_CONTAINS": "element of a set",
+    "DISPATCH_KEY_SET_MATCH": "key set",
+    "DUAL_LEVEL_MATCH": "level of forward-mode AD",
+    "DYNAMIC_INDICES": "dimensions that are marked dynamic",
+    "MAPPING_KEYS_MATCH": "keys of a mapping",
+    "SYMBOLIC_SHAPE_GUARD": "condition on sizes",
+    "FAKE_SCRIPT_TYPE_MATCH": "class of a TorchScript object",
 }
 
 
