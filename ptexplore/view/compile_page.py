@@ -477,13 +477,11 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
         what = (kernel.compilation, kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
         alike.setdefault((what, kernel.not_fused), []).append(kernel)
     shown = list(alike.values())[:MOST_KERNELS]
-    rows = [kernel_row(group[0], names, times=len(group)) for group in shown]
+    rows = tuple(kernel_row(group[0], names, times=len(group)) for group in shown)
     left = len(kernels) - sum(map(len, shown))
-    after = [f"{left} more: --json has all"] if left else []
+    after = (f"{left} more: --json has all",) if left else ()
     files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
-    return PageSection(
-        ("graph",), "kernel", tuple(rows), tuple(after), title="Kernels", files=files[:MOST_FILES], is_code=True
-    )
+    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files[:MOST_FILES], is_code=True)
 
 
 def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:

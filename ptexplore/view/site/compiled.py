@@ -139,7 +139,7 @@ def _kernel_remarks(report: CompileReport) -> Iterator[tuple[CodeLine, str]]:
     for kernel in report.kernels:
         for line in kernel.lines:
             graphs[line, kernel.name].append(graph_label(kernel.compilation, is_backward=kernel.is_backward))
-    yield from ((line, f"{name} of {', '.join(labels)}") for (line, name), labels in graphs.items())
+    yield from ((line, f"{name} of {', '.join(dict.fromkeys(labels))}") for (line, name), labels in graphs.items())
 
 
 def sections_in_use(pages: Sequence[PageSection]) -> list[tuple[str, PageSection]]:
