@@ -471,7 +471,7 @@ def _failed(name: str, failure: RungFailureData) -> RungData:
 def _link(rung: RungData, above: Literal["export", "functional", "core"]) -> None:
     """Note that the operators of a rung are linked to another rung, if torch has kept the record.
 
-    torch 2.6 keeps it for some ways from one graph to another only. Without any link, nothing is known of the way.
+    torch 2.6 keeps no record in most cases. Without any link, nothing is known of the step.
     """
     operators = rung.get("operators", ())
     if not operators or any(operator.get("sources") for operator in operators):

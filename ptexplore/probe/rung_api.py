@@ -31,7 +31,7 @@ class Lacking(Exception):
 def load(*, differentiates: bool) -> None:
     """Import the modules that make graphs, so that forks of this process need not import them.
 
-    `differentiates`: also those of AOTAutograd's partitioner.
+    `differentiates`: AOTAutograd's partitioner, too.
     """
     import torch._dynamo
     import torch._functorch.aot_autograd
@@ -305,6 +305,21 @@ def origins(node: Any, known: Mapping[tuple[int, str], str]) -> list[str]:
         else:
             pending += getattr(source, "from_node", None) or ()
     return list(names)
+
+
+def sequence_number(node: Any) -> int | None:
+    """Return the number of the autograd node that was the newest, or that ran, when a node of a graph was made.
+
+    Returns None for an addition of two gradients, which belongs to no autograd node. Its number is of the node before.
+    torch/_functorch/_aot_autograd/utils.py marks its stack.
+    """
+    from torch.fx import traceback
+
+    mark = getattr(traceback, "GRADIENT_ACC_SPECIAL_STACK", "Gradient addition node due to multiple use of tensor")
+    number = node.meta.get("seq_nr")
+    if not isinstance(number, int) or mark in (node.meta.get("stack_trace") or ""):
+        return None
+    return number
 
 
 def flat_inputs(program: Any, given: Sequence[Any]) -> list[Any]:

@@ -108,8 +108,9 @@ def read_graphs(
             if not rung_api.is_call(node):
                 continue
             read.count += 1
-            if "seq_nr" in node.meta and isinstance(node.meta["seq_nr"], int):
-                read.sequences[prefix + node.name] = node.meta["seq_nr"]
+            number = rung_api.sequence_number(node)
+            if number is not None:
+                read.sequences[prefix + node.name] = number
             if len(read.operators) < MOST_OPERATORS:
                 read.operators.append(_operator(node, graph, prefix, before))
     if before is not None:
