@@ -25,7 +25,7 @@ PRECISION_MEANS: dict[Precision, str] = {
 RELATION_MEANS: dict[TreeRelation, str] = {
     "runtime": "the torch that is installed",
     "matches": "the source of the installed torch",
-    "consistent": "a tree whose files equal those of the wheel, where both have the file",
+    "consistent": "a tree in which every file of the wheel that it has is equal",
     "version-skew": "another version than the installed torch",
 }
 SEVERAL = "several places are possible, or none is known: --explain N lists them (-v shows the numbers N)"
