@@ -57,6 +57,7 @@ def picture_of_a_notebook(folder: Path, file: Path) -> None:
             page.click("text=Run All Cells")
             page.wait_for_selector(".jp-OutputArea details", timeout=PATIENCE)
             page.wait_for_timeout(2000)  # until nothing moves
+            page.add_style_tag(content=".Toastify { display: none }")  # JupyterLab's question about its news
             page.screenshot(path=file, clip=SHOWN)
             browser.close()
     finally:
