@@ -204,7 +204,7 @@ def _results(report: Report, good: list[dict[str, Any]], documents: list[dict[st
         near = {truth["case"]: truth["near"][rung] for truth in good if rung in truth["near"]}
         other = {case: is_near for case, is_near in near.items() if _said_close(told[case][rung]) is not is_near}
         wrong += [f"{case}, {rung}: eager mode is {'near' if is_near else 'far'}" for case, is_near in other.items()]
-        means = "cases where both say the same about eager's result"
+        means = "cases with the same answer about eager's result"
         report.figures.append(Figure(f"eager and {rung}, same answer", len(near) - len(other), len(near), 100.0, means))
         means = "cases whose result is eager's within torch.testing's tolerance"
         report.figures.append(Figure(f"eager and {rung}, close", sum(near.values()), len(near), 95.0, means))
