@@ -157,7 +157,7 @@ class Editor:
     def file(self, path: str, near: IndexedTree | None = None) -> str:
         """Returns the file of a canonical path, in the tree `near` if it has the path."""
         trees = [near, *self.files.trees] if near is not None else self.files.trees
-        found = next((file for tree in trees if tree is not None and (file := tree.tree.file_of(path))), None)
+        found = next((file for tree in trees if (file := tree.tree.file_of(path))), None)
         if found is None:
             raise SystemExit(f"no tree has {path}")
         return os.path.realpath(found)

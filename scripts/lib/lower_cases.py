@@ -3,6 +3,8 @@
 It needs torch, and nothing of ptexplore.
 """
 
+# mypy: disable-error-code="misc"
+# torch is read without types.
 from __future__ import annotations
 
 import importlib.util
