@@ -130,6 +130,13 @@ def nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def with_target(arguments: tuple[str, ...], target: str | None) -> tuple[str, ...]:
+    """Arguments that ask the torch under test, if the command takes one. A saved run of the compiler takes none."""
+    is_saved = arguments[:1] in (("compile",), ("lower",)) and not {"--load", "--last"}.isdisjoint(arguments)
+    asks = bool(target and arguments) and arguments[0] in WITH_PYTHON and not is_saved
+    return (*arguments, "--python", str(target)) if asks else arguments
+
+
 def with_tree(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of a command; of a trace that names no view, with the tree: what most tests read."""
     other = ("--view", "-v", "--plain", "--json", "--explain", "--open", "--full", "--depth", "--only")
@@ -153,8 +160,7 @@ class Cli:
         target: str | None = TARGET,
         cwd: Path | None = None,
     ) -> Result:
-        if target and arguments and arguments[0] in WITH_PYTHON:
-            arguments = (*arguments, "--python", target)
+        arguments = with_target(arguments, target)
         arguments = with_tree(arguments)
         started, used = time.monotonic(), _cpu()
         done = subprocess.run(
@@ -229,8 +235,7 @@ class InProcess:
 
         from ptexplore.cli.app import main
 
-        if target and arguments and arguments[0] in WITH_PYTHON:
-            arguments = (*arguments, "--python", target)
+        arguments = with_target(arguments, target)
         arguments = with_tree(arguments)
         self.capture.readouterr()
         with pytest.MonkeyPatch.context() as patch:
