@@ -27,19 +27,22 @@ from ptexplore.resolve.compiler.texts import without_scope
 from ptexplore.view.trace.amounts import size
 from ptexplore.view.words.compiling import (
     BACKWARD,
+    BACKWARD_AGAIN,
     KINDS,
     PHASES,
     amount,
     check_words,
     counted_outcomes,
     limit_words,
+    operator_rule,
     outcome_words,
     subject_words,
 )
 
 MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
 MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
-MOST_KINDS = MOST_LINES = MOST_FILES = 4
+MOST_GRAPHS = 3  # graphs that have alike kernels
+MOST_KINDS = MOST_LINES = 4
 MOST_FUNCTIONS = 30
 MOST_TRIED = 3  # versions of one recompilation that are shown
 
@@ -223,6 +226,9 @@ def _functions(report: CompileReport, names: FileLabels, causes: BreakCauses) ->
     columns = (*(("runs",) if has_runs else ()), *(("eager",) if has_eager else ()), "graphs", "again", "operators")
     shown = report.functions[:MOST_FUNCTIONS]
     rows = [_function(function, names, causes, has_runs=has_runs, has_eager=has_eager) for function in shown]
+    again = [place for place, function in enumerate(shown) if function.is_backward][1:2]
+    for place in again:
+        rows[place] = replace(rows[place], lines=(*rows[place].lines, PageLine(BACKWARD_AGAIN)))
     left = len(report.functions) - len(shown)
     return PageSection(columns, "function", tuple(rows), (f"{left} more functions: --json has all",) if left else ())
 
@@ -246,7 +252,7 @@ def _function(
         and function.outcome in ("skipped", "failed")
         and (failed_at.file, failed_at.line) not in at
     ):
-        lines.append(PageLine("", 0, names.place(failed_at), "gave up at"))
+        lines.append(PageLine(failed_at.text, 0, names.place(failed_at), "gave up at"))
     if function.at_limit:
         lines.append(PageLine(limit_words(function)))
     if function.is_backward:
@@ -267,7 +273,9 @@ def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: FileLab
     reasons = "".join(f"[{number}]" for number in dict.fromkeys(numbers))
     if at is None:
         return PageLine("torch does not say at which line", 0, None, f"{reasons} breaks:")
-    where = f"in {at.function}" if _is_elsewhere(at, function) else ""
+    where = ""
+    if _is_elsewhere(at, function):
+        where = ", ".join(filter(None, (f"in {at.function}", _call_in(function, breaks[0], names))))
     text = "  ".join(filter(None, (at.text, where)))
     return PageLine(text, 0, names.place(at), f"{reasons} breaks at", is_strong=True)
 
@@ -276,6 +284,13 @@ def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
     """Whether a line is in another function than the one whose compilation it broke."""
     own = function.name.rpartition(".")[2]
     return bool(at.function) and at.function != own and not at.function.startswith("torch_dynamo_resume_in")
+
+
+def _call_in(function: MetFunction, broken: GraphBreak, names: FileLabels) -> str:
+    """Returns the line of the compiled function that led to a break in another one: "called from train.py:8"."""
+    own = function.name.rpartition(".")[2]
+    inside = [call for call in broken.stack if call.file == function.file and call.function == own]
+    return f"called from {names.place(inside[-1]).name}" if inside else ""
 
 
 @dataclass(slots=True)
@@ -321,6 +336,7 @@ def cause_row(number: int, cause: BreakCause, names: FileLabels) -> PageRow:
     """Returns the row of one reason of breaks."""
     reason = cause.reason
     lines = [PageLine(reason.explanation)] if reason.explanation else []
+    lines += [PageLine(operator_rule(reason.operator))] if reason.operator else []
     lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
     if reason.situation and not reason.situation.startswith(TRIED.words):
         lines.append(PageLine(reason.situation.rpartition(". ")[0] or reason.situation))
@@ -368,6 +384,8 @@ def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
         lines += [PageLine(words, label="again:") for words in further]
         if len(group) > MOST_TRIED:
             lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
+    remedies = dict.fromkeys(check.hint for again in group for check in again.checks[:1] if check.hint)
+    lines += [PageLine(hint, label="hint:") for hint in list(remedies)[:MOST_HINTS]]
     for change in {change.name: change for change in reversed(first.changes)}.values():
         told = f"{subject_words(without_scope(change.name))} ({change.reason}: {change.before}, then {change.after})"
         lines.append(PageLine(told, label="dynamic from then on:"))
@@ -433,14 +451,28 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
         return None
     alike: dict[object, list[GeneratedKernel]] = {}
     for kernel in kernels:
-        what = (kernel.compilation, kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
+        what = (kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
         alike.setdefault((what, kernel.not_fused), []).append(kernel)
     shown = list(alike.values())[:MOST_KERNELS]
-    rows = [kernel_row(group[0], names, times=len(group)) for group in shown]
+    rows = [row for group in shown for row in _kernel_rows(group, names)]
     left = len(kernels) - sum(map(len, shown))
     after = [f"{left} more: --json has all"] if left else []
-    after += [f"generated code: {file}" for file in dict.fromkeys(kernel.file for kernel in kernels) if file]
-    return PageSection(("graph",), "kernel", tuple(rows), tuple(after[:MOST_FILES]))
+    files = {kernel.file for kernel in kernels if kernel.file}
+    if len(files) == 1:
+        after.append(f"generated code: {files.pop()}")
+    elif files:
+        after.append(f"generated code: {len(files)} files in {os.path.commonpath(files)}; --open NAME shows it")
+    return PageSection(("graph",), "kernel", tuple(rows), tuple(after))
+
+
+def _kernel_rows(alike: Sequence[GeneratedKernel], names: FileLabels) -> Iterator[PageRow]:
+    """Yields one row for alike kernels, which graphs may share: one for each number of times that a graph has it."""
+    times = Counter(kernel.compilation for kernel in alike)
+    for count in dict.fromkeys(times.values()):
+        graphs = [graph for graph, number in times.items() if number == count]
+        label = ", ".join(graphs[:MOST_GRAPHS]) + (" …" if len(graphs) > MOST_GRAPHS else "")
+        row = kernel_row(alike[0], names, times=count)
+        yield replace(row, cells=(graph_label(label, is_backward=alike[0].is_backward),))
 
 
 def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:
@@ -456,9 +488,15 @@ def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) ->
 
 def operator_words(kernel: GeneratedKernel) -> str:
     """Returns the operators that are fused in a kernel, in the order of the graph: "mul ×2, tanh"."""
-    names = [call.removeprefix("aten.").partition(".")[0] for call in kernel.calls] or list(kernel.operators)
+    names = [_short_operator(call) for call in kernel.calls] or list(kernel.operators)
     counts = Counter(names)
     return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
+
+
+def _short_operator(call: str) -> str:
+    """Returns an operator without its namespace, if that is torch's own, and without its overload."""
+    namespace, _, name = call.partition(".")
+    return name.partition(".")[0] if namespace in ("aten", "prims") else f"{namespace}.{name.partition('.')[0]}"
 
 
 def graph_label(compilation: str, *, is_backward: bool) -> str:
@@ -485,7 +523,8 @@ def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
     total = f"{'≥ ' if None in sizes else ''}{size(known)}" if graph.kept else "-"
     computed = [value for value in graph.kept if value.operator]
     inputs = len(graph.kept) - len(computed)
-    lines = [kept_line(value, names) for value in sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]]
+    largest = sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]
+    lines = [kept_line(value, names, is_short=True) for value in largest]
     if len(computed) > MOST_LINES:
         lines.append(PageLine(f"and {amount(len(computed) - MOST_LINES, 'more value')}"))
     if graph.again:
@@ -496,12 +535,13 @@ def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
     return PageRow((", ".join(each.compilation for each in alike), total), name, lines=tuple(lines))
 
 
-def kept_line(value: ValueForBackward, names: FileLabels) -> PageLine:
-    """Returns the line about one value that backward uses."""
+def kept_line(value: ValueForBackward, names: FileLabels, *, is_short: bool = False) -> PageLine:
+    """Returns the line about one value that backward uses. A short one has no strides and no device."""
     takes = size(value.bytes) if value.bytes is not None else "?"
     made = value.operator.removeprefix("aten.").partition(".")[0] if value.operator else "an input"
     line = f"{names.place(value.at).name}  {value.at.text}" if value.at is not None else ""
-    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", value.type, line))), label=f"{takes:>8}")
+    kind = f"{value.type.partition(']')[0]}]" if is_short and "]" in value.type else value.type
+    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", kind, line))), label=f"{takes:>8}")
 
 
 def _times(report: CompileReport) -> PageSection | None:

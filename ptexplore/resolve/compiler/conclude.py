@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
+from pathlib import Path
 from typing import TypeAlias
 
+from ptexplore.capture.probing import PROBE
 from ptexplore.facts import compiler_texts as words
 from ptexplore.model.compiled import (
     CompileReport,
@@ -26,10 +29,12 @@ from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
     GuardText,
     guarded,
+    is_constant,
     read_break,
     read_guards,
     read_reason,
     read_recompile,
+    stack_in,
     without_scope,
 )
 
@@ -233,6 +238,9 @@ def _function(
     failed_at = None
     if failed is not None and failed.fail_file is not None:
         failed_at = CodeLine(failed.fail_file, failed.fail_line or 0, "")
+    elif failed is not None:  # the message may have the line
+        _, _, called = (failed.fail_reason or "").partition(f"\n{words.ERROR_STACK.words}\n")
+        failed_at = next((line for line in reversed(tuple(stack_in(called))) if not names.is_torchs(line)), None)
     called_from = next((frame for frame in reversed(stack[:-1]) if not names.is_torchs(frame)), None)
     at = called_from if family.is_wrapped and called_from is not None else family.at
     return MetFunction(
@@ -282,15 +290,23 @@ def _breaks(compilations: Iterable[_Compilation]) -> Iterator[GraphBreak]:
             told = read_break(text.text)
             if told is None:
                 continue
-            at = _line_of(told.at, told.stack)
+            stack = in_program(told.stack)
+            at = _line_of(told.at, stack)
             key = (at.file, at.line, told.reason.kind) if at is not None else ("", 0, told.reason.kind)
             known = breaks.get(key)
             if known is None:
-                breaks[key] = GraphBreak(at, told.reason, told.stack, told.gave_up, (compilation.key,))
+                breaks[key] = GraphBreak(at, told.reason, stack, told.gave_up, (compilation.key,))
             else:
                 met = dict.fromkeys((*known.compilations, compilation.key))
                 breaks[key] = replace(known, compilations=tuple(met), times=known.times + 1)
     yield from breaks.values()
+
+
+def in_program(stack: tuple[CodeLine, ...]) -> tuple[CodeLine, ...]:
+    """Returns the frames of the program: without the frames of ptexplore's probe, which runs it."""
+    starts = [place for place, frame in enumerate(stack) if Path(frame.file).is_relative_to(PROBE.parent)]
+    inside = stack[starts[-1] + 1 :] if starts else stack
+    return tuple(dropwhile(lambda frame: frame.file.strip("<>").startswith("frozen "), inside))
 
 
 def _line_of(at: tuple[str, int] | None, stack: tuple[CodeLine, ...]) -> CodeLine | None:
@@ -319,7 +335,12 @@ def _recompilations(families: Iterable[_Family], log: CompilerLog, names: FileNa
                 continue
             function = compilation.function or family.at
             _, is_part = _whole_name(compilation.qualname)
-            changes = tuple(change for change in log.changes if change.compilation == compilation.key)
+            own, _ = guards.get(compilation.key, ((), {}))
+            changes = tuple(
+                change
+                for change in log.changes
+                if change.compilation == compilation.key and not is_constant(change, own)
+            )
             yield Recompilation(
                 compilation=compilation.key,
                 function=family.name,
