@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -283,13 +283,20 @@ def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: FileLab
 def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
     """Whether a line is in another function than the one whose compilation it broke."""
     own = function.name.rpartition(".")[2]
-    return bool(at.function) and at.function != own and not at.function.startswith("torch_dynamo_resume_in")
+    if not at.function or at.function.startswith("torch_dynamo_resume_in"):
+        return False
+    is_outside = not function.is_call and (at.file != function.file or at.line < function.line)
+    return at.function != own or is_outside
 
 
 def _call_in(function: MetFunction, broken: GraphBreak, names: FileLabels) -> str:
     """Returns the line of the compiled function that led to a break in another one: "called from train.py:8"."""
     own = function.name.rpartition(".")[2]
-    inside = [call for call in broken.stack if call.file == function.file and call.function == own]
+    inside = [
+        call
+        for call in broken.stack
+        if call != broken.at and (call.file, call.function) == (function.file, own) and call.line >= function.line
+    ]
     return f"called from {names.place(inside[-1]).name}" if inside else ""
 
 
@@ -358,16 +365,39 @@ def _recompilations(recompilations: tuple[Recompilation, ...], names: FileLabels
     if not recompilations:
         return None
     groups: dict[object, list[Recompilation]] = {}
-    for recompilation in recompilations:
+    for recompilation in _with_new_value_first(recompilations):
         groups.setdefault(_alike(recompilation), []).append(recompilation)
     rows = [_again(group, names) for group in list(groups.values())[:MOST_AGAIN]]
     after = (f"{len(groups) - MOST_AGAIN} more kinds: --json has all",) if len(groups) > MOST_AGAIN else ()
     return PageSection(("times",), "compiled again because", tuple(rows), after)
 
 
+def _with_new_value_first(recompilations: Iterable[Recompilation]) -> Iterator[Recompilation]:
+    """Yields the recompilations, each with the check first that failed because of a new value.
+
+    A function with four versions may fail for each version at another guard. If the value of one of these guards was
+    compiled for before, then that version exists and failed at another guard, which is the better answer.
+    """
+    compiled_for: dict[object, set[str]] = {}
+    for again in recompilations:
+        for check in again.checks:
+            compiled_for.setdefault((again.function, again.in_part_at, _guarded_property(check)), set()).add(check.old)
+        new = [
+            check
+            for check in again.checks
+            if not check.new
+            or check.new not in compiled_for[again.function, again.in_part_at, _guarded_property(check)]
+        ][:1]
+        yield replace(again, checks=(*new, *(check for check in again.checks if check not in new)))
+
+
+def _guarded_property(check: FailedCheck) -> object:
+    return check.checks, check.subject, check.index, check.at
+
+
 def _alike(recompilation: Recompilation) -> object:
-    """Returns what recompilations of one row share: the function, and the checks of the version that was tried last."""
-    checks = tuple(sorted({(c.checks, c.subject, c.index, c.at) for c in recompilation.checks[:1]}, key=str))
+    """Returns what recompilations of one row share: the function, and the first check."""
+    checks = tuple(map(_guarded_property, recompilation.checks[:1]))
     return recompilation.function, recompilation.file, recompilation.line, recompilation.in_part_at, checks
 
 
@@ -384,6 +414,10 @@ def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
         lines += [PageLine(words, label="again:") for words in further]
         if len(group) > MOST_TRIED:
             lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
+        others = {_guarded_property(check): check for again in reversed(group) for check in again.checks}
+        own = set(map(_guarded_property, first.checks[:1]))
+        further_checks = [check for what, check in others.items() if what not in own]
+        lines += [_other_version(check, names) for check in further_checks[: MOST_TRIED - 1]]
     remedies = dict.fromkeys(check.hint for again in group for check in again.checks[:1] if check.hint)
     lines += [PageLine(hint, label="hint:") for hint in list(remedies)[:MOST_HINTS]]
     for change in {change.name: change for change in reversed(first.changes)}.values():

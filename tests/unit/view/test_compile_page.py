@@ -29,7 +29,7 @@ def page(
     recompilations: tuple[Recompilation, ...] = (),
     kernels: tuple[GeneratedKernel, ...] = (),
 ) -> CompilePage:
-    torch = TorchInfo("2.13.0", "", "/t/torch", ())
+    torch = TorchInfo("2.13.0", torch_dir="/t/torch")
     run = CompileRun(
         expression="f(x)", torch=torch, options=TraceOptions(), wraps=False, bound=(), log=CompilerLog(), cwd="/a"
     )
@@ -94,3 +94,40 @@ def test_only_a_second_backward_says_that_its_reason_is_unknown() -> None:
 )
 def test_a_failed_guard_is_named_in_words(check: FailedCheck, words: str) -> None:
     assert check_words(check).endswith(words)
+
+
+def test_the_value_that_is_new_comes_before_a_value_that_was_compiled_for() -> None:
+    """A list grows, and the gradient is in turns needed and not needed: the list is the reason."""
+
+    def gradient(version: str, old: str, new: str) -> FailedCheck:
+        return FailedCheck(version, "", "requires_grad", "x", None, old, new)
+
+    def length(version: str, old: str, new: str) -> FailedCheck:
+        return FailedCheck(version, "", "length", "len(self.seen)", None, old, new)
+
+    checks = [
+        (gradient("0/0", "False", "True"),),
+        (gradient("0/1", "True", "False"), length("0/0", "1", "2")),
+        (gradient("0/2", "False", "True"), length("0/1", "1", "2"), gradient("0/0", "False", "True")),
+        (gradient("0/3", "True", "False"), length("0/2", "2", "3")),
+    ]
+    again = tuple(Recompilation(f"0/{n}", "f", FILE, 1, each) for n, each in enumerate(checks, 1))
+    (section,) = (s for s in page((MetFunction("f", FILE, 1, "whole"),), again).sections if s.columns == ("times",))
+    named = [(row.cells[0], row.name.split(" was ")[0]) for row in section.rows]
+    assert named[0] == ("1", "requires_grad of x")
+    assert ("3", "len(self.seen)") in named
+    row = next(row for row in section.rows if row.name.startswith("len"))
+    assert any("requires_grad of x" in line.text for line in row.lines)
+
+
+def test_a_recompilation_without_a_reason_has_a_row() -> None:
+    again = (Recompilation("0/1", "f", FILE, 1, ()), Recompilation("0/2", "f", FILE, 1, ()))
+    (section,) = (s for s in page((MetFunction("f", FILE, 1, "whole"),), again).sections if s.columns == ("times",))
+    assert [(row.cells, row.name) for row in section.rows] == [(("2",), "torch does not say why")]
+
+
+def test_a_break_in_a_method_of_the_same_name_is_in_another_function() -> None:
+    stack = (CodeLine(FILE, 30, "forward", "b(x)"), CodeLine(FILE, 15, "forward", "if y.max() > 1:"))
+    broken = GraphBreak(stack[-1], BreakReason("kind"), stack)
+    sections = page((MetFunction("Net.forward", FILE, 26, "skipped", breaks=(broken,)),)).sections
+    assert sections[0].rows[0].lines[0].text.endswith("in forward, called from train.py:30")
