@@ -63,7 +63,7 @@ def _of_library(kernel: GeneratedKernel, nodes: Mapping[str, LoweredNode], names
     """
     if "." not in kernel.name:
         return kernel
-    called = kernel.name.removeprefix("torch.ops.").removeprefix("extern_kernels.")
+    called = kernel.name.removeprefix("torch.ops.")
     own = [name for name in kernel.operators if name in nodes and _is_call_of(nodes[name].operator, called)]
     if not own:
         return kernel
@@ -74,8 +74,12 @@ def _of_library(kernel: GeneratedKernel, nodes: Mapping[str, LoweredNode], names
 
 
 def _is_call_of(operator: str, called: str) -> bool:
-    """Whether an operator ("aten.mm.default") has a name: whole, or without namespace and overload ("mm")."""
-    return called in (operator, operator.partition(".")[2].partition(".")[0])
+    """Whether a call ("extern_kernels.mm", "aten.sort.stable") is of an operator ("aten.mm.default").
+
+    Inductor may call another overload than the graph.
+    """
+    whole, names = operator.split("."), called.split(".")
+    return names[0] in (whole[0], "extern_kernels") and names[1:2] == whole[1:2]
 
 
 def _refusals(log: CompilerLog, number: int) -> list[FusionRefusal]:

@@ -107,13 +107,13 @@ def test_a_call_into_a_library_has_the_operator_that_it_is() -> None:
             text("inductor_post_grad_graph", FORWARD),
             text(
                 "inductor_output_code",
-                "# [Provenance debug handles] torch.ops.aten.exp.default:1\n"
+                "# [Provenance debug handles] torch.ops.aten.exp.out:1\n"
                 "# [Provenance debug handles] extern_kernels.add:2\n"
                 "# [Provenance debug handles] extern_kernels.other:3\n",
             ),
             text(
                 "inductor_provenance_tracking_node_mappings",
-                '{"cppCodeToPost": {"torch.ops.aten.exp.default:1": ["sin", "exp"], "extern_kernels.add:2": '
+                '{"cppCodeToPost": {"torch.ops.aten.exp.out:1": ["sin", "exp"], "extern_kernels.add:2": '
                 '["exp", "add"], "extern_kernels.other:3": ["sin", "exp"]}}',
             ),
         ),
