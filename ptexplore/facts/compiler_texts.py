@@ -29,6 +29,18 @@ BREAK = TextMark("Graph break in user code at ", (FactSource(_CONVERT, "Graph br
 SKIP = TextMark("Graph break: ", (FactSource("torch/_dynamo/convert_frame.py", "Graph break: "),))
 REASON = TextMark("Graph Break Reason: ", (FactSource(_CONVERT, "Graph Break Reason: ", since="2.7"),))
 OLD_REASON = TextMark("Reason: ", (FactSource(_CONVERT, "Reason: "),))
+# The operator whose function Dynamo traced, such as `checkpoint`, when it could not go on.
+OPERATOR = TextMark("  Higher Order Operator: ", (FactSource(_EXC, "Higher Order Operator: ", since="2.13"),))
+# In the message of an error about sizes: the lines that made a size constant.
+ERROR_STACK = TextMark(
+    "User stack:", (FactSource("torch/fx/experimental/symbolic_shapes.py", "User stack:", since="2.13"),)
+)
+# Why a tensor became dynamic.
+SIZE_CHANGE = TextMark("size change", (FactSource("torch/_dynamo/pgo.py", "size change"),))
+# Begins a hint of a guard that only names the class of the value.
+CLASS_HINT = TextMark("type ", (FactSource(_GUARDS, 'recompile_hint=f"type ', since="2.13"),))
+# Begins a hint of a guard that only names a variable of a closure.
+CLOSURE_HINT = TextMark("guard on ", (FactSource(_GUARDS, 'guard on "', since="2.13"),))
 STACK = TextMark("User code traceback:", (FactSource(_CONVERT, "User code traceback:"),))
 EXPLANATION = TextMark("  Explanation: ", (FactSource(_EXC, "Explanation: ", since="2.7"),))
 HINT = TextMark("  Hint: ", (FactSource(_EXC, "Hint: ", since="2.7"),))
@@ -48,6 +60,7 @@ REPORTS = (
         (FactSource("torch/_dynamo/graph_break_hints.py", "report an issue to PyTorch", since="2.7"),),
     ),
     TextMark("File an issue to PyTorch", ()),
+    TextMark("Please file an issue to PyTorch", ()),
 )
 UNSUPPORTED = "Unsupported: "  # before a kind in older versions: the class of the error
 INTERNAL_STACK = "Traceback (most recent call last):"  # Python's own words
@@ -121,7 +134,8 @@ TENSOR_CHECKS = (
 # The first line of code that Inductor writes: the number of the graph, and whether it is of forward or backward.
 AOT_GRAPH = TextMark("# AOT ID: ", (FactSource("torch/_inductor/codegen/wrapper.py", "# AOT ID: "),))
 _MARKS = (
-    AOT_GRAPH, BREAK, SKIP, TRIED, *REPORTS, REASON, OLD_REASON, STACK, EXPLANATION, HINT, CONTEXT, LINK,
+    AOT_GRAPH, BREAK, SKIP, TRIED, *REPORTS, REASON, OLD_REASON, OPERATOR, ERROR_STACK, CLASS_HINT, CLOSURE_HINT,
+    SIZE_CHANGE, STACK, EXPLANATION, HINT, CONTEXT, LINK,
     FROM_USER_CODE, RECOMPILE_STACK, FIRST_USE, GLOBAL_STATE,
 )  # fmt: skip
 

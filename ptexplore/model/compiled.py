@@ -52,6 +52,7 @@ class BreakReason:
     context: str = ""  # further words for developers of PyTorch.
     number: str = ""  # the number of the kind: "GB0170".
     link: str = ""  # its page.
+    operator: str = ""  # the higher-order operator, such as checkpoint, whose function Dynamo traced; empty if none.
 
 
 @dataclass(frozen=True, slots=True)

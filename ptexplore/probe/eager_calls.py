@@ -40,6 +40,7 @@ class EagerCallCounter:
         if sys.getprofile() is not None or api.other_threads_run_code():  # the program's own profile function
             self._is_lost = True
             return
+        api.compile_never(EagerCallCounter._count.__code__)  # it runs while Dynamo handles new frames
         self._is_set = True
         threading.setprofile(self._count)
         sys.setprofile(self._count)

@@ -22,6 +22,7 @@ from ptexplore.view.compile_page import (
     kernel_row,
     labels_of,
 )
+from ptexplore.view.words.compiling import operator_rule
 
 _BREAK = re.compile(r"^\[?(?P<number>\d{1,4})\]?$")
 _GRAPH = re.compile(r"^(?P<compilation>!?\d+(?:/\d+)+)(?P<backward> backward)?$")
@@ -62,6 +63,7 @@ def _breaks(report: CompileReport, name: str, names: FileLabels) -> Iterator[Pag
             continue
         lines = [PageLine(reason.situation)] if reason.situation else []
         lines += [PageLine(reason.explanation)] if reason.explanation else []
+        lines += [PageLine(operator_rule(reason.operator))] if reason.operator else []
         lines += [PageLine(hint, label="hint:") for hint in reason.hints]
         lines += [PageLine(reason.context, label="context:")] if reason.context else []
         lines += [PageLine(reason.link, label="page:")] if reason.link else []

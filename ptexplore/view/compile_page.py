@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -29,19 +29,22 @@ from ptexplore.view.trace.amounts import size
 from ptexplore.view.trace.counts import Counted
 from ptexplore.view.words.compiling import (
     BACKWARD,
+    BACKWARD_AGAIN,
     KINDS,
     PHASES,
     amount,
     check_words,
     counted_outcomes,
     limit_words,
+    operator_rule,
     outcome_words,
     subject_words,
 )
 
 MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
 MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
-MOST_KINDS = MOST_LINES = MOST_FILES = 4
+MOST_GRAPHS = 3  # graphs that have alike kernels
+MOST_KINDS = MOST_LINES = 4
 MOST_FUNCTIONS = 30
 MOST_TRIED = 3  # versions of one recompilation that are shown
 
@@ -263,6 +266,9 @@ def _functions(report: CompileReport, names: FileLabels, causes: BreakCauses) ->
     columns = (*(("runs",) if has_runs else ()), *(("eager",) if has_eager else ()), "graphs", "again", "operators")
     shown = report.functions[:MOST_FUNCTIONS]
     rows = [_function(function, names, causes, has_runs=has_runs, has_eager=has_eager) for function in shown]
+    again = [place for place, function in enumerate(shown) if function.is_backward][1:2]
+    for place in again:
+        rows[place] = replace(rows[place], lines=(*rows[place].lines, PageLine(BACKWARD_AGAIN)))
     left = len(report.functions) - len(shown)
     after = (f"{left} more functions: --json has all",) if left else ()
     return PageSection(columns, "function", tuple(rows), after, title="Functions", is_code=True)
@@ -287,7 +293,7 @@ def _function(
         and function.outcome in ("skipped", "failed")
         and (failed_at.file, failed_at.line) not in at
     ):
-        lines.append(PageLine("", 0, names.place(failed_at), "gave up at"))
+        lines.append(PageLine(failed_at.text, 0, names.place(failed_at), "gave up at"))
     if function.at_limit:
         lines.append(PageLine(limit_words(function)))
     if function.is_backward:
@@ -308,7 +314,9 @@ def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: FileLab
     reasons = "".join(f"[{number}]" for number in dict.fromkeys(numbers))
     if at is None:
         return PageLine("torch does not say at which line", 0, None, f"{reasons} breaks:")
-    where = f"in {at.function}" if _is_elsewhere(at, function) else ""
+    where = ""
+    if _is_elsewhere(at, function):
+        where = ", ".join(filter(None, (f"in {at.function}", _call_in(function, breaks[0], names))))
     text = "  ".join(filter(None, (at.text, where)))
     return PageLine(text, 0, names.place(at), f"{reasons} breaks at", is_strong=True)
 
@@ -316,7 +324,21 @@ def _broken_line(breaks: list[GraphBreak], function: MetFunction, names: FileLab
 def _is_elsewhere(at: CodeLine, function: MetFunction) -> bool:
     """Whether a line is in another function than the one whose compilation it broke."""
     own = function.name.rpartition(".")[2]
-    return bool(at.function) and at.function != own and not at.function.startswith("torch_dynamo_resume_in")
+    if not at.function or at.function.startswith("torch_dynamo_resume_in"):
+        return False
+    is_outside = not function.is_call and (at.file != function.file or at.line < function.line)
+    return at.function != own or is_outside
+
+
+def _call_in(function: MetFunction, broken: GraphBreak, names: FileLabels) -> str:
+    """Returns the line of the compiled function that led to a break in another one: "called from train.py:8"."""
+    own = function.name.rpartition(".")[2]
+    inside = [
+        call
+        for call in broken.stack
+        if call != broken.at and (call.file, call.function) == (function.file, own) and call.line >= function.line
+    ]
+    return f"called from {names.place(inside[-1]).name}" if inside else ""
 
 
 @dataclass(slots=True)
@@ -362,6 +384,7 @@ def cause_row(number: int, cause: BreakCause, names: FileLabels) -> PageRow:
     """Returns the row of one reason of breaks."""
     reason = cause.reason
     lines = [PageLine(reason.explanation)] if reason.explanation else []
+    lines += [PageLine(operator_rule(reason.operator))] if reason.operator else []
     lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
     if reason.situation and not reason.situation.startswith(TRIED.words):
         lines.append(PageLine(reason.situation.rpartition(". ")[0] or reason.situation))
@@ -383,16 +406,39 @@ def _recompilations(recompilations: tuple[Recompilation, ...], names: FileLabels
     if not recompilations:
         return None
     groups: dict[object, list[Recompilation]] = {}
-    for recompilation in recompilations:
+    for recompilation in _with_new_value_first(recompilations):
         groups.setdefault(_alike(recompilation), []).append(recompilation)
     rows = [_again(group, names) for group in list(groups.values())[:MOST_AGAIN]]
     after = (f"{len(groups) - MOST_AGAIN} more kinds: --json has all",) if len(groups) > MOST_AGAIN else ()
     return PageSection(("times",), "compiled again because", tuple(rows), after, title="Why compiled again")
 
 
+def _with_new_value_first(recompilations: Iterable[Recompilation]) -> Iterator[Recompilation]:
+    """Yields the recompilations, each with the check first that failed because of a new value.
+
+    A function with four versions may fail for each version at another guard. If the value of one of these guards was
+    compiled for before, then that version exists and failed at another guard, which is the better answer.
+    """
+    compiled_for: dict[object, set[str]] = {}
+    for again in recompilations:
+        for check in again.checks:
+            compiled_for.setdefault((again.function, again.in_part_at, _guarded_property(check)), set()).add(check.old)
+        new = [
+            check
+            for check in again.checks
+            if not check.new
+            or check.new not in compiled_for[again.function, again.in_part_at, _guarded_property(check)]
+        ][:1]
+        yield replace(again, checks=(*new, *(check for check in again.checks if check not in new)))
+
+
+def _guarded_property(check: FailedCheck) -> object:
+    return check.checks, check.subject, check.index, check.at
+
+
 def _alike(recompilation: Recompilation) -> object:
-    """Returns what recompilations of one row share: the function, and the checks of the version that was tried last."""
-    checks = tuple(sorted({(c.checks, c.subject, c.index, c.at) for c in recompilation.checks[:1]}, key=str))
+    """Returns what recompilations of one row share: the function, and the first check."""
+    checks = tuple(map(_guarded_property, recompilation.checks[:1]))
     return recompilation.function, recompilation.file, recompilation.line, recompilation.in_part_at, checks
 
 
@@ -409,6 +455,12 @@ def _again(group: list[Recompilation], names: FileLabels) -> PageRow:
         lines += [PageLine(words, label="again:") for words in further]
         if len(group) > MOST_TRIED:
             lines.append(PageLine(f"and {amount(len(group) - MOST_TRIED, 'more time')}"))
+        others = {_guarded_property(check): check for again in reversed(group) for check in again.checks}
+        own = set(map(_guarded_property, first.checks[:1]))
+        further_checks = [check for what, check in others.items() if what not in own]
+        lines += [_other_version(check, names) for check in further_checks[: MOST_TRIED - 1]]
+    remedies = dict.fromkeys(check.hint for again in group for check in again.checks[:1] if check.hint)
+    lines += [PageLine(hint, label="hint:") for hint in list(remedies)[:MOST_HINTS]]
     for change in {change.name: change for change in reversed(first.changes)}.values():
         told = f"{subject_words(without_scope(change.name))} ({change.reason}: {change.before}, then {change.after})"
         lines.append(PageLine(told, label="dynamic from then on:"))
@@ -474,14 +526,24 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
         return None
     alike: dict[object, list[GeneratedKernel]] = {}
     for kernel in kernels:
-        what = (kernel.compilation, kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
+        what = (kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
         alike.setdefault((what, kernel.not_fused), []).append(kernel)
     shown = list(alike.values())[:MOST_KERNELS]
-    rows = tuple(kernel_row(group[0], names, times=len(group)) for group in shown)
+    rows = tuple(row for group in shown for row in _kernel_rows(group, names))
     left = len(kernels) - sum(map(len, shown))
     after = (f"{left} more: --json has all",) if left else ()
     files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
-    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files[:MOST_FILES], is_code=True)
+    return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files, is_code=True)
+
+
+def _kernel_rows(alike: Sequence[GeneratedKernel], names: FileLabels) -> Iterator[PageRow]:
+    """Yields one row for alike kernels, which graphs may share: one for each number of times that a graph has it."""
+    times = Counter(kernel.compilation for kernel in alike)
+    for count in dict.fromkeys(times.values()):
+        graphs = [graph for graph, number in times.items() if number == count]
+        label = ", ".join(graphs[:MOST_GRAPHS]) + (" …" if len(graphs) > MOST_GRAPHS else "")
+        row = kernel_row(alike[0], names, times=count)
+        yield replace(row, cells=(graph_label(label, is_backward=alike[0].is_backward),))
 
 
 def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:
@@ -497,9 +559,15 @@ def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) ->
 
 def operator_words(kernel: GeneratedKernel) -> str:
     """Returns the operators that are fused in a kernel, in the order of the graph: "mul ×2, tanh"."""
-    names = [call.removeprefix("aten.").partition(".")[0] for call in kernel.calls] or list(kernel.operators)
+    names = [_short_operator(call) for call in kernel.calls] or list(kernel.operators)
     counts = Counter(names)
     return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
+
+
+def _short_operator(call: str) -> str:
+    """Returns an operator without its namespace, if that is torch's own, and without its overload."""
+    namespace, _, name = call.partition(".")
+    return name.partition(".")[0] if namespace in ("aten", "prims") else f"{namespace}.{name.partition('.')[0]}"
 
 
 def graph_label(compilation: str, *, is_backward: bool) -> str:
@@ -526,7 +594,8 @@ def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
     total = f"{'≥ ' if None in sizes else ''}{size(known)}" if graph.kept else "-"
     computed = [value for value in graph.kept if value.operator]
     inputs = len(graph.kept) - len(computed)
-    lines = [kept_line(value, names) for value in sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]]
+    largest = sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]
+    lines = [kept_line(value, names, is_short=True) for value in largest]
     if len(computed) > MOST_LINES:
         lines.append(PageLine(f"and {amount(len(computed) - MOST_LINES, 'more value')}"))
     if graph.again:
@@ -537,12 +606,13 @@ def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
     return PageRow((", ".join(each.compilation for each in alike), total), name, lines=tuple(lines))
 
 
-def kept_line(value: ValueForBackward, names: FileLabels) -> PageLine:
-    """Returns the line about one value that backward uses."""
+def kept_line(value: ValueForBackward, names: FileLabels, *, is_short: bool = False) -> PageLine:
+    """Returns the line about one value that backward uses. A short one has no strides and no device."""
     takes = size(value.bytes) if value.bytes is not None else "?"
     made = value.operator.removeprefix("aten.").partition(".")[0] if value.operator else "an input"
     line = f"{names.place(value.at).name}  {value.at.text}" if value.at is not None else ""
-    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", value.type, line))), label=f"{takes:>8}")
+    kind = f"{value.type.partition(']')[0]}]" if is_short and "]" in value.type else value.type
+    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", kind, line))), label=f"{takes:>8}")
 
 
 def _times(report: CompileReport) -> PageSection | None:

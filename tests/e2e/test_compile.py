@@ -169,6 +169,7 @@ def test_an_error_of_a_compilation_is_said_and_the_rest_is_kept(compiler_command
     assert result.code == 1
     document = json.loads(result.out)
     whole, limited = of(document, "whole"), of(document, "limited")
+    assert len(document["functions"]) == 2  # none of them is a function of ptexplore
     assert (whole["outcome"], whole["failed_at"]["line"]) == ("failed", 7)
     assert (limited["outcome"], limited["at_limit"], limited["again"], limited["runs"]) == ("whole", True, 7, 8)
     assert document["raised"]["exception"] == "Unsupported"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -60,8 +61,16 @@ def _section(console: Console, section: PageSection, width: int, *, links: bool)
         _row(console, row, sizes, (left, name, place), width, links=links, beside=beside)
     for line in section.code:
         console.print(Text(f"  {clean(line)}"), soft_wrap=True)
-    for line in (*section.after, *(f"generated code: {file}" for file in section.files)):
+    for line in (*section.after, *_generated(section.files)):
         console.print(Text(f"{' ' * left}{clean(line)}", style="dim"), soft_wrap=True)
+
+
+def _generated(files: Sequence[str]) -> Iterator[str]:
+    """Yields a line about the files of generated code, if there are any."""
+    if len(files) == 1:
+        yield f"generated code: {files[0]}"
+    elif files:
+        yield f"generated code: {len(files)} files in {os.path.commonpath(files)}; --open NAME shows it"
 
 
 def _row(

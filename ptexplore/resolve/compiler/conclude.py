@@ -26,10 +26,12 @@ from ptexplore.resolve.compiler.kernels import kernels_in
 from ptexplore.resolve.compiler.texts import (
     GuardText,
     guarded,
+    is_constant,
     read_break,
     read_guards,
     read_reason,
     read_recompile,
+    stack_in,
     without_scope,
 )
 
@@ -233,6 +235,9 @@ def _function(
     failed_at = None
     if failed is not None and failed.fail_file is not None:
         failed_at = CodeLine(failed.fail_file, failed.fail_line or 0, "")
+    elif failed is not None:  # the message may have the line
+        _, _, called = (failed.fail_reason or "").partition(f"\n{words.ERROR_STACK.words}\n")
+        failed_at = next((line for line in reversed(tuple(stack_in(called))) if not names.is_torchs(line)), None)
     called_from = next((frame for frame in reversed(stack[:-1]) if not names.is_torchs(frame)), None)
     at = called_from if family.is_wrapped and called_from is not None else family.at
     return MetFunction(
@@ -283,7 +288,7 @@ def _breaks(compilations: Iterable[_Compilation]) -> Iterator[GraphBreak]:
             if told is None:
                 continue
             stack = of_program(told.stack)
-            at = _line_of(told.at, told.stack)
+            at = _line_of(told.at, stack)
             key = (at.file, at.line, told.reason.kind) if at is not None else ("", 0, told.reason.kind)
             known = breaks.get(key)
             if known is None:
@@ -320,7 +325,12 @@ def _recompilations(families: Iterable[_Family], log: CompilerLog, names: FileNa
                 continue
             function = compilation.function or family.at
             _, is_part = _whole_name(compilation.qualname)
-            changes = tuple(change for change in log.changes if change.compilation == compilation.key)
+            own, _ = guards.get(compilation.key, ((), {}))
+            changes = tuple(
+                change
+                for change in log.changes
+                if change.compilation == compilation.key and not is_constant(change, own)
+            )
             yield Recompilation(
                 compilation=compilation.key,
                 function=family.name,

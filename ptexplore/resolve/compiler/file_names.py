@@ -40,7 +40,7 @@ class FileNames:
 def of_program(stack: Sequence[CodeLine]) -> tuple[CodeLine, ...]:
     """Returns the frames of the program, without the frames of our probe and of `runpy`, which run it."""
     begin = max((number for number, line in enumerate(stack, 1) if line.file.startswith(_PROBE)), default=0)
-    return tuple(line for line in stack[begin:] if not line.file.startswith("<frozen "))
+    return tuple(line for line in stack[begin:] if not line.file.strip("<>").startswith("frozen "))
 
 
 def file_names(log: CompilerLog, torch_dir: str) -> FileNames:

@@ -51,10 +51,35 @@ def kernels_in(log: CompilerLog, names: FileNames) -> Iterator[GeneratedKernel]:
                 calls=tuple(node.operator for node in known),
             )
             kernels.append(made)
-        yield from (
-            replace(kernel, not_fused=tuple(_not_fused(kernel, _neighbours(kernels[place + 1 :]), refusals)))
-            for place, kernel in enumerate(kernels)
-        )
+        for place, kernel in enumerate(kernels):
+            not_fused = tuple(_not_fused(kernel, _neighbours(kernels[place + 1 :]), refusals))
+            yield replace(_of_library(kernel, nodes, names), not_fused=not_fused)
+
+
+def _of_library(kernel: GeneratedKernel, nodes: Mapping[str, LoweredNode], names: FileNames) -> GeneratedKernel:
+    """Returns a call into a library with only the operators that it computes.
+
+    Its name is the operator. Inductor adds the operators of its inputs, which other kernels compute.
+    """
+    if "." not in kernel.name:
+        return kernel
+    called = kernel.name.removeprefix("torch.ops.")
+    own = [name for name in kernel.operators if name in nodes and _is_call_of(nodes[name].operator, called)]
+    if not own:
+        return kernel
+    lines = [names.line(at) for name in own if (at := nodes[name].at) is not None]
+    yours = tuple(dict.fromkeys(line for line in lines if not names.is_torchs(line)))
+    calls = tuple(nodes[name].operator for name in own)
+    return replace(kernel, operators=tuple(own), calls=calls, lines=yours or kernel.lines)
+
+
+def _is_call_of(operator: str, called: str) -> bool:
+    """Whether a call ("extern_kernels.mm", "aten.sort.stable") is of an operator ("aten.mm.default").
+
+    Inductor may call another overload than the graph.
+    """
+    whole, names = operator.split("."), called.split(".")
+    return names[0] in (whole[0], "extern_kernels") and names[1:2] == whole[1:2]
 
 
 def _refusals(log: CompilerLog, number: int) -> list[FusionRefusal]:

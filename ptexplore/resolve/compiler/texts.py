@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ptexplore.facts import compiler_texts as words
 from ptexplore.model.compiled import BreakReason, CheckedProperty, FailedCheck
-from ptexplore.model.compiler_log import CodeLine
+from ptexplore.model.compiler_log import CodeLine, DynamicChange
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<function>.+?)\s*$')
 _NUMBER = re.compile(r"gb(\d+)")
@@ -36,6 +36,7 @@ _TENSOR = re.compile(r"^tensor '(?P<subject>.*?)' ")
 _BOUNDS = re.compile(r"^(?:(?P<least>-?\d+) <= )?(?P<subject>[^<>=]+?)(?: <= (?P<most>-?\d+))?$")
 _SIZE = re.compile(r"^(?P<subject>.+)\.(?:size\(\)|shape)\[(?P<index>\d+)\]$")
 _NOT = re.compile(r"^not (?P<subject>[\w.\[\]'\"]+)$")
+_CHECKED_SIZES = re.compile(r"^check_tensor\((?P<subject>.+?), .*\bsize=\[(?P<sizes>[^\]]*)\]")
 _GUARDED = re.compile(r"^(?:not )?(?:check_tensor|___check_\w+|hasattr)\((?P<subject>.+?), ")
 
 
@@ -84,12 +85,16 @@ def read_reason(text: str) -> BreakReason:
     current = parts["kind"]
     link = ""
     text = _ADDRESS.sub("", text)  # each run has another address
+    operator = ""
+    text = text.partition(f"\n{words.ERROR_STACK.words}\n")[0]
     for line in text.partition(words.FROM_USER_CODE.words)[0].split("\n"):
         if line.startswith(words.EXPLANATION.words):
             current = parts["explanation"] = [line.removeprefix(words.EXPLANATION.words)]
         elif line.startswith(words.HINT.words):
             current = [line.removeprefix(words.HINT.words)]
             hints.append(current)
+        elif line.startswith(words.OPERATOR.words):
+            operator = line.removeprefix(words.OPERATOR.words).strip()
         elif line.startswith(words.CONTEXT.words):
             current = parts["context"] = [line.removeprefix(words.CONTEXT.words)]
         elif line.startswith(words.LINK.words):
@@ -98,6 +103,11 @@ def read_reason(text: str) -> BreakReason:
             current = []
         else:
             current.append(line)
+    # A list in the message of another error: its first line is the kind.
+    begin = next((n for n, line in enumerate(parts["kind"]) if n and line.startswith("  - ")), None)
+    if begin is not None and "explanation" not in parts:
+        parts["explanation"] = [line.removeprefix("  - ") for line in parts["kind"][begin:]]
+        del parts["kind"][begin:]
     situation, kind = _kind(parts["kind"])
     number = _NUMBER.search(link)
     return BreakReason(
@@ -108,6 +118,7 @@ def read_reason(text: str) -> BreakReason:
         context=_joined(parts.get("context", ())),
         number=f"GB{number[1]}" if number is not None else "",
         link=link,
+        operator=operator,
     )
 
 
@@ -160,6 +171,8 @@ def _made_by(text: str) -> tuple[str, CodeLine | None, str]:
     made = _MADE_BY.match(comment)
     if made is None:
         return guard.strip(), None, comment
+    if made["file"].startswith("("):  # torch gave only a line of its own: "(_inductor/codegen/cpp.py:9 in f)"
+        return guard.strip(), None, comment
     line = CodeLine(made["file"], int(made["line"]), made["function"], (made["code"] or "").strip())
     return guard.strip(), line, made["after"]
 
@@ -205,9 +218,17 @@ def _failed_check(reason: str, values: Mapping[str, str]) -> FailedCheck:
         new_class=_class_name(new) if is_of_class else "",
         at=at,
         is_first_use=words.FIRST_USE.words in after,
-        hint=hint["hint"] if hint is not None else "",
+        hint=_remedy(hint["hint"]) if hint is not None else "",
         stack=frames,
     )
+
+
+def _remedy(hint: str) -> str:
+    """Returns what the hint of a guard says to do. It may begin with the variable and the class, which are known."""
+    parts = hint.split(", ")
+    while parts and parts[0].startswith((words.CLASS_HINT.words, words.CLOSURE_HINT.words)):
+        del parts[0]
+    return ", ".join(parts)
 
 
 def _bounds(guard: str, values: Mapping[str, str]) -> FailedCheck | None:
@@ -227,6 +248,22 @@ def _bounds(guard: str, values: Mapping[str, str]) -> FailedCheck | None:
         least=match["least"] or "",
         most=match["most"] or "",
     )
+
+
+def is_constant(change: DynamicChange, guards: Iterable[GuardText]) -> bool:
+    """Whether the guards of a compilation still check one value, or sizes without a symbol, after a change.
+
+    torch notes that a value changes, and may then keep it as a constant: an integer of a module, or a size that the
+    code compares with a number.
+    """
+    name = without_scope(change.name)
+    for guard in guards:
+        if guard.kind == "EQUALS_MATCH" and guarded(guard.text) == name:
+            return True
+        sizes = _CHECKED_SIZES.match(guard.text)
+        if sizes is not None and without_scope(sizes["subject"]) == name and change.reason == words.SIZE_CHANGE.words:
+            return "None" not in sizes["sizes"]
+    return False
 
 
 def guarded(text: str) -> str:

@@ -1206,8 +1206,9 @@ ENGLISH: dict[str, Explained] = {
         "torch._check(n > 0) and the like say what holds; torch.where instead of a mask",
     ),
     "export-constraints": Explained(
-        "the code fixes a size that dynamic_shapes calls free, or needs a bound for it",
-        "take over the fixes that the message suggests, or leave the dimension out of dynamic_shapes",
+        "the code fixes a size that dynamic_shapes or mark_dynamic calls free, or needs a bound for it",
+        "take over the fixes that the message suggests; or leave the dimension out of dynamic_shapes,"
+        " or call maybe_mark_dynamic instead of mark_dynamic",
     ),
     "compile-backend": Explained(
         "torch.compile's backend {name} failed to compile the graph; the line after 'raised:' is its own error",

@@ -89,12 +89,22 @@ PHASES: Mapping[str, str] = {
     "GraphLowering.run": "Inductor lowers the operators",
 }
 BACKWARD = "backward, by compiled autograd"
+BACKWARD_AGAIN = (
+    "torch's log does not say why backward was captured again; TORCH_LOGS=compiled_autograd_verbose prints it"
+)
+_GLOBAL = re.compile(r"""\bG\[['"](?P<name>\w+)['"]\]""")
 _ON_STACK = re.compile(r"___stack(?P<number>\d+)")
 
 
 def subject_words(subject: str) -> str:
     """Returns a guarded value in words: Dynamo's own names are explained."""
+    subject = _GLOBAL.sub(lambda match: f"global {match['name']}", subject)
     return _ON_STACK.sub(lambda match: f"value {int(match['number']) + 1} kept across the break", subject)
+
+
+def operator_rule(operator: str) -> str:
+    """Returns the words for a break inside a function that an operator such as `checkpoint` calls."""
+    return f"inside of {operator}: a graph has this whole call, or nothing of it"
 
 
 def limit_words(function: MetFunction) -> str:
@@ -137,7 +147,7 @@ def amount(count: int, noun: str) -> str:
 
 def check_words(check: FailedCheck) -> str:
     """Returns what differed, so that a guard failed."""
-    subject = subject_words(check.subject)
+    subject = ", ".join(check.subject.split()) if check.checks == "state" else subject_words(check.subject)
     if check.checks == "bounds":
         return _bounds_words(check, subject)
     if check.new_class:

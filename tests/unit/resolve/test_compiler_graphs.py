@@ -99,3 +99,26 @@ def test_kernels_of_backward_have_operators_and_the_reason_of_the_scheduler() ->
     assert [line.line for line in exp.lines] == [6]
     assert sin.not_fused == (NotFused("cpp_fused_exp_1", "last reason"),)
     assert exp.not_fused == ()
+
+
+def test_a_call_into_a_library_has_the_operator_that_it_is() -> None:
+    log = CompilerLog(
+        texts=(
+            text("inductor_post_grad_graph", FORWARD),
+            text(
+                "inductor_output_code",
+                "# [Provenance debug handles] torch.ops.aten.exp.out:1\n"
+                "# [Provenance debug handles] extern_kernels.add:2\n"
+                "# [Provenance debug handles] extern_kernels.other:3\n",
+            ),
+            text(
+                "inductor_provenance_tracking_node_mappings",
+                '{"cppCodeToPost": {"torch.ops.aten.exp.out:1": ["sin", "exp"], "extern_kernels.add:2": '
+                '["exp", "add"], "extern_kernels.other:3": ["sin", "exp"]}}',
+            ),
+        ),
+    )
+    exp, add, other = kernels_in(log, file_names(log, "/t/torch"))
+    assert (exp.operators, exp.calls, [line.line for line in exp.lines]) == (("exp",), ("aten.exp.default",), [6])
+    assert (add.operators, add.calls) == (("add",), ("aten.add.Tensor",))
+    assert other.operators == ("sin", "exp")  # its operator is not in the graph

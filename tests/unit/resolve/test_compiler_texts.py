@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import ptexplore
-from ptexplore.model.compiler_log import CodeLine
+from ptexplore.model.compiler_log import CodeLine, DynamicChange
 from ptexplore.resolve.compiler.file_names import of_program
-from ptexplore.resolve.compiler.texts import read_break, read_guards, read_reason, read_recompile
+from ptexplore.resolve.compiler.texts import is_constant, read_break, read_guards, read_reason, read_recompile
 
 NEW_BREAK = """\
 Graph break in user code at /a/train.py:12
@@ -155,3 +155,65 @@ def test_bounds_of_a_size_have_the_line_of_the_bound_that_failed() -> None:
     (below,) = read_recompile(text, {"x.size()[0]": "1"})
     assert below.at == CodeLine("/a/train.py", 5, "f", "if x.shape[0] > 1:")
     assert below.is_first_use
+
+
+def test_a_break_inside_of_an_operator_names_the_operator() -> None:
+    text = NEW_BREAK.replace("A kind\n", "A kind\n  Higher Order Operator: torch.utils.checkpoint.checkpoint\n")
+    told = read_break(text)
+    assert told is not None
+    assert (told.reason.kind, told.reason.operator) == ("A kind", "torch.utils.checkpoint.checkpoint")
+    assert told.reason.explanation == "First part of it and its second line."
+
+
+def test_the_list_in_an_error_is_its_explanation_and_its_stack_is_no_reason() -> None:
+    stack = 'User stack:\n  File "/a/train.py", line 8, in f\n    if x.size(0) == 5:\n       ^^^^^^'
+    reason = read_reason(f"Constraints violated (L['x'].size()[0])!\n  - You marked it.\n  - And this.\n\n{stack}\n")
+    assert reason.kind == "Constraints violated (L['x'].size()[0])!"
+    assert reason.explanation == "You marked it. And this."
+    assert reason.situation == ""
+
+
+def test_a_request_to_file_an_issue_is_no_remedy() -> None:
+    assert read_reason("A kind\n  Hint: Please file an issue to PyTorch.\n  Hint: Do this.").hints == ("Do this.",)
+
+
+@pytest.mark.parametrize(
+    "written, hint",
+    [
+        (
+            "torch keeps integers of modules, so make it a tensor.",
+            "torch keeps integers of modules, so make it a tensor.",
+        ),
+        ("type int", ""),
+        ('guard on "scale".value, type int', ""),
+        ('guard on "scale", make it a tensor', "make it a tensor"),
+    ],
+)
+def test_a_hint_of_a_guard_is_what_to_do(written: str, hint: str) -> None:
+    text = json.dumps([f"0/0: self.n == 1  # return x * self.n  # /a/train.py:14 in forward (HINT: {written})"])
+    (check,) = read_recompile(text, {})
+    assert check.hint == hint
+    assert check.at == CodeLine("/a/train.py", 14, "forward", "return x * self.n")
+
+
+def test_a_value_that_is_still_compared_is_no_dynamic_value() -> None:
+    guards = list(
+        read_guards(
+            "| +- EQUALS_MATCH: self.n == 2  # return x * self.n  # /a/t.py:9 in forward\n"
+            "| +- TENSOR_MATCH: check_tensor(L['x'], Tensor, size=[5, 3], stride=[3, 1])  # a  # t.py:9 in f\n"
+            "| +- TENSOR_MATCH: check_tensor(L['y'], Tensor, size=[None, 3], stride=[3, 1])  # a  # t.py:9 in f\n"
+        )
+    )
+    constant = {
+        name: is_constant(DynamicChange("0/1", name, reason, "1", "2"), guards)
+        for name, reason in [
+            ("L['self'].n", "scalar change"), ("L['m']", "scalar change"), ("L['x']", "size change"),
+            ("L['y']", "size change"), ("L['z']", "size change"),
+        ]
+    }  # fmt: skip
+    assert constant == {"L['self'].n": True, "L['m']": False, "L['x']": True, "L['y']": False, "L['z']": False}
+
+
+def test_a_guard_with_only_a_line_of_torch_has_no_line() -> None:
+    (guard,) = read_guards("+- LAMBDA_GUARD: 9 <= L['x'].size()[0]  # (_inductor/codegen/cpp.py:2273 in f)")
+    assert (guard.text, guard.at) == ("9 <= L['x'].size()[0]", None)
