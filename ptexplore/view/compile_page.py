@@ -375,17 +375,24 @@ def causes_of(report: CompileReport, names: FileLabels) -> BreakCauses:
 def _broken_because(causes: BreakCauses, names: FileLabels) -> PageSection | None:
     if not causes:
         return None
-    rows = [cause_row(number, cause, names) for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1)]
+    rows = []
+    with_hints: dict[tuple[str, ...], int] = {}  # by hints: the first reason that has them
+    for number, cause in enumerate(list(causes.values())[:MOST_CAUSES], 1):
+        first = with_hints.setdefault(cause.reason.hints[:MOST_HINTS], number)
+        rows.append(cause_row(number, cause, names, same_hints=first if first != number else None))
     after = (f"{len(causes) - MOST_CAUSES} more reasons: --json has all",) if len(causes) > MOST_CAUSES else ()
     return PageSection(("",), "broken because", tuple(rows), after, title="Why graphs end")
 
 
-def cause_row(number: int, cause: BreakCause, names: FileLabels) -> PageRow:
-    """Returns the row of one reason of breaks."""
+def cause_row(number: int, cause: BreakCause, names: FileLabels, *, same_hints: int | None = None) -> PageRow:
+    """Returns the row of one reason of breaks. `same_hints` is the number of an earlier reason with these hints."""
     reason = cause.reason
     lines = [PageLine(reason.explanation)] if reason.explanation else []
     lines += [PageLine(operator_rule(reason.operator))] if reason.operator else []
-    lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
+    if same_hints is None:
+        lines += [PageLine(hint, label="hint:") for hint in reason.hints[:MOST_HINTS]]
+    elif reason.hints:
+        lines.append(PageLine(f"the same as of [{same_hints}]", label="hints:"))
     if reason.situation and not reason.situation.startswith(TRIED.words):
         lines.append(PageLine(reason.situation.rpartition(". ")[0] or reason.situation))
     at = list(cause.places.values())

@@ -131,3 +131,12 @@ def test_a_break_in_a_method_of_the_same_name_is_in_another_function() -> None:
     broken = GraphBreak(stack[-1], BreakReason("kind"), stack)
     sections = page((MetFunction("Net.forward", FILE, 26, "skipped", breaks=(broken,)),)).sections
     assert sections[0].rows[0].lines[0].text.endswith("in forward, called from train.py:30")
+
+
+def test_hints_that_two_reasons_share_are_written_once() -> None:
+    at = CodeLine(FILE, 7, "f")
+    reasons = (BreakReason("a", hints=("do this",)), BreakReason("b", hints=("do this",)), BreakReason("c"))
+    breaks = tuple(GraphBreak(at, reason, (at,)) for reason in reasons)
+    (_, because) = page((MetFunction("f", FILE, 5, "broken", breaks=breaks),)).sections
+    shown = [[line.text for line in row.lines if line.label.startswith("hint")] for row in because.rows]
+    assert shown == [["do this"], ["the same as of [1]"], []]
