@@ -327,6 +327,43 @@ def promote_answer(case: Case) -> str:
     return str(torch.add(value(*case["left"]), value(*case["right"])).dtype).removeprefix("torch.")
 
 
+# --- broadcast: the sizes and strides of a sum ---
+
+
+def broadcast_case(draw: random.Random) -> Case:
+    """Returns the sizes and strides of two tensors, which mostly fit together. No size is 0."""
+    shape = [draw.choice((1, 2, 3, 4)) for _ in range(draw.choice((1, 2, 3, 3)))]
+    return {"left": _operand(draw, shape), "right": _operand(draw, shape)}
+
+
+def _operand(draw: random.Random, shape: list[int]) -> list[list[int]]:
+    """Returns sizes, with some dimensions of one element or of a wrong number, and strides."""
+    sizes = list(shape)
+    if draw.random() < 0.5:
+        sizes = [draw.choice((1, 1, 1, 1, 1, 2)) if draw.random() < 0.3 else size for size in sizes]
+        sizes = sizes[draw.choice((0, 0, 1)) :]
+    strides, step = [0] * len(sizes), 1
+    order = list(range(len(sizes)))
+    if draw.random() < 0.7:
+        draw.shuffle(order)  # as after a permute
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= sizes[dimension] * draw.choice((1, 1, 1, 1, 2))  # 2: as after a slice
+    if sizes and draw.random() < 0.2:
+        strides[draw.randrange(len(sizes))] = draw.choice((0, 1, 6))  # as after an expand, or as_strided
+    return [sizes, strides]
+
+
+def broadcast_answer(case: Case) -> list[list[int]] | None:
+    """Returns the sizes and the strides of the sum, or None if PyTorch refuses."""
+    left, right = (torch.empty_strided(*case[side], dtype=torch.uint8) for side in ("left", "right"))
+    try:
+        total = torch.add(left, right)
+    except RuntimeError:
+        return None
+    return [list(total.shape), list(total.stride())]
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -334,4 +371,5 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "saved": lambda: Judge(saved_case, saved_answer, 2_000),
     "asked": lambda: Judge(asked_case, asked_answer, 2_000),
     "promote": lambda: Judge(promote_case, promote_answer, 2_000),
+    "broadcast": lambda: Judge(broadcast_case, broadcast_answer, 5_000),
 }
