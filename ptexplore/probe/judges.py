@@ -364,6 +364,55 @@ def broadcast_answer(case: Case) -> list[list[int]] | None:
     return [list(total.shape), list(total.stride())]
 
 
+# --- refused: the first complaint of an addition in place ---
+
+STORED = 24  # elements of each storage
+COMPLAINTS = {"memory location": "overlap", "broadcast shape": "shape", "The size of tensor": "shape", "cast": "type"}
+
+
+def refused_case(draw: random.Random) -> Case:
+    """Returns two tensors for `out.add_(other)`: sizes, strides, offset and data type, and if they share a storage."""
+    out, shared = _piece(draw), draw.random() < 0.6
+    other = _piece(draw)
+    if draw.random() < 0.6:
+        other[0] = [1 if draw.random() < 0.1 else size for size in out[0]]
+        other[1] = list(out[1]) if draw.random() < 0.6 else _strides(draw, other[0])
+    if draw.random() < 0.3:
+        other[2] = out[2]
+    if shared:
+        other[3] = out[3]
+    return {"out": out, "other": other, "shared": shared}
+
+
+def _piece(draw: random.Random) -> list[Any]:
+    sizes = [draw.choice((1, 2, 2, 3)) for _ in range(draw.choice((1, 1, 2)))]
+    return [sizes, _strides(draw, sizes), draw.randrange(8), draw.choice(("bool", *DTYPES))]
+
+
+def _strides(draw: random.Random, sizes: list[int]) -> list[int]:
+    strides, step = [0] * len(sizes), draw.choice((1, 1, 1, 2))
+    for dimension in draw.sample(range(len(sizes)), len(sizes)):
+        strides[dimension] = 0 if draw.random() < 0.1 else step
+        step *= sizes[dimension]
+    return strides
+
+
+def refused_answer(case: Case) -> str | None:
+    """Returns what PyTorch complains of first, or None if it adds."""
+
+    def view(sizes: list[int], strides: list[int], offset: int, dtype: str, storage: torch.Tensor) -> torch.Tensor:
+        return storage.view(getattr(torch, dtype)).as_strided(sizes, strides, offset)
+
+    bytes_of = [torch.zeros(STORED * 16, dtype=torch.uint8) for _ in range(2)]
+    out = view(*case["out"], bytes_of[0])
+    other = view(*case["other"], bytes_of[0 if case["shared"] else 1])
+    try:
+        out.add_(other)
+    except RuntimeError as error:
+        return next(name for words, name in COMPLAINTS.items() if words in str(error))
+    return None
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -371,5 +420,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "saved": lambda: Judge(saved_case, saved_answer, 2_000),
     "asked": lambda: Judge(asked_case, asked_answer, 2_000),
     "promote": lambda: Judge(promote_case, promote_answer, 2_000),
+    "refused": lambda: Judge(refused_case, refused_answer, 5_000),
     "broadcast": lambda: Judge(broadcast_case, broadcast_answer, 5_000),
 }
