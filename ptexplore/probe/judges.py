@@ -400,12 +400,12 @@ def _strides(draw: random.Random, sizes: list[int]) -> list[int]:
 def refused_answer(case: Case) -> str | None:
     """Returns what PyTorch complains of first, or None if it adds."""
 
-    def view(sizes: list[int], strides: list[int], offset: int, dtype: str, storage: torch.Tensor) -> torch.Tensor:
+    def piece(storage: torch.Tensor, sizes: list[int], strides: list[int], offset: int, dtype: str) -> torch.Tensor:
         return storage.view(getattr(torch, dtype)).as_strided(sizes, strides, offset)
 
     bytes_of = [torch.zeros(STORED * 16, dtype=torch.uint8) for _ in range(2)]
-    out = view(*case["out"], bytes_of[0])
-    other = view(*case["other"], bytes_of[0 if case["shared"] else 1])
+    out = piece(bytes_of[0], *case["out"])
+    other = piece(bytes_of[0 if case["shared"] else 1], *case["other"])
     try:
         out.add_(other)
     except RuntimeError as error:
