@@ -327,6 +327,92 @@ def promote_answer(case: Case) -> str:
     return str(torch.add(value(*case["left"]), value(*case["right"])).dtype).removeprefix("torch.")
 
 
+# --- broadcast: the sizes and strides of a sum ---
+
+
+def broadcast_case(draw: random.Random) -> Case:
+    """Returns the sizes and strides of two tensors, which mostly fit together. No size is 0."""
+    shape = [draw.choice((1, 2, 3, 4)) for _ in range(draw.choice((1, 2, 3, 3)))]
+    return {"left": _operand(draw, shape), "right": _operand(draw, shape)}
+
+
+def _operand(draw: random.Random, shape: list[int]) -> list[list[int]]:
+    """Returns sizes, with some dimensions of one element or of a wrong number, and strides."""
+    sizes = list(shape)
+    if draw.random() < 0.5:
+        sizes = [draw.choice((1, 1, 1, 1, 1, 2)) if draw.random() < 0.3 else size for size in sizes]
+        sizes = sizes[draw.choice((0, 0, 1)) :]
+    strides, step = [0] * len(sizes), 1
+    order = list(range(len(sizes)))
+    if draw.random() < 0.7:
+        draw.shuffle(order)  # as after a permute
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= sizes[dimension] * draw.choice((1, 1, 1, 1, 2))  # 2: as after a slice
+    if sizes and draw.random() < 0.2:
+        strides[draw.randrange(len(sizes))] = draw.choice((0, 1, 6))  # as after an expand, or as_strided
+    return [sizes, strides]
+
+
+def broadcast_answer(case: Case) -> list[list[int]] | None:
+    """Returns the sizes and the strides of the sum, or None if PyTorch refuses."""
+    left, right = (torch.empty_strided(*case[side], dtype=torch.uint8) for side in ("left", "right"))
+    try:
+        total = torch.add(left, right)
+    except RuntimeError:
+        return None
+    return [list(total.shape), list(total.stride())]
+
+
+# --- refused: the first complaint of an addition in place ---
+
+STORED = 24  # elements of each storage
+COMPLAINTS = {"memory location": "overlap", "broadcast shape": "shape", "The size of tensor": "shape", "cast": "type"}
+
+
+def refused_case(draw: random.Random) -> Case:
+    """Returns two tensors for `out.add_(other)`: sizes, strides, offset and data type, and if they share a storage."""
+    out, shared = _piece(draw), draw.random() < 0.6
+    other = _piece(draw)
+    if draw.random() < 0.6:
+        other[0] = [1 if draw.random() < 0.1 else size for size in out[0]]
+        other[1] = list(out[1]) if draw.random() < 0.6 else _strides(draw, other[0])
+    if draw.random() < 0.3:
+        other[2] = out[2]
+    if shared:
+        other[3] = out[3]
+    return {"out": out, "other": other, "shared": shared}
+
+
+def _piece(draw: random.Random) -> list[Any]:
+    sizes = [draw.choice((1, 2, 2, 3)) for _ in range(draw.choice((1, 1, 2)))]
+    return [sizes, _strides(draw, sizes), draw.randrange(8), draw.choice(("bool", *DTYPES))]
+
+
+def _strides(draw: random.Random, sizes: list[int]) -> list[int]:
+    strides, step = [0] * len(sizes), draw.choice((1, 1, 1, 2))
+    for dimension in draw.sample(range(len(sizes)), len(sizes)):
+        strides[dimension] = 0 if draw.random() < 0.1 else step
+        step *= sizes[dimension]
+    return strides
+
+
+def refused_answer(case: Case) -> str | None:
+    """Returns what PyTorch complains of first, or None if it adds."""
+
+    def piece(storage: torch.Tensor, sizes: list[int], strides: list[int], offset: int, dtype: str) -> torch.Tensor:
+        return storage.view(getattr(torch, dtype)).as_strided(sizes, strides, offset)
+
+    bytes_of = [torch.zeros(STORED * 16, dtype=torch.uint8) for _ in range(2)]
+    out = piece(bytes_of[0], *case["out"])
+    other = piece(bytes_of[0 if case["shared"] else 1], *case["other"])
+    try:
+        out.add_(other)
+    except RuntimeError as error:
+        return next(name for words, name in COMPLAINTS.items() if words in str(error))
+    return None
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -334,4 +420,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "saved": lambda: Judge(saved_case, saved_answer, 2_000),
     "asked": lambda: Judge(asked_case, asked_answer, 2_000),
     "promote": lambda: Judge(promote_case, promote_answer, 2_000),
+    "refused": lambda: Judge(refused_case, refused_answer, 5_000),
+    "broadcast": lambda: Judge(broadcast_case, broadcast_answer, 5_000),
 }

@@ -24,6 +24,8 @@ NEARLY = {
     "asked": ("seen.insert(place, name)", "seen.append(name)"),
     "promote": ('"float": "float32"', '"float": "float64"'),
     "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
+    "broadcast": ("if shape[first] > shape[second]:", "if False:"),  # equal strides
+    "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
 }
 HOSTILE = {
     "import torch\n": "a solution has no torch",

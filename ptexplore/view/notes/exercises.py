@@ -67,5 +67,16 @@ def _view_command(case: Mapping[str, object]) -> list[str]:
     return ["ptexplore", "trace", f"x.view({case['shape']})", "--var", f"x={made}"]
 
 
+def _broadcast_command(case: Mapping[str, object]) -> list[str]:
+    command = ["ptexplore", "trace", "torch.add(x, y)"]
+    for name, side in (("x", "left"), ("y", "right")):
+        match case[side]:
+            case [sizes, strides]:
+                command += ["--var", f"{name}=torch.empty_strided({sizes}, {strides})"]
+    return command
+
+
 # For some judges: the command that traces the real call of a case.
-_COMMANDS: Mapping[str, Callable[[Mapping[str, object]], list[str]]] = {"view": _view_command}
+_COMMANDS: Mapping[str, Callable[[Mapping[str, object]], list[str]]] = {
+    "view": _view_command, "broadcast": _broadcast_command,
+}  # fmt: skip
