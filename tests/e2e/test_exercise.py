@@ -23,6 +23,7 @@ NEARLY = {
     ),
     "asked": ("seen.insert(place, name)", "seen.append(name)"),
     "promote": ('"float": "float32"', '"float": "float64"'),
+    "saved-file": ("offset * size)", "0)"),  # the first element of the storage, not of the tensor
     "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
 }
 HOSTILE = {
