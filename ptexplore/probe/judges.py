@@ -333,9 +333,9 @@ def promote_answer(case: Case) -> str:
 
 SAVED_DTYPES = ("float32", "float64", "int32", "int64", "uint8")
 WAYS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "alias": lambda t: t.detach(), "transposed": lambda t: t.t(), "row": lambda t: t[-1:], "columns": lambda t: t[:, 1:],
-    "wide": lambda t: t[:1].expand(3, t.shape[1]), "flat": lambda t: t.reshape(-1)[::2], "element": lambda t: t[-1, -1],
-    "clone": lambda t: t[:, 1:].clone(),
+    "alias": lambda t: t.detach(), "transposed": lambda t: t.t(), "row": lambda t: t[-1:],
+    "columns": lambda t: t[:, 1:], "wide": lambda t: t[:1].expand(3, t.shape[1]),
+    "flat": lambda t: t.reshape(-1)[::2], "element": lambda t: t[-1, -1], "clone": lambda t: t[:, 1:].clone(),
 }  # fmt: skip
 
 
@@ -352,7 +352,7 @@ def saved_file_case(draw: random.Random) -> Case:
                 tensor = torch.nn.Parameter(tensor)
             saved[f"{way}{len(saved)}"] = tensor
     names = list(saved)
-    draw.shuffle(names)  # tensors over one storage need not follow each other
+    draw.shuffle(names)  # so that other tensors stand between those that share a storage
     file = io.BytesIO()
     torch.save({name: saved[name] for name in names}, file)
     return {"file": base64.b64encode(file.getvalue()).decode()}
