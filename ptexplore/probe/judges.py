@@ -5,7 +5,9 @@ The cases are made before the solution runs, the answers after it: while a solut
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import io
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -413,6 +415,51 @@ def refused_answer(case: Case) -> str | None:
     return None
 
 
+# --- saved-file: storages and tensors of a file of torch.save ---
+
+SAVED_DTYPES = ("float32", "float64", "int32", "int64", "uint8")
+WAYS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "alias": lambda t: t.detach(), "transposed": lambda t: t.t(), "row": lambda t: t[-1:],
+    "columns": lambda t: t[:, 1:], "wide": lambda t: t[:1].expand(3, t.shape[1]),
+    "flat": lambda t: t.reshape(-1)[::2], "element": lambda t: t[-1, -1], "clone": lambda t: t[:, 1:].clone(),
+}  # fmt: skip
+
+
+def saved_file_case(draw: random.Random) -> Case:
+    """Returns a file of torch.save as base64 text: a dictionary of tensors, many of which share storages."""
+    saved: dict[str, torch.Tensor] = {}
+    for _ in range(draw.randint(1, 3)):
+        sizes = (draw.randint(1, 4), draw.randint(2, 5))
+        numbers = [draw.randint(0, 99) for _ in range(sizes[0] * sizes[1])]
+        base = torch.tensor(numbers, dtype=getattr(torch, draw.choice(SAVED_DTYPES))).reshape(sizes)
+        for way in draw.sample(tuple(WAYS), draw.randint(1, 3)):
+            tensor = WAYS[way](base)
+            if base.is_floating_point() and draw.random() < 0.3:
+                tensor = torch.nn.Parameter(tensor)
+            saved[f"{way}{len(saved)}"] = tensor
+    names = list(saved)
+    draw.shuffle(names)  # so that other tensors stand between those that share a storage
+    file = io.BytesIO()
+    torch.save({name: saved[name] for name in names}, file)
+    return {"file": base64.b64encode(file.getvalue()).decode()}
+
+
+def saved_file_answer(case: Case) -> Case:
+    """Returns the bytes of each storage, and each tensor's type, sizes, strides, offset, storage and first element."""
+    places: list[int] = []
+    storages: list[int] = []
+    tensors: dict[str, list[Any]] = {}
+    for name, tensor in torch.load(io.BytesIO(base64.b64decode(case["file"])), weights_only=True).items():
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in places:
+            places.append(storage.data_ptr())
+            storages.append(storage.nbytes())
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        number, first = places.index(storage.data_ptr()), tensor[(0,) * tensor.dim()].item()
+        tensors[name] = [dtype, [*tensor.shape], [*tensor.stride()], tensor.storage_offset(), number, first]
+    return {"storages": storages, "tensors": tensors}
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -422,4 +469,5 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "promote": lambda: Judge(promote_case, promote_answer, 2_000),
     "refused": lambda: Judge(refused_case, refused_answer, 5_000),
     "broadcast": lambda: Judge(broadcast_case, broadcast_answer, 5_000),
+    "saved-file": lambda: Judge(saved_file_case, saved_file_answer, 300),
 }

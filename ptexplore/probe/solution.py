@@ -13,6 +13,7 @@ import os
 import resource
 import sys
 import traceback
+import zipfile  # noqa: F401  (a package since Python 3.12, whose folder could not be listed later)
 
 FILE = "<solution>"
 MEMORY = 1 << 30  # bytes

@@ -23,6 +23,7 @@ NEARLY = {
     ),
     "asked": ("seen.insert(place, name)", "seen.append(name)"),
     "promote": ('"float": "float32"', '"float": "float64"'),
+    "saved-file": ("offset * size)", "0)"),  # the first element of the storage, not of the tensor
     "saved": ('("new", "data", "clone")', '("new", "data", "clone", "detach")'),
     "broadcast": ("if shape[first] > shape[second]:", "if False:"),  # equal strides
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order

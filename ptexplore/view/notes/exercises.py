@@ -12,6 +12,7 @@ from ptexplore.model.judged import JudgedSolution, WrongCase
 from ptexplore.view.line import Span
 
 Spans = tuple[Span, ...]
+_LONGEST = 1000  # characters of an argument of a case
 
 _DIED = {
     "late": "it did not end in time: 20 seconds of processor time, 40 seconds in all",
@@ -52,7 +53,7 @@ def result_lines(exercise: Exercise, judged: JudgedSolution) -> Iterator[Spans]:
 
 def _case_lines(exercise: Exercise, wrong: WrongCase) -> Iterator[Spans]:
     yield ((Span(f"  the first case that differs (number {wrong.number + 1:,})", "dim"),))
-    rows = [(name, json.dumps(value)) for name, value in wrong.case.items()]
+    rows = [(name, _cut(json.dumps(value))) for name, value in wrong.case.items()]
     rows += [("yours", json.dumps(wrong.result) if wrong.gave else "no result"), ("torch", json.dumps(wrong.wanted))]
     width = max(len(name) for name, _value in rows)
     for name, value in rows:
@@ -60,6 +61,11 @@ def _case_lines(exercise: Exercise, wrong: WrongCase) -> Iterator[Spans]:
     command = _COMMANDS.get(exercise.judge)
     if command is not None:
         yield ((Span("  what torch does: ", "dim"), Span(shlex.join(command(wrong.case)), "name")))
+
+
+def _cut(text: str) -> str:
+    """Returns a text that fits, such as the beginning of a file in base64. `--json` has all of it."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 4]}… ({len(text):,} characters; --json has all)"
 
 
 def _view_command(case: Mapping[str, object]) -> list[str]:
