@@ -171,8 +171,6 @@ def _made_by(text: str) -> tuple[str, CodeLine | None, str]:
     made = _MADE_BY.match(comment)
     if made is None:
         return guard.strip(), None, comment
-    if made["file"].startswith("("):  # torch gave only a line of its own: "(_inductor/codegen/cpp.py:9 in f)"
-        return guard.strip(), None, comment
     line = CodeLine(made["file"], int(made["line"]), made["function"], (made["code"] or "").strip())
     return guard.strip(), line, made["after"]
 

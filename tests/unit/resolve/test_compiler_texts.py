@@ -212,8 +212,3 @@ def test_a_value_that_is_still_compared_is_no_dynamic_value() -> None:
         ]
     }  # fmt: skip
     assert constant == {"L['self'].n": True, "L['m']": False, "L['x']": True, "L['y']": False, "L['z']": False}
-
-
-def test_a_guard_with_only_a_line_of_torch_has_no_line() -> None:
-    (guard,) = read_guards("+- LAMBDA_GUARD: 9 <= L['x'].size()[0]  # (_inductor/codegen/cpp.py:2273 in f)")
-    assert (guard.text, guard.at) == ("9 <= L['x'].size()[0]", None)
