@@ -438,7 +438,7 @@ def saved_file_case(draw: random.Random) -> Case:
                 tensor = torch.nn.Parameter(tensor)
             saved[f"{way}{len(saved)}"] = tensor
     names = list(saved)
-    draw.shuffle(names)  # so that other tensors stand between those that share a storage
+    draw.shuffle(names)  # tensors over one storage are often apart
     file = io.BytesIO()
     torch.save({name: saved[name] for name in names}, file)
     return {"file": base64.b64encode(file.getvalue()).decode()}
