@@ -540,10 +540,6 @@ class DataLoading(TraceRemark, frozen=True):
     """Calls of data loaders."""
 
 
-class CompilesFunctions(TraceRemark, frozen=True):
-    """The time in which torch.compile compiled functions."""
-
-
 class WhatWasCompiled(TraceRemark, frozen=True):
     """A next step: the command that shows what torch.compile did."""
 

@@ -60,10 +60,11 @@ class ProfileFunction:
     """
 
     __slots__ = (
-        "_before", "_by_builtin", "_by_code", "_compiling", "_cuts", "_graphs", "_inner", "_labels", "_local", "_main",
-        "_passed", "_paths", "_profiler", "_ranges", "_slices", "_stack", "_threads", "_timed_next", "_times",
-        "_unasked_builtins", "_unasked_codes", "_unasked_owners", "calls", "costs", "failed",
-        "function", "given_up", "in_compiler", "in_other_threads", "is_over", "steps", "threw",
+        "_before", "_by_builtin", "_by_code", "_compiler_costs", "_compiling", "_cuts", "_graphs", "_inner",
+        "_labels", "_local", "_main", "_passed", "_passed_cost", "_paths", "_profiler", "_ranges", "_slices",
+        "_stack", "_threads", "_timed_next", "_times", "_unasked_builtins", "_unasked_codes", "_unasked_owners",
+        "calls", "costs", "failed", "function", "given_up", "in_compiler", "in_other_threads", "is_over", "steps",
+        "threw",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  (each call may come to any of them)
@@ -82,9 +83,10 @@ class ProfileFunction:
         self.given_up = self.threw = self.is_over = False
         # To recognise them by identity.
         self.function, self.in_other_threads, self.in_compiler = self.hook, self.hook_elsewhere, self.hook_in_compiler
-        # The function that compiles now, and how many events there were inside it.
+        # The function that compiles now, how many events there were inside it, and what each SAMPLED-th of them cost.
         self._compiling: FrameType | None = None
-        self._passed = 0
+        self._passed = self._passed_cost = 0
+        self._compiler_costs: EventCosts | None = None  # what an event costs while torch compiles
         self._stack: list[Slot] = []  # of the main thread
         # What nobody asks about: functions (ids of code objects), the builtins of classes, and other builtins. `_inner`
         # has the functions that are no call of another function for the one around them: comprehensions.
@@ -244,18 +246,24 @@ class ProfileFunction:
         elif self.is_over:
             sys.setprofile(self._before[0])
         else:
-            self._passed += 1
+            passed = self._passed = self._passed + 1
+            if passed % SAMPLED == 0 and self._compiler_costs is not None:
+                self._passed_cost += self._compiler_costs.of(frame.f_code, event)
 
     def _compiles(self, frame: FrameType) -> None:
         """Record nothing until this function ends. Operators inside it run on fake tensors."""
-        self._compiling, self._passed = frame, 0
+        self._compiling = frame
+        if self._compiler_costs is None:
+            self._compiler_costs = EventCosts()
+            self._compiler_costs.measure(self.in_compiler)
+        self._passed = self._passed_cost = 0
         self._profiler.pause()
         sys.setprofile(self.in_compiler)
 
     def _compiled(self, frame: FrameType) -> None:
         """Record again: the function that compiles ends."""
         self._compiling = None
-        took = self._passed * self.costs.of(frame.f_code, "call")
+        took = SAMPLED * self._passed_cost
         self._stack[-1].path.recording += took
         self._times.hook += took
         self._profiler.go_on()

@@ -499,10 +499,10 @@ def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(comma
     result = command("trace", "--script", str(file), "--native-budget", "0", "--view", "modules")
     rows = result.out.splitlines()
     assert result.err.split()[-2:] == plain.split()  # torch compiled as many frames as without us
-    (compiling,) = [row for row in table(rows) if " compiling " in row]
+    (compiling,) = [row for row in rows if " compiling " in row]
     frames = int(plain.split()[-1])  # as torch counts them
     assert compiling.split("compiling")[0].split()[-2] == str(frames) == "3"
-    assert any(" later " in row and "compiled.py:11" in row for row in table(rows))  # recorded again after an error
+    assert any(" later " in row and "compiled.py:11" in row for row in rows)  # recorded again after an error
     assert any("ptexplore compile --script" in row for row in rows)
     (ran,) = [row for row in rows if " f " in row and "compiled.py:7" in row]
     assert ran.split(" f ")[0].split()[-5:-3] == ["4", "48"]  # calls and operators: none is of the compiler

@@ -167,7 +167,9 @@ def printed_by(cli: Cli, folder: Path, *options: str) -> str:
     """What pytest prints for the tests in a folder, without times."""
     plugins = {entry.value for entry in importlib.metadata.entry_points(group="pytest11")}
     loaded = () if PLUGIN in plugins else ("-p", PLUGIN)
-    command = [cli.python, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *loaded, *options]
+    # pytest-asyncio, which the tests of the editor need, warns on each start.
+    alone = ("-p", "no:cacheprovider", "-p", "no:asyncio")
+    command = [cli.python, "-m", "pytest", *alone, "--color=no", *loaded, *options]
     environment = cli.environment() | {"COLUMNS": "160", "TMPDIR": str(folder)}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=400, check=False
@@ -270,7 +272,7 @@ def test_the_plugin_costs_nothing(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     printed = printed_by(cli, tmp_path, "-s")
     assert f"imported {['ptexplore', 'ptexplore.surfaces', PLUGIN]} False" in printed
-    version = [cli.python, "-X", "importtime", "-m", "pytest", "--version"]
+    version = [cli.python, "-X", "importtime", "-m", "pytest", "-p", "no:asyncio", "--version"]
     done = subprocess.run(version, cwd=tmp_path, env=cli.environment(), capture_output=True, text=True, check=True)
     assert "import time:" in done.stderr
     assert not re.search(r"\| +(torch|msgspec|numpy|ptexplore\.(?!surfaces))", done.stderr)

@@ -54,12 +54,7 @@ def findings_of(program: Program, run: Run, columns: tuple[Column, ...]) -> tupl
     events = _events_of(program)
     recorded = sum(row.calls * events[program.routes[row.route].kind] for row in program.calls)
     whole = max(run.whole.cost - program.profiling * recorded, 1)
-    known = [
-        *_by_line(program, events),
-        *_loading(run.whole),
-        *_compiling(run.whole),
-        *_outside(program, run.whole),
-    ]
+    known = [*_by_line(program, events), *_loading(run.whole), *_outside(program, run.whole)]
     timed = [(each, program.profiling * each.profiled) for each in known]
     shown = sorted(
         ((each, added) for each, added in timed if each.weighed.cost - (1 + ERROR_SHARE) * added >= LEAST * whole),
@@ -138,13 +133,6 @@ def _loading(whole: Part) -> Iterator[ProgramFinding]:
     loaders = [part for part in outermost([whole], lambda part: part.kind in ("data", "thread")) if part.kind == "data"]
     if loaders:
         yield ProgramFinding(beside.DataLoading(), total(loaders))
-
-
-def _compiling(whole: Part) -> Iterator[ProgramFinding]:
-    """Yields the time in which torch.compile compiled functions, which a second run of them does not take."""
-    compiling = list(outermost([whole], lambda part: part.kind == "compiling"))
-    if compiling:
-        yield ProgramFinding(beside.CompilesFunctions(), total(compiling))
 
 
 def _outside(program: Program, whole: Part) -> Iterator[ProgramFinding]:

@@ -142,7 +142,6 @@ ENGLISH: Catalogue = {
     says.ReadsValue: "{call} reads values",
     says.CopiesBy: "{call} copies {size}",
     says.DataLoading: "loading data",
-    says.CompilesFunctions: "torch.compile compiles",
     says.WhatWasCompiled: "graphs, breaks and recompilations",
     says.OutsideOperators: "outside operators: {each} a call",
     says.OpenedPart: "{name}[ in {inside}]: {time} of {of}; shares are of these {time}",
