@@ -83,7 +83,7 @@ class ProfileFunction:
         self.given_up = self.threw = self.is_over = False
         # To recognise them by identity.
         self.function, self.in_other_threads, self.in_compiler = self.hook, self.hook_elsewhere, self.hook_in_compiler
-        # The function that compiles now, how many events there were inside it, and what each SAMPLED-th of them cost.
+        # The function that compiles now, the number of events inside, and the cost of each SAMPLED-th event.
         self._compiling: FrameType | None = None
         self._passed = self._passed_cost = 0
         self._compiler_costs: EventCosts | None = None  # what an event costs while torch compiles

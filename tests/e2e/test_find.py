@@ -111,7 +111,7 @@ def test_query_syntax_means_nothing(mini_here: Searching, query: str) -> None:
 
 
 def test_text_is_found_when_no_name_fits(mini_here: Searching) -> None:
-    assert results(mini_here, "wide[]", group="text")[0]["source"]["path"] == "torch/csrc/oneline.cpp"
+    assert results(mini_here, "narrow() { return 1", group="text")[0]["source"]["path"] == "torch/csrc/oneline.cpp"
 
 
 def test_kinds_and_limits(mini_here: Searching) -> None:

@@ -171,6 +171,7 @@ def printed_by(cli: Cli, folder: Path, *options: str) -> str:
     alone = ("-p", "no:cacheprovider", "-p", "no:asyncio")
     command = [cli.python, "-m", "pytest", *alone, "--color=no", *loaded, *options]
     environment = cli.environment() | {"COLUMNS": "160", "TMPDIR": str(folder)}
+    environment = {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=400, check=False
     )

@@ -56,6 +56,7 @@ class _PathsPart(PartInMaking):
 
     path: CallPath = field(kw_only=True)
     recording: int = 0  # what was subtracted from its cost
+    compiling: int = 0  # the cost of the compilations in it
 
 
 def program_run(trace: Trace, _session: Session | None) -> Run:
@@ -378,8 +379,9 @@ def _finished(part: _PathsPart, signatures: Shapes) -> Unrolling[Finished]:
         part.cost = max(part.cost, least)
         if most > NOTABLE * part.cost:  # then the shares of all that is inside are not known, but for their bounds
             part.cost, part.at_most = most, True
-        compiling = sum(each.cost for inner in timed for each in inner.walk() if each.kind == "compiling")
-        part.at_most |= SLOWER * compiling > (NOTABLE - 1) * part.cost
+        within = sum(inner.compiling for inner in part.inside.values() if inner.kind not in beside)
+        part.compiling = part.cost if part.kind == "compiling" else within
+        part.at_most |= SLOWER * part.compiling > (NOTABLE - 1) * part.cost
     return finished(part, inside, (frozenset(Counter(part.ran).items()),), signatures)
 
 
