@@ -90,7 +90,7 @@ def prepared(request: RunRequestData, stack: ExitStack) -> tuple[Subject, list[B
         return _of_program(running, request.get("only") or "", int(request.get("seed", 0))), []
     text = request.get("expression") or ""
     tree = parse(text, GIVEN)
-    _keep_lines(text, text)
+    _keep_lines(text)
     seed = int(request.get("seed", 0))
     called = _called_module(tree.body, names.values)
     if called is not None:
@@ -147,9 +147,8 @@ def _named_inputs(frame: FrameType | None) -> Mapping[str, Any]:
     return {}
 
 
-def _keep_lines(text: str, code: str) -> None:
-    """Keep the text of the expression where `inspect` and tracebacks look for it."""
-    del text
+def _keep_lines(code: str) -> None:
+    """Keep the code of the expression where `inspect` and tracebacks look for it."""
     linecache.cache[EXPRESSION] = (len(code), None, code.splitlines(keepends=True), EXPRESSION)
 
 
@@ -213,7 +212,7 @@ def _wrapped(text: str, tree: ast.Expression, values: dict[str, Any], bound: Seq
         inside = "\n".join(lines)
     # One line before the expression's own first line would move all lines.
     code = f"def forward(self{''.join(f', {name}' for name in inputs)}): return ({inside}\n)"
-    _keep_lines(text, code)
+    _keep_lines(code)
     module = nn.Module.__new__(type("Expression", (nn.Module,), {"__module__": values.get("__name__", "")}))
     nn.Module.__init__(module)
     for name in modules:
