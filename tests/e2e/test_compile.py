@@ -94,7 +94,8 @@ def test_planted_recompilations_name_the_guard_and_its_line(compiler_command: In
         check = first[name]
         assert (check["checks"], check["subject"], check["old"], check["new"]) == (checks, subject, old, new), check
         if words is not None:
-            assert check["at"]["line"] == marked("again.py", words), check
+            line = check["at"] and check["at"]["line"]  # torch 2.6 does not say which line made a guard
+            assert line == (None if TORCH_2_6 else marked("again.py", words)), check
     assert len(first) == len(AGAIN)
 
 
@@ -281,6 +282,7 @@ def test_what_is_not_a_saved_run_is_refused(compiler_command: InProcess, tmp_pat
 # --- a few of the planted programs of scripts/accuracy --only compile ---
 
 
+@pytest.mark.skipif(TORCH_2_6, reason="torch 2.6 does not say which line made a guard")
 def test_lines_of_planted_reasons_are_named_in_other_surroundings(
     compiler_command: InProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
