@@ -505,4 +505,4 @@ def test_what_the_compiler_does_is_one_row_and_its_fake_operators_are_none(comma
     assert any(" later " in row and "compiled.py:11" in row for row in rows)  # recorded again after an error
     assert any("ptexplore compile --script" in row for row in rows)
     (ran,) = [row for row in rows if " f " in row and "compiled.py:7" in row]
-    assert " 4 48 " in " ".join(ran.split())  # calls and operators: none is of the compiler
+    assert re.search(r" 4 (48|40) ", " ".join(ran.split()))  # calls and operators (40 in 2.6): none is of the compiler
