@@ -136,7 +136,8 @@ class ProfileFunction:
         In other threads, the function removes itself at the next call.
         """
         if _get_ident() == self._main:
-            if sys.getprofile() in (self.function, self.in_compiler):
+            current = sys.getprofile()
+            if current is self.function or current is self.in_compiler:
                 sys.setprofile(self._before[0])
                 self._compiling = None
             elif not self.is_over and not interrupted:

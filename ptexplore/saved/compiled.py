@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.compiled import COMPILE_FORMAT, CompileReport, SavedCompile
@@ -11,6 +12,8 @@ from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.saved.document import from_json, known_format, to_json, unpacked
 
 WRITE_ONE = "ptexplore compile --script train.py --save FILE writes one"
+
+_Saved = TypeVar("_Saved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,22 @@ def compile_from_json(data: bytes, name: str) -> CompileReport:
 
     Raises PtexploreError: exit code USAGE for anything truncated or hostile, MISSING if a newer ptexplore wrote it.
     """
+    return run_from_json(data, name, "compile", COMPILE_FORMAT, SavedCompile, WRITE_ONE).report
+
+
+def run_from_json(data: bytes, name: str, command: str, newest: int, kind: type[_Saved], write_one: str) -> _Saved:
+    """Returns the saved run of a command. `newest`: the newest known format. `write_one`: how to write such a file.
+
+    Raises PtexploreError as `compile_from_json` does.
+    """
     try:
         text = unpacked(data, name)
         head = from_json(text, _Head, name)
-        if head.kind == "compile":
-            known_format(head.format, name, COMPILE_FORMAT)
-        return from_json(text, SavedCompile, name).report
+        if head.kind == command:
+            known_format(head.format, name, newest)
+        return from_json(text, kind, name)
     except PtexploreError as error:
         if error.exit_code == MISSING:
             raise
-        message = f"{name} is not a saved run of ptexplore compile"
-        raise PtexploreError(message, error.why, WRITE_ONE, USAGE) from error
+        message = f"{name} is not a saved run of ptexplore {command}"
+        raise PtexploreError(message, error.why, write_one, USAGE) from error
