@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import torch
 
@@ -26,6 +26,7 @@ from .expression import Refused, code_of, free_names, script_file
 from .frames import EXPRESSION
 from .memory_owners import memory_owners, saved_of
 from .reasons import reason
+from .recorders import GRAPH, GRAPH_LINES
 from .values import describe, names_of, tensors, type_name
 from .whose import OURS, TYPED, is_library
 
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     )
 
 Holder: TypeAlias = Literal["leaf", "name", "result"]
-RECORDER: Final = "graph"
-LINES: Final = "graph-lines"
 MOST_NODES = 100_000  # nodes that are read
 MOST_NAMES = 5_000  # named tensors that are read
 MOST_DETACHES = 1_000  # calls of detach() that are noted
@@ -66,7 +65,7 @@ class AskedValue(NamedTuple):
 
 def run(request: RunRequestData) -> RunToldData:
     """Run the code, and return the graph behind the asked value. Raises Refused if the value has no tensor."""
-    running = passes.prepared(RECORDER, request)
+    running = passes.prepared(GRAPH, request)
     owners: list[OwnedMemoryData] = []
 
     def look(asked: AskedValue) -> None:
@@ -87,7 +86,7 @@ def run(request: RunRequestData) -> RunToldData:
 
 def lines(request: RunRequestData) -> RunToldData:
     """Run the code once more, and return the code that made each node, and that called detach()."""
-    running = passes.prepared(LINES, request)
+    running = passes.prepared(GRAPH_LINES, request)
     notes = _Notes((request.get("expression") or "").strip())
     detaches = Detaches(notes)
     with api.noting_nodes(notes.note):

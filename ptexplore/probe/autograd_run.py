@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -17,18 +17,18 @@ from . import torch_api as api
 from .autograd_graph import GraphReader, evaluated, sizes_of
 from .expression import Refused
 from .reasons import reason
+from .recorders import GRAPH_RUN
 from .values import describe, type_name
 
 if TYPE_CHECKING:
     from .messages import GradientSeenData, GraphRunData, NodeRunData, RunRequestData, RunToldData
 
-RECORDER: Final = "graph-run"
 MOST_TEXT = 2_000  # characters of an error's message
 
 
 def run(request: RunRequestData) -> RunToldData:
     """Run the code, then backward from its value, and return what each node did. Raises Refused without a graph."""
-    running = passes.prepared(RECORDER, request)
+    running = passes.prepared(GRAPH_RUN, request)
     asked = evaluated(running)
     reader = GraphReader(asked.value)
     if not reader.nodes:

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from . import autograd, isolate, last_words, passes, unpatched
 from . import torch_api as api
@@ -18,12 +18,11 @@ from .expression import is_program, read
 from .frames import EXPRESSION
 from .observations import answered, seen
 from .raising import Raised
+from .recorders import COMPILER
 from .whose import GIVEN
 
 if TYPE_CHECKING:
     from .messages import RunRequestData, RunToldData
-
-RECORDER: Final = "compiler"
 
 
 def run(request: RunRequestData) -> RunToldData:
@@ -35,14 +34,14 @@ def run(request: RunRequestData) -> RunToldData:
     is_script = is_program(request)
     if not is_script:
         _give_lines(request)
-    running, log = passes.prepared(RECORDER, request), LogReader()
+    running, log = passes.prepared(COMPILER, request), LogReader()
     if request.get("wraps"):
         running.evaluate = _compiled(request, running.names.values)
 
     def dying(error: BaseException) -> bytes:
         unpatched.put_back()
         running.raised = Raised(running.stage, error)
-        return isolate.encoded(answered(RECORDER, _message(running, log)))
+        return isolate.encoded(answered(COMPILER, _message(running, log)))
 
     limit = sys.getrecursionlimit()
     atexit._clear()  # functions registered before belong to the probe
@@ -85,7 +84,7 @@ def _compiled(request: RunRequestData, names: dict[str, Any]) -> Callable[[], An
 
 
 def _message(running: passes.Pass, log: LogReader) -> RunToldData:
-    observations = [] if running.raised is None else [seen(RECORDER, "raised", running.raised.data())]
+    observations = [] if running.raised is None else [seen(COMPILER, "raised", running.raised.data())]
     return {
         "sequence": "0",
         "imported": 0,

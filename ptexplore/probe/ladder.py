@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from torch import nn
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         RunToldData,
     )
 
-RECORDER: Final = "ladder"
 # The rungs, each with the rung that it is made from. AOTAutograd makes two graphs at once.
 ABOVE = {
     "python": None, "fx": None, "jit-trace": None, "jit-script": None, "aten": None, "export": None,

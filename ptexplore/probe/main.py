@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .messages import NoTorchData, ProbeBrokenData, ProbeEndsData, ProbeReadyData, RunRequestData, WrongTorchData
 
 PACKAGE = "_ptexplore_probe"
-LADDER = "ladder"  # the recorder of `ptexplore lower`
 
 
 class _OwnBuiltins(importlib.machinery.SourceFileLoader):
@@ -57,6 +56,9 @@ def import_torch(request: RunRequestData, channel: Any) -> bool:
         channel.send(lacking)
         return False
     finally:
+        # Into the oldest generation, as after collections: the next allocations would make Python search all objects.
+        gc.freeze()
+        gc.unfreeze()
         gc.enable()
     folder = os.path.dirname(os.path.realpath(str(torch.__file__)))
     if folder != os.path.realpath(request["torch_dir"]):
@@ -110,7 +112,7 @@ def work(request: RunRequestData, channel: Any) -> None:
 
         channel.send(decompositions.record())
         return
-    from _ptexplore_probe import isolate, trace
+    from _ptexplore_probe import isolate, recorders, trace
 
     isolate.adopt()
     with contextlib.suppress(OSError):  # the trace does not need the folder to exist
@@ -128,7 +130,7 @@ def work(request: RunRequestData, channel: Any) -> None:
     # A whole number: as text in a request to a child it has the same length each time, and so have allocations.
     until = time.monotonic_ns() + round(float(request["timeout"]) * 1e9)
     if request["work"] == "tensors":
-        trace.run_once("tensors", {**request, "until": until}, channel)
+        trace.run_once(recorders.TENSORS, {**request, "until": until}, channel)
     elif request["work"] == "graph":
         trace.read_graph({**request, "until": until}, channel)
     elif request["work"] == "judge":
@@ -136,7 +138,7 @@ def work(request: RunRequestData, channel: Any) -> None:
 
         channel.send(judging.judge(request))
     elif request["work"] == "lower":
-        trace.run_once(LADDER, {**request, "until": until}, channel)
+        trace.run_once(recorders.LADDER, {**request, "until": until}, channel)
     elif request["work"] == "compile":
         trace.run_compiler({**request, "until": until}, channel)
     else:

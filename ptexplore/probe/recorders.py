@@ -10,23 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from . import (
-    autograd_graph,
-    autograd_run,
-    compiling,
-    freed,
-    ladder,
-    libraries,
-    native,
-    passes,
-    program,
-    tensor_layouts,
-    thrown,
-    twice,
-    writes,
-)
+from . import freed, libraries, native, passes, program, thrown, twice, writes
 from .isolate import ChildOutcome
 from .reasons import reason
 from .stepper import Unavailable
@@ -35,6 +22,14 @@ if TYPE_CHECKING:
     from .messages import RunRequestData, RunToldData
 
     Asked: TypeAlias = RunRequestData | Unavailable | None
+
+# Recorders whose modules are imported in the child that runs them: no trace needs them.
+COMPILER: Final = "compiler"
+GRAPH: Final = "graph"
+GRAPH_LINES: Final = "graph-lines"
+GRAPH_RUN: Final = "graph-run"
+LADDER: Final = "ladder"
+TENSORS: Final = "tensors"
 
 PASSES = (passes.OPS, passes.FRAMES, passes.DISPATCH)
 ALONE = "alone"  # a run without recorders
@@ -61,6 +56,16 @@ def _of_request(run: Callable[[RunRequestData], RunToldData]) -> ChildRun:
     return ChildRun(lambda request, _: run(request))
 
 
+def _imported(module: str, function: str = "run", *, speaks: bool = False) -> ChildRun:
+    """Returns a run by a function of a module that is imported when the run begins."""
+
+    def run(request: RunRequestData, _: dict[str, str]) -> RunToldData:
+        answer: RunToldData = getattr(import_module(f".{module}", __package__), function)(request)
+        return answer
+
+    return ChildRun(run, speaks)
+
+
 RUNS: Mapping[str, ChildRun] = {
     **{name: ChildRun(partial(passes.run, name), speaks=True) for name in (*PASSES, passes.TOGETHER, passes.OPS_AGAIN)},
     native.RECORDER: _of_request(native.run),
@@ -70,13 +75,13 @@ RUNS: Mapping[str, ChildRun] = {
     freed.RECORDER: _of_request(program.freed_again),
     program.RECORDER: ChildRun(program.run, speaks=True),
     twice.RECORDER: _of_request(twice.run),
-    autograd_graph.RECORDER: _of_request(autograd_graph.run),
-    autograd_graph.LINES: _of_request(autograd_graph.lines),
-    autograd_run.RECORDER: _of_request(autograd_run.run),
-    compiling.RECORDER: ChildRun(lambda request, _: compiling.run(request), speaks=True),
-    ladder.RECORDER: _of_request(ladder.run),
+    GRAPH: _imported("autograd_graph"),
+    GRAPH_LINES: _imported("autograd_graph", "lines"),
+    GRAPH_RUN: _imported("autograd_run"),
+    COMPILER: _imported("compiling", speaks=True),
+    LADDER: _imported("ladder"),
+    TENSORS: _imported("tensor_layouts"),
     ALONE: _of_request(passes.alone),
-    tensor_layouts.RECORDER: _of_request(tensor_layouts.run),
 }
 
 # --- the runs that follow ---
@@ -150,7 +155,7 @@ def _freed(request: RunRequestData, outcomes: Outcomes) -> Asked:
 
 
 def _graph_lines(request: RunRequestData, outcomes: Outcomes) -> Asked:
-    return request if outcomes[autograd_graph.RECORDER].answer.startswith(PASS) else None
+    return request if outcomes[GRAPH].answer.startswith(PASS) else None
 
 
 def _graph_run(request: RunRequestData, outcomes: Outcomes) -> Asked:
@@ -168,6 +173,6 @@ FOLLOWING_RUNS = (
     FollowingRun(thrown.RECORDER, "stack", lambda request, _: request),
     FollowingRun(writes.RECORDER, "stack", _writes),
     FollowingRun(freed.RECORDER, "stack", _freed),
-    FollowingRun(autograd_graph.LINES, "graph", _graph_lines),
-    FollowingRun(autograd_run.RECORDER, "graph", _graph_run),
+    FollowingRun(GRAPH_LINES, "graph", _graph_lines),
+    FollowingRun(GRAPH_RUN, "graph", _graph_run),
 )

@@ -20,7 +20,6 @@ from .values import DEPTH, type_name
 if TYPE_CHECKING:
     from .messages import RunRequestData, RunToldData, SeenStorageData, SeenTensorData, SeenTensorsData
 
-RECORDER = "tensors"
 MOST = 64  # tensors; further ones are counted
 FORMATS = {
     "contiguous_format": torch.contiguous_format,

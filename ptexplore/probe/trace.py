@@ -15,14 +15,14 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from . import autograd_graph, compiling, dispatch, isolate, last_words, native, passes, program, raising
+from . import dispatch, isolate, last_words, native, passes, program, raising
 from .expression import UNREPEATABLE, Refused, is_program
 from .isolate import HURRY, SO_FAR, TELLING, TIME_GOES_BY, TIME_IS_OVER, Channel, ChildOutcome, Forks, TimeLimit
 from .last_words import EXITING
 from .observations import answered
 from .passes import OPS, OPS_AGAIN, TOGETHER
 from .reasons import Said, reason
-from .recorders import ALONE, FOLLOWING_RUNS, PASSES, RUNS
+from .recorders import ALONE, COMPILER, FOLLOWING_RUNS, GRAPH, PASSES, RUNS
 from .stepper import Unavailable
 from .throws import ThrowLog
 
@@ -193,9 +193,9 @@ def run_once(recorder: str, request: RunRequestData, channel: Channel) -> None:
 def read_graph(request: RunRequestData, channel: Channel) -> None:
     """Run the expression for the graph behind its value, and once more for the code that made the graph's nodes."""
     with _Runs(request, {}, channel) as runs:
-        outcome = runs.forked(autograd_graph.RECORDER, request)
-        runs.report(autograd_graph.RECORDER, outcome)
-        runs.further("graph", request, {autograd_graph.RECORDER: outcome})
+        outcome = runs.forked(GRAPH, request)
+        runs.report(GRAPH, outcome)
+        runs.further("graph", request, {GRAPH: outcome})
 
 
 def run_compiler(request: RunRequestData, channel: Channel) -> None:
@@ -203,7 +203,7 @@ def run_compiler(request: RunRequestData, channel: Channel) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with _Runs(request, {}, channel) as runs:
         limit = _limit(request, telling=True)
-        runs.report(compiling.RECORDER, runs.forked(compiling.RECORDER, request, limit))
+        runs.report(COMPILER, runs.forked(COMPILER, request, limit))
 
 
 def _warmed(request: RunRequestData, runs: _Runs) -> tuple[dict[str, ChildOutcome], RunRequestData]:

@@ -15,6 +15,7 @@ from ptexplore.model.actions import StepOperator
 from ptexplore.model.observed import (
     ChangedTable,
     LeftRunning,
+    RaisedError,
     Remark,
     SecondRun,
     SteppedResult,
@@ -34,7 +35,7 @@ from ptexplore.model.reasons import (
     Reason,
     RegistrationsChanged,
 )
-from ptexplore.model.trace import Finding, Hop, Session, Trace, walk
+from ptexplore.model.trace import Ending, Finding, Hop, Session, Trace, walk
 from ptexplore.resolve import autograd, copies, merge, python_places, raising
 from ptexplore.resolve.claims import Claim, Context, Pass, number, numbers
 from ptexplore.resolve.dispatch import operator_calls, reasoning
@@ -191,7 +192,7 @@ def resolve(session: Session, lookup: Lookup) -> Trace:
     numbered = numbers(claims)
     hops = number(claims, numbered)
     left = claims if program is None else _left_by_error(context, program, claims)
-    ending = raising.conclude(context, left, numbered)
+    ending = end_of_run(context, left, numbered)
     if program is not None and ending is not None and ending.hop is None and not ending.stack:
         raised = next((claim for top in left for claim in top.walk() if claim.hop.kind == "op"), None)
         ending = replace(ending, hop=numbered[raised.identity] if raised is not None else None)
@@ -208,6 +209,16 @@ def resolve(session: Session, lookup: Lookup) -> Trace:
         ending=ending,
         program=_concluded(context, program, hops) if program is not None else None,
     )
+
+
+def end_of_run(context: Context, left: tuple[Claim, ...], numbered: dict[int, int]) -> Ending | None:
+    """Returns how the run ended, if it raised."""
+    raised = next(iter(records(context.session.observations, "raised", RaisedError)), None)
+    if raised is None:
+        return None
+    from ptexplore.resolve.ending import conclude  # with all causes of errors: 0.03 s
+
+    return conclude(context, raised, left, numbered)
 
 
 def _findings(context: Context, numbered: Mapping[int, int]) -> tuple[Finding, ...]:

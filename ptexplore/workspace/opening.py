@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from ptexplore.errors import MISSING, PtexploreError, cache_errors
 from ptexplore.locations import cache_root, catalogue_file, generated_dir, index_file, lock_file, read_ahead_file
-from ptexplore.lookup.trees import IndexedTree
 from ptexplore.model.places import Checkout, Runtime
 from ptexplore.source.atlas import Atlas
 from ptexplore.source.fetch.checkouts import choose, current, extensions, is_in_place
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from ptexplore.cpp.conditions import Conditions
     from ptexplore.index.build import Built
     from ptexplore.index.reading_plan import IndexInput
+    from ptexplore.lookup.trees import IndexedTree
     from ptexplore.resolve.places.lookup import Lookup
     from ptexplore.resolve.places.sources import Source
     from ptexplore.source.listing import Listed
@@ -233,6 +233,8 @@ def open_tree(source: Checkout | Runtime, runtime: Runtime | None) -> IndexedTre
 
     Raises PtexploreError without an index.
     """
+    from ptexplore.lookup.trees import IndexedTree  # with the whole search: 0.03 s that a trace does not need
+
     index = opened(source)
     if isinstance(source, Runtime):
         return IndexedTree(runtime_tree(source), index, None)

@@ -17,8 +17,6 @@ from weakref import WeakSet
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.lazy import lazy_in_threads
 from ptexplore.locations import survey_dir
-from ptexplore.lookup.operators import Catalogue
-from ptexplore.lookup.trees import IndexedTree, Spot, project
 from ptexplore.model.places import Checkout, Runtime, SourceRef
 from ptexplore.source.fetch import checkouts
 from ptexplore.source.fetch.checkouts import CheckoutChoice, is_in_place
@@ -58,7 +56,9 @@ if TYPE_CHECKING:
     from ptexplore.lookup.callers import CallersView
     from ptexplore.lookup.find import FindView
     from ptexplore.lookup.gathering import SearchedNotes
+    from ptexplore.lookup.operators import Catalogue
     from ptexplore.lookup.refs import RefsView
+    from ptexplore.lookup.trees import IndexedTree, Spot
     from ptexplore.model.autograd_graph import LocatedGraph
     from ptexplore.model.compiled import CompileReport
     from ptexplore.model.coverage import KeyCoverage, Side
@@ -283,6 +283,8 @@ class Workspace:
     @property
     def catalogue(self) -> Catalogue | None:
         """The operators that the installed torch registered. None if it is not among the trees that are searched."""
+        from ptexplore.lookup.operators import Catalogue
+
         number = next((number for number, indexed in enumerate(self.trees) if indexed.checkout is None), None)
         return Catalogue(self.torch.catalogue, self.torch.tree, number) if number is not None else None
 
@@ -291,6 +293,8 @@ class Workspace:
 
         torch is not started.
         """
+        from ptexplore.lookup.operators import Catalogue
+
         try:
             runtime = self.runtime
         except PtexploreError:
@@ -638,6 +642,8 @@ class Workspace:
 
         Raises PtexploreError if a folder of notes cannot be read.
         """
+        from ptexplore.lookup.trees import project
+
         return self._placed((indexed.tree, indexed.store) for indexed in trees if project(indexed) == "pytorch")
 
     @lazy_in_threads

@@ -29,7 +29,8 @@ from ptexplore.resolve.error_message import (
     throws,
     with_writes,
 )
-from ptexplore.resolve.raising import conclude, cut, innermost, reach
+from ptexplore.resolve.raising import cut, innermost, reach
+from ptexplore.resolve.trace import end_of_run
 from ptexplore.source.tree import checkout_tree
 from ptexplore.view.error import error_lines
 from ptexplore.view.trace.ending import first_words, hints
@@ -171,7 +172,7 @@ def test_of_a_long_message_the_beginning_tells_that_it_is_the_same(small: Small)
     raised, *others = context.session.observations
     raised = structs.replace(raised, data=structs.replace(raised.data, message=raised.data.message[:16_000]))
     context = replace(context, session=replace(context.session, observations=(raised, *others)))
-    ending = conclude(context, (an_op(),), {})
+    ending = end_of_run(context, (an_op(),), {})
     assert ending is not None
     assert ending.function == "check"
 
@@ -337,7 +338,9 @@ def test_what_torchscript_says_is_of_the_error_in_it(small: Small) -> None:
     raised, thrown = context.session.observations
     for words, is_told in (("no", True), ("other", False)):
         thrown = structs.replace(thrown, data=structs.replace(thrown.data, message=f"{told}{words}"))
-        ending = conclude(replace(context, session=replace(context.session, observations=(raised, thrown))), claims, {})
+        ending = end_of_run(
+            replace(context, session=replace(context.session, observations=(raised, thrown))), claims, {}
+        )
         assert ending is not None
         assert (ending.function == "check") == is_told
 
@@ -354,19 +357,19 @@ def test_an_ending_says_where_and_in_which_step(small: Small) -> None:
     whole = (chain(),)
     context, claims = raising(small, whole, *STACK)
     numbers = {one.identity: number for number, one in enumerate(walk(claims), 1)}
-    ending = conclude(context, claims, numbers)
+    ending = end_of_run(context, claims, numbers)
     assert ending is not None
     kernel = [one for one in walk(claims) if one.hop.kind == "op"][0]
     assert ending.hop == numbers[kernel.identity]
     assert (ending.source.path, ending.source.line, ending.source.precision) == ("aten/src/ATen/x.cpp", 3, "unknown")
-    assert conclude(small.context(), claims, numbers) is None
+    assert end_of_run(small.context(), claims, numbers) is None
 
 
 def test_where_another_error_was_thrown_the_next_time_no_line_is_told(small: Small) -> None:
     raised = {"stage": "expression", "exception": "RuntimeError", "message": "no"}
     thrown = {"message": "another", "function": "check", "file": "/pytorch/aten/src/ATen/x.cpp", "line": 3}
     context = small.context(session(more=[("ops", "raised", raised), ("thrown", "thrown", thrown)]))
-    ending = conclude(context, (), {})
+    ending = end_of_run(context, (), {})
     assert ending is not None
     assert ending.source.line is None
     assert ending.why == (reasons.RunRaisedOther(),)
