@@ -8,8 +8,6 @@ from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
-from msgspec import convert
-
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.failures import failure, gets_trace, is_about_run, is_failure
 from ptexplore.capture.not_captured import NotCaptured, Stopped
@@ -19,6 +17,7 @@ from ptexplore.errors import USAGE
 from ptexplore.locations import compiler_cache_dir
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
+from ptexplore.model.codes import convert
 from ptexplore.model.compiled import CompileRun
 from ptexplore.model.compiler_log import CompilerLog
 from ptexplore.model.messages import ProbeMessage, RunAnswered, RunRaised

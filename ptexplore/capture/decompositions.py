@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError
 
 from ptexplore.capture.compiling import environment
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
 from ptexplore.model.actions import ShowOutput
+from ptexplore.model.codes import convert
 from ptexplore.model.decompositions import DumpedDecompositions
 from ptexplore.model.messages import RunRequest
 from ptexplore.model.places import Runtime

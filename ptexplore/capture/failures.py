@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from msgspec import convert
-
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import TraceRequest
 from ptexplore.errors import FAILED, USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import Action
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import (
     AboutRun,
     ProbeMessage,

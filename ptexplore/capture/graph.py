@@ -5,7 +5,7 @@ A third run does backward, if it is asked for.
 
 from __future__ import annotations
 
-from msgspec import convert, structs
+from msgspec import structs
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.failures import failure, is_failure
@@ -23,6 +23,7 @@ from ptexplore.model.autograd_graph import (
     OwnedMemory,
     ReadGraph,
 )
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import RunAnswered
 from ptexplore.model.places import Runtime
 from ptexplore.model.recorders import GRAPH, GRAPH_LINES, GRAPH_RUN

@@ -6,8 +6,6 @@ import os
 from contextlib import closing
 from dataclasses import fields, replace
 
-from msgspec import convert
-
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.compiling import check_compiled, environment
 from ptexplore.capture.failures import failure, is_about_run, is_failure
@@ -16,6 +14,7 @@ from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import TraceRequest, ask, request_of
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import RunAnswered
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.options import TraceOptions

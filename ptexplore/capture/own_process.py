@@ -17,7 +17,7 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-from msgspec import convert, to_builtins
+from msgspec import to_builtins
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import PROBE, TraceRequest
@@ -26,6 +26,7 @@ from ptexplore.errors import FAILED, MISSING, USAGE, PtexploreError
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.autograd_graph import AutogradGraph, GraphSession
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import RunAnswered, RunUnavailable
 from ptexplore.model.places import Runtime
 from ptexplore.model.reasons import RanInYourProcess, Reason, reason_of

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError
 
 from ptexplore.capture.not_captured import NotCaptured
 from ptexplore.capture.probing import ask
 from ptexplore.errors import PtexploreError
 from ptexplore.model.actions import ShowOutput
+from ptexplore.model.codes import convert
 from ptexplore.model.dispatcher import DispatcherDump
 from ptexplore.model.messages import CatalogueTold, RunRequest
 from ptexplore.model.places import Runtime

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import convert, structs
+from msgspec import structs
 
 from ptexplore.locations import symbols_dir
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import (
     SENT,
     ReadObservation,

@@ -43,7 +43,7 @@ class SurveyedFacts:
     dtype: str | None = None
     expression: str | None = None
     digests: dict[str, str | None] = field(default_factory=dict)
-    why: AnyReason | str | None = None  # a sentence in an older survey
+    why: AnyReason | None = None
     seconds: float = 0.0
     inside: tuple[SurveyedFacts, ...] = ()
 

@@ -7,8 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import convert
-
 from ptexplore.capture import own_process
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.failures import failure, is_about_run, is_failure
@@ -18,6 +16,7 @@ from ptexplore.capture.probing import ask, request_of
 from ptexplore.errors import USAGE
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import ProbeMessage, RunAnswered
 from ptexplore.model.observed import LeftProcess
 from ptexplore.model.places import Runtime

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import convert, structs, to_builtins
+from msgspec import structs, to_builtins
 
 from ptexplore.capture.allowed import AllowedRun
 from ptexplore.capture.differences import OtherOrder, RunOperators, first_difference
@@ -26,6 +26,7 @@ from ptexplore.locations import symbols_dir
 from ptexplore.model import actions as to
 from ptexplore.model import reasons as why
 from ptexplore.model.actions import GiveLonger
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import (
     AboutRun,
     ProbeMessage,

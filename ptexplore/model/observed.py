@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
-from msgspec import Meta, Struct, convert, field, structs, to_builtins
+from msgspec import Meta, Struct, field, structs, to_builtins
 from msgspec.structs import fields
 
+from ptexplore.model.codes import convert
 from ptexplore.model.reasons import AnyReason
 from ptexplore.model.recorders import RECORDERS
 from ptexplore.model.tensors import RecordedInput, TensorLayer, Transform
@@ -662,5 +663,5 @@ def records(observations: Iterable[Observation], kind: str, record: type[RecordT
 @cache
 def reasons_of(kind: str) -> tuple[str, ...]:
     """Returns the keys that hold a reason in the data of one kind of observation."""
-    every = set(get_args(AnyReason))
-    return tuple(known.name for known in fields(KINDS.get(kind, UnknownRecord)) if every <= set(get_args(known.type)))
+    known = fields(KINDS.get(kind, UnknownRecord))
+    return tuple(held.name for held in known if AnyReason in (held.type, *get_args(held.type)))

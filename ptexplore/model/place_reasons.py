@@ -5,9 +5,9 @@ The words are in `view/words/places.py`. An argument `place` is "path:line".
 
 # Annotations are no strings here, but for classes that come later: msgspec would evaluate each string, of hundreds of
 # classes, in every command that reads a trace.
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
-from ptexplore.model.codes import Reason, Said, every
+from ptexplore.model.codes import OneOf, Reason, Said
 
 if TYPE_CHECKING:
     from ptexplore.model.remarks import AnswerRemark
@@ -710,9 +710,15 @@ class NoLineOfYours(PlaceReason, frozen=True):
 KINDS = (PlaceReason, OfNamed)  # base classes of codes
 
 # JSON is read as one of the codes above, or as the sentence of a trace from before there were codes.
-_EVERY = (Said, *(code for code in every(PlaceReason) if code not in KINDS))
 if TYPE_CHECKING:
     AnyKeptReason: TypeAlias = Reason
     AnyPlaceReason: TypeAlias = Reason | AnswerRemark  # AnswerRemark: only for places in a search
 else:
-    AnyKeptReason = AnyPlaceReason = Union[_EVERY]  # noqa: UP007  (a tuple of classes has no other form)
+
+    class AnyPlaceReason(metaclass=OneOf):
+        """Any reason about a place."""
+
+        bases = (Said, PlaceReason)
+        without = KINDS
+
+    AnyKeptReason = AnyPlaceReason

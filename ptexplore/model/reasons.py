@@ -7,14 +7,12 @@ docstring here says when a reason applies. If a reason follows from another one,
 
 # Annotations are no strings here, but for classes that come later: msgspec would evaluate each string, of hundreds of
 # classes, in every command that reads a trace.
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
-
-from msgspec import convert
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ptexplore.model.actions import AnyAction
+from ptexplore.model.codes import OneOf, convert
 from ptexplore.model.codes import Reason as Reason  # noqa: PLC0414  (re-exported with all reasons)
 from ptexplore.model.codes import Said as Said  # noqa: PLC0414
-from ptexplore.model.codes import every
 from ptexplore.model.codes import within as within  # noqa: PLC0414
 from ptexplore.model.place_reasons import KINDS
 
@@ -2665,7 +2663,12 @@ class LeftByException(Reason, frozen=True):
 if TYPE_CHECKING:
     AnyReason: TypeAlias = Reason
 else:
-    AnyReason = Union[tuple(code for code in every(Reason) if code not in KINDS)]  # noqa: UP007  (a tuple of classes has no other form)
+
+    class AnyReason(metaclass=OneOf):
+        """Any reason."""
+
+        bases = (Reason,)
+        without = (Reason, *KINDS)
 
 
 def reason_of(data: Any) -> Reason:

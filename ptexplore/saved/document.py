@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ptexplore.errors import MISSING, USAGE, PtexploreError
+from ptexplore.model.codes import convert, decoded
 from ptexplore.model.trace import TRACE_FORMAT
 from ptexplore.safe_text import clean_json
 
@@ -30,6 +31,7 @@ _QUOTE = re.compile(
     rb'[^\\]"', re.DOTALL
 )  # the beginning or end of a text; inside a text, a backslash precedes a quote
 _TEXTS_AND_DIGITS = re.compile(rb'"(?:[^"\\]|\\.)*"|[0-9]{%d}' % (MAX_DIGITS + 1), re.DOTALL)
+NESTS = "its records nest too deep"
 MAX_DEPTH = 24  # nested lists and objects, in one observation, one reason, one reference
 WRITE_ONE = 'ptexplore trace "torch.add(a, b)" --save FILE writes one'
 
@@ -63,10 +65,12 @@ def from_json(data: bytes, kind: type[Record], name: str) -> Record:
     import msgspec
 
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=kind, dec_hook=decoded)
     except msgspec.ValidationError as error:
         raise refused(name, str(error)[:200]) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        raise refused(name, NESTS) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise refused(name, f"not complete JSON: {str(error)[:100]}") from error
 
 
@@ -75,8 +79,10 @@ def from_document(document: Any, kind: type[Record], name: str) -> Record:
     import msgspec
 
     try:
-        return msgspec.convert(document, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+        return convert(document, kind)
+    except RecursionError as error:
+        raise refused(name, NESTS) from error
+    except msgspec.ValidationError as error:
         raise refused(name, str(error)[:200]) from error
 
 

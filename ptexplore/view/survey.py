@@ -150,8 +150,8 @@ class Concluded:
 
 def _why(run: Surveyed) -> dict[str, str]:
     """Returns why a sample was not traced, in words. An older survey has a sentence, without a kind of reason."""
-    if run.why is None or isinstance(run.why, str):
-        return {"why": run.why or "", "sort": run.why or ""}
+    if run.why is None:
+        return {"why": "", "sort": ""}
     sort, particulars = (run.why.sort, run.why.particulars) if isinstance(run.why, RefusedInside) else (run.why, "")
     return {"why": sentence(run.why), "sort": sentence(sort), "particulars": particulars}
 
@@ -267,7 +267,7 @@ class Folder:
         """Loads an operator's runs with their saved sessions. Raises PtexploreError if they cannot be read."""
         facts = self._facts(op)
         try:
-            run = run_of_facts(from_document(_json(facts).get("run"), SurveyedFacts, facts.name))
+            run = run_of_facts(from_document(_with_codes(_json(facts).get("run")), SurveyedFacts, facts.name))
         except PtexploreError as error:
             message = f"the saved facts about {op} cannot be read"
             raise PtexploreError(message, str(facts), "ptexplore survey --again") from error
@@ -302,6 +302,18 @@ def _bytes(file: Path) -> bytes:
     """Returns the contents of a regular file. Raises OSError, also for a FIFO: someone else may own the folder."""
     with open_users_file(file) as stream:
         return stream.read()
+
+
+def _with_codes(run: Any) -> Any:
+    """Returns the facts of a run; a sentence of an older survey, which had no codes, as the code for a sentence."""
+    if not isinstance(run, dict):
+        return run
+    coded = dict(run)
+    if isinstance(run.get("why"), str):
+        coded["why"] = {"code": "said", "sentence": run["why"]}
+    if isinstance(run.get("inside"), list):
+        coded["inside"] = [*map(_with_codes, run["inside"])]
+    return coded
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from msgspec.structs import fields as fields_of
 
+from ptexplore.model.codes import OneOf
 from ptexplore.model.reasons import Reason
 from ptexplore.view.documents import parts
 from ptexplore.view.documents.callers import CallersDocument
@@ -156,7 +157,7 @@ def _held(hint: Any) -> Iterator[type]:
 
 
 def _is_reason(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, Reason)
+    return isinstance(hint, OneOf) or (isinstance(hint, type) and issubclass(hint, Reason))
 
 
 def _is_record(hint: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields as fields_of
 
+from ptexplore.model.codes import OneOf
 from ptexplore.model.messages import BESIDES, MADE_BY_PARENT, MESSAGES, SENT, WHOLE_RECORDS
 from ptexplore.model.observed import KINDS, Recorded
 from ptexplore.model.reasons import Reason
@@ -98,7 +99,7 @@ def _is_source(hint: Any) -> bool:
 
 
 def _is_reason(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, Reason)
+    return isinstance(hint, OneOf) or (isinstance(hint, type) and issubclass(hint, Reason))
 
 
 def _keys(source: type) -> dict[str, tuple[Any, bool]]:

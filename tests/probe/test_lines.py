@@ -11,8 +11,8 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from msgspec import convert
 
+from ptexplore.model.codes import convert
 from ptexplore.model.program import NODES, OperatorCalls, Program
 from ptexplore.model.run import Weighed, total
 from ptexplore.view.trace.line_figures import figures_of

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from ptexplore.facts.timed_functions import TIMED
+from ptexplore.model.codes import convert
 from ptexplore.model.program import Program
 from ptexplore.model.run import Part
 from ptexplore.view.trace.program_parts import run_of

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from ptexplore.capture.native.thrown import raised
+from ptexplore.model.codes import convert
 from ptexplore.model.messages import RaiserNoted
 from tests.harness import TARGET, torch_version
 

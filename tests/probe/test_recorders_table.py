@@ -19,7 +19,7 @@ from ptexplore.workspace.typed import typed
 def test_what_runs_in_a_child_has_a_row_and_the_other_way_round() -> None:
     recorders: Any = own_process.probe_module("recorders")
     in_children = {name for name, spec in RECORDERS.items() if spec.runs != "parent"}
-    no_recorders = {recorders.ALONE, recorders.tensor_layouts.RECORDER}
+    no_recorders = {recorders.ALONE, recorders.TENSORS}
     assert set(recorders.RUNS) - no_recorders == in_children
     assert {following.recorder for following in recorders.FOLLOWING_RUNS} <= in_children
 

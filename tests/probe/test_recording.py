@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import convert
 
+from ptexplore.model.codes import convert
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units
 from ptexplore.model.reasons import (

@@ -9,10 +9,10 @@ import re
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from ptexplore.facts import layouts
 from ptexplore.model import tensor_facts as is_so
+from ptexplore.model.codes import convert
 from ptexplore.model.tensor_facts import TensorFact
 from ptexplore.model.tensor_layouts import MemoryBlock, PlacedTensor, SeenTensors, TensorLayouts
 from ptexplore.resolve.tensor_layouts import conclude

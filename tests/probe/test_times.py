@@ -10,10 +10,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from ptexplore.capture.chrome_trace import TimedOperator, TimedTrace, read_chrome_trace
 from ptexplore.errors import PtexploreError
+from ptexplore.model.codes import convert
 from ptexplore.model.program import Program
 from ptexplore.model.program_order import units
 from ptexplore.model.trace_remarks import TimesElsewhereBeside

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from ptexplore.catalogue.build import DispatcherRecords, build_catalogue
 from ptexplore.catalogue.gather import gather
+from ptexplore.model.codes import convert
 from ptexplore.model.dispatcher import DispatcherDump
 from ptexplore.model.places import Runtime
 from ptexplore.source.progress import Silent

@@ -266,7 +266,9 @@ def _miss(registration: Registration, tree: SourceTree, why: PlaceReason) -> Mis
 
 
 def _kept(file: Path, state: list[Any]) -> Relation | None:
-    from msgspec import MsgspecError, convert
+    from msgspec import MsgspecError
+
+    from ptexplore.model.codes import convert
 
     try:
         data = _json().decode(kept_bytes(file) or b"")

@@ -385,10 +385,11 @@ def _reason(encoded: str) -> Reason:
     from msgspec import MsgspecError
     from msgspec.json import decode
 
+    from ptexplore.model.codes import decoded
     from ptexplore.model.place_reasons import AnyKeptReason
 
     try:
-        reason: Reason = decode(encoded, type=AnyKeptReason)
+        reason: Reason = decode(encoded, type=AnyKeptReason, dec_hook=decoded)
     except MsgspecError as error:
         raise ValueError(str(error)) from error
     return reason

@@ -7,7 +7,7 @@ import sys
 
 FIRST_USE = """
 import sys, threading
-from msgspec import convert
+from ptexplore.model.codes import convert
 
 sys.setswitchinterval(1e-6)
 

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any, get_args
 
 import pytest
-from msgspec import convert
 
 from ptexplore.facts.messages import MESSAGES
+from ptexplore.model.codes import convert
 from ptexplore.model.observed import UnusedInput
 from ptexplore.model.trace import Cause, Situation
 from ptexplore.resolve.causes import MEMORY_FULL, MEMORY_SPLIT, cause_of, cause_of_unused

@@ -17,6 +17,7 @@ import pytest
 from ptexplore.capture.survey import Surveyed
 from ptexplore.errors import MISSING, USAGE, PtexploreError
 from ptexplore.model.places import Runtime, TreeInfo
+from ptexplore.model.reasons import Said
 from ptexplore.view.survey import Concluded, Folder
 from ptexplore.workspace import survey as survey_module
 from ptexplore.workspace.survey import SurveyPlan, SurveyRequest, Todo, run_survey, survey_report
@@ -204,6 +205,18 @@ def test_a_fifo_in_a_folder_of_somebody_else_keeps_nobody_waiting(tmp_path: Path
     os.mkfifo(tmp_path / name)
     assert folder.about() is None
     assert folder.rows() == {}
+
+
+def test_a_sentence_of_an_older_survey_is_kept(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.save(Concluded(Surveyed("add"), None))
+    facts = next(tmp_path.rglob("add*.json"))
+    saved = json.loads(facts.read_text(encoding="utf-8"))
+    saved["run"] |= {"why": "it took too long", "inside": [{"op": "add", "way": "vmap", "why": "no rule"}]}
+    facts.write_text(json.dumps(saved), encoding="utf-8")
+    run = folder.load("add")
+    assert run.why == Said("it took too long")
+    assert [inside.why for inside in run.inside] == [Said("no rule")]
 
 
 def test_a_trace_that_is_a_fifo_cannot_be_read(tmp_path: Path) -> None:
