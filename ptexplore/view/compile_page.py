@@ -42,7 +42,8 @@ from ptexplore.view.words.compiling import (
 )
 
 MOST_BREAKS, MOST_CAUSES, MOST_PLACES, MOST_HINTS = 12, 10, 5, 3
-MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 16, 6, 12, 5
+MOST_AGAIN, MOST_GUARDS, MOST_KERNELS, MOST_PHASES = 8, 4, 6, 5
+FEW_KERNELS = 3  # are shown with the text of their lines
 MOST_GRAPHS = 3  # graphs that have alike kernels
 MOST_KINDS = MOST_LINES = 4
 MOST_FUNCTIONS = 30
@@ -174,6 +175,13 @@ class FileLabels:
         if not line.file:
             return PagePlace("?")
         return PagePlace(f"{self._short(line.file)}:{line.line}", line.file, line.line)
+
+    def numbers(self, lines: Sequence[CodeLine]) -> str:
+        """Returns the places of several lines, each file named once: "train.py:3, 7  model.py:41"."""
+        by_file: dict[str, list[int]] = {}
+        for line in lines:
+            by_file.setdefault(self.place(line).name.rpartition(":")[0] or self.place(line).name, []).append(line.line)
+        return "  ".join(f"{file}:{', '.join(map(str, sorted(set(held))))}" for file, held in by_file.items())
 
     def _short(self, file: str) -> str:
         if self.script and file in (self.script, os.path.join(self.folder, self.script)):
@@ -536,29 +544,37 @@ def _kernels(kernels: tuple[GeneratedKernel, ...], names: FileLabels) -> PageSec
         what = (kernel.is_backward, kernel.name, kernel.calls or kernel.operators, kernel.lines)
         alike.setdefault((what, kernel.not_fused), []).append(kernel)
     shown = list(alike.values())[:MOST_KERNELS]
-    rows = tuple(row for group in shown for row in _kernel_rows(group, names))
+    is_short = len(shown) > FEW_KERNELS
+    rows = tuple(row for group in shown for row in _kernel_rows(group, names, is_short=is_short))
     left = len(kernels) - sum(map(len, shown))
-    after = (f"{left} more: --json has all",) if left else ()
+    graph = graph_label(kernels[0].compilation, is_backward=kernels[0].is_backward)
+    after = (f"{left} more: --open {shlex.quote(graph)} has all of this graph, --json has all",) if left else ()
     files = tuple(file for file in dict.fromkeys(kernel.file for kernel in kernels) if file)
     return PageSection(("graph",), "kernel", rows, after, title="Kernels", files=files, is_code=True)
 
 
-def _kernel_rows(alike: Sequence[GeneratedKernel], names: FileLabels) -> Iterator[PageRow]:
+def _kernel_rows(alike: Sequence[GeneratedKernel], names: FileLabels, *, is_short: bool) -> Iterator[PageRow]:
     """Yields one row for alike kernels, which graphs may share: one for each number of times that a graph has it."""
     times = Counter(kernel.compilation for kernel in alike)
     for count in dict.fromkeys(times.values()):
         graphs = [graph for graph, number in times.items() if number == count]
         label = ", ".join(graphs[:MOST_GRAPHS]) + (" …" if len(graphs) > MOST_GRAPHS else "")
-        row = kernel_row(alike[0], names, times=count)
+        row = kernel_row(alike[0], names, times=count, is_short=is_short)
         yield replace(row, cells=(graph_label(label, is_backward=alike[0].is_backward),))
 
 
-def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1) -> PageRow:
-    """Returns the row of one kernel, or of `times` kernels of a graph that are alike."""
+def kernel_row(kernel: GeneratedKernel, names: FileLabels, *, times: int = 1, is_short: bool = False) -> PageRow:
+    """Returns the row of one kernel, or of `times` kernels of a graph that are alike.
+
+    A short one has only the numbers of its lines.
+    """
     lines = [PageLine(operator_words(kernel), label="operators:")] if kernel.operators else []
-    lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
-    if len(kernel.lines) > MOST_LINES:
-        lines.append(PageLine(f"and {amount(len(kernel.lines) - MOST_LINES, 'more line')}"))
+    if is_short and kernel.lines:
+        lines.append(PageLine(names.numbers(kernel.lines), label="computes"))
+    else:
+        lines += [PageLine(line.text, 0, names.place(line), "computes") for line in kernel.lines[:MOST_LINES]]
+        if len(kernel.lines) > MOST_LINES:
+            lines.append(PageLine(f"and {amount(len(kernel.lines) - MOST_LINES, 'more line')}"))
     lines += [PageLine(why.reason, label=f"not fused with {why.kernel}:") for why in kernel.not_fused[:MOST_TRIED]]
     name = f"{kernel.name} ×{times}" if times > 1 else kernel.name
     return PageRow((graph_label(kernel.compilation, is_backward=kernel.is_backward),), name, lines=tuple(lines))
@@ -601,25 +617,39 @@ def _kept_row(alike: Sequence[CompiledGraph], names: FileLabels) -> PageRow:
     total = f"{'≥ ' if None in sizes else ''}{size(known)}" if graph.kept else "-"
     computed = [value for value in graph.kept if value.operator]
     inputs = len(graph.kept) - len(computed)
-    largest = sorted(computed, key=lambda value: -(value.bytes or 0))[:MOST_LINES]
-    lines = [kept_line(value, names, is_short=True) for value in largest]
-    if len(computed) > MOST_LINES:
-        lines.append(PageLine(f"and {amount(len(computed) - MOST_LINES, 'more value')}"))
+    groups: dict[object, list[ValueForBackward]] = {}
+    for value in computed:
+        groups.setdefault((value.operator, value.type, value.bytes, value.at), []).append(value)
+    largest = sorted(groups.values(), key=lambda group: -sum(value.bytes or 0 for value in group))[:MOST_LINES]
+    lines = [kept_line(group[0], names, times=len(group), is_short=True) for group in largest]
+    left = len(computed) - sum(map(len, largest))
+    if left:
+        lines.append(PageLine(f"and {amount(left, 'more value')}"))
     if graph.again:
-        lines.append(PageLine(", ".join(value.name for value in graph.again[:MOST_AGAIN]), label="computed again:"))
+        again = Counter(_operator_of(value) for value in graph.again)
+        told = [f"{name} ×{count}" if count > 1 else name for name, count in again.most_common(MOST_AGAIN)]
+        lines.append(PageLine(", ".join(told) + (" …" if len(again) > MOST_AGAIN else ""), label="computed again:"))
     counts = [f"{amount(len(computed), 'computed value')}"] if computed else []
     counts += [amount(inputs, "input")] if inputs else []
     name = " and ".join(counts) or "nothing"
     return PageRow((", ".join(each.compilation for each in alike), total), name, lines=tuple(lines))
 
 
-def kept_line(value: ValueForBackward, names: FileLabels, *, is_short: bool = False) -> PageLine:
-    """Returns the line about one value that backward uses. A short one has no strides and no device."""
-    takes = size(value.bytes) if value.bytes is not None else "?"
-    made = value.operator.removeprefix("aten.").partition(".")[0] if value.operator else "an input"
-    line = f"{names.place(value.at).name}  {value.at.text}" if value.at is not None else ""
+def kept_line(value: ValueForBackward, names: FileLabels, *, times: int = 1, is_short: bool = False) -> PageLine:
+    """Returns the line about a value that backward uses, or about `times` values that are alike, with all their bytes.
+
+    A short one has no strides, no device, and not the text of its line.
+    """
+    takes = size(value.bytes * times) if value.bytes is not None else "?"
+    name = f"{value.name} = {_operator_of(value)}" if times == 1 else f"{_operator_of(value)} ×{times}"
+    place = names.place(value.at).name if value.at is not None else ""
+    line = place if is_short or value.at is None else f"{place}  {value.at.text}"
     kind = f"{value.type.partition(']')[0]}]" if is_short and "]" in value.type else value.type
-    return PageLine("  ".join(filter(None, (f"{value.name} = {made}", kind, line))), label=f"{takes:>8}")
+    return PageLine("  ".join(filter(None, (name, kind, line))), label=f"{takes:>8}")
+
+
+def _operator_of(value: ValueForBackward) -> str:
+    return value.operator.removeprefix("aten.").partition(".")[0] if value.operator else "an input"
 
 
 def _times(report: CompileReport) -> PageSection | None:

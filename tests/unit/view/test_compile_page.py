@@ -6,6 +6,7 @@ import pytest
 
 from ptexplore.model.compiled import (
     BreakReason,
+    CompiledGraph,
     CompileReport,
     CompileRun,
     FailedCheck,
@@ -28,12 +29,13 @@ def page(
     functions: tuple[MetFunction, ...],
     recompilations: tuple[Recompilation, ...] = (),
     kernels: tuple[GeneratedKernel, ...] = (),
+    compiled: tuple[CompiledGraph, ...] = (),
 ) -> CompilePage:
     torch = TorchInfo("2.13.0", torch_dir="/t/torch")
     run = CompileRun(
         expression="f(x)", torch=torch, options=TraceOptions(), wraps=False, bound=(), log=CompilerLog(), cwd="/a"
     )
-    return compile_page(CompileReport(run, functions, recompilations, (), kernels))
+    return compile_page(CompileReport(run, functions, recompilations, (), kernels, compiled=compiled))
 
 
 def kernel(compilation: str, name: str = "cpp_fused_sin_0") -> GeneratedKernel:
@@ -58,6 +60,24 @@ def test_a_value_on_the_first_screen_has_no_strides() -> None:
     value = ValueForBackward("exp", "f32[4, 8][8, 1]cpu", 128, "aten.exp.default")
     assert "f32[4, 8][8, 1]cpu" in kept_line(value, names).text
     assert kept_line(value, names, is_short=True).text.endswith("f32[4, 8]")
+
+
+def test_values_that_are_alike_are_one_line_with_all_their_bytes() -> None:
+    kept = tuple(ValueForBackward(f"exp_{n}", "f32[4, 8][8, 1]cpu", 128, "aten.exp.default") for n in range(3))
+    other = ValueForBackward("sin", "f32[2][1]cpu", 8, "aten.sin.default")
+    graph = CompiledGraph("0/0", "f", False, "", kept=(*kept, other), has_partition=True)
+    (section,) = (section for section in page((), (), (), (graph,)).sections if section.title == "Kept for backward")
+    assert [(line.label.strip(), line.text) for line in section.rows[0].lines] == [
+        ("384 B", "exp ×3  f32[4, 8]"), ("8 B", "sin = sin  f32[2]"),
+    ]  # fmt: skip
+
+
+def test_of_many_kernels_only_the_numbers_of_their_lines_are_shown() -> None:
+    lines = (CodeLine(FILE, 9, "f", "x.sin()"), CodeLine(FILE, 7, "f", "x.cos()"), CodeLine("/b/m.py", 3, "g", "y"))
+    kernels = [GeneratedKernel(f"cpp_{n}", "0/0", ("sin",), lines) for n in range(4)]
+    for shown, words in ((kernels[:2], ["x.sin()", "x.cos()", "y"]), (kernels, ["train.py:7, 9  /b/m.py:3"])):
+        (section,) = (section for section in page((), (), tuple(shown)).sections if section.heading == "kernel")
+        assert [line.text for line in section.rows[0].lines if line.label == "computes"] == words
 
 
 def test_a_break_in_another_function_names_the_line_that_called_it() -> None:
