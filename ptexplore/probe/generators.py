@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
 from types import CodeType, FrameType
+
+from .taken import dis
 
 RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 

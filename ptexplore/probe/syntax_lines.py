@@ -8,14 +8,15 @@ certain. Otherwise the operator has no line.
 
 from __future__ import annotations
 
-import dis
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import NamedTuple
 
 from .paths import Path
+from .taken import dis
 
 # The order of the operators between two calls is not used if they are more than LONG, or if the number of instructions
 # times their number is larger.
@@ -133,8 +134,6 @@ class _Code:
 
     def number(self, offset: int) -> int:
         """Return the number of the instruction that contains an offset."""
-        from bisect import bisect_right
-
         return max(bisect_right(self._offsets, offset) - 1, 0)
 
 

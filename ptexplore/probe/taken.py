@@ -5,7 +5,9 @@ A test that mocks `time.perf_counter`, or that counts the calls of `os.getpid`, 
 
 from __future__ import annotations
 
+import dis
 import gc
+import importlib.util
 import os
 import signal
 import sys
@@ -14,7 +16,7 @@ import time
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-__all__ = ["gc", "os", "signal", "sys", "threading", "time"]
+__all__ = ["dis", "gc", "os", "signal", "sys", "threading", "time"]
 
 if not TYPE_CHECKING:
 
@@ -23,6 +25,13 @@ if not TYPE_CHECKING:
         vars(copy).update(vars(module))
         return copy
 
+    def _own(module: ModuleType) -> ModuleType:
+        """Return a second instance of a module in Python, whose functions call each other and not the replaced ones."""
+        copy = importlib.util.module_from_spec(module.__spec__)
+        module.__spec__.loader.exec_module(copy)
+        return copy
+
+    dis = _own(dis)
     _path = _taken(os.path)
     gc, os, signal, sys, threading, time = map(_taken, (gc, os, signal, sys, threading, time))
     os.path = _path
