@@ -238,6 +238,7 @@ def _is_of(function: str, tag: str) -> bool:
 def compile_report(python: str | None, steps: Steps) -> Report:
     """Returns the figures of all planted programs."""
     from lib.accuracy_report import Figure, Report, machine
+    from lib.accuracy_tlparse import differences, tlparse
 
     from ptexplore import __version__
 
@@ -259,4 +260,10 @@ def compile_report(python: str | None, steps: Steps) -> Report:
         wrong = [row for answer in answers for row in answer.wrong]
         if wrong:
             report.details.append((f"{title}: different", wrong))
+    if tlparse() is not None:
+        steps.step("tlparse")
+        for kind, equal, count, differing in differences(python):
+            report.figures.append(Figure(f"as tlparse: {kind}", equal, count, 100.0, "programs with both plants"))
+            if differing:
+                report.details.append((f"tlparse, {kind}: different", differing))
     return report
