@@ -16,8 +16,10 @@ from typing import Any
 
 import torch
 from torch.nn.modules import module as module_hooks
+from torch.utils.data import default_collate
 
 from . import torch_api as api
+from .loader_clock import loaded
 
 Case = dict[str, Any]  # the arguments of the solution's function, by name; plain JSON
 
@@ -601,6 +603,74 @@ def sgd_answer(case: Case) -> list[list[float]]:
     return steps
 
 
+# --- loader: batches of a DataLoader on a clock ---
+
+
+def loader_case(draw: random.Random) -> Case:
+    """Returns the number of workers, the prefetch factor, how long each batch takes, and how long a step takes."""
+    usual = draw.randint(1, 6)
+    times = [draw.choice((usual, usual, draw.randint(1, 20))) for _ in range(draw.randint(1, 14))]
+    return {
+        "workers": draw.choice((2, 2, 3, 4)), "prefetch": draw.choice((1, 2, 2, 3)), "times": times,
+        "step": draw.choice((0, 1, 2, 5)),
+    }  # fmt: skip
+
+
+# --- collate: the samples of a batch, joined ---
+
+
+def collate_case(draw: random.Random) -> Case:
+    """Returns the samples of a batch, mostly alike."""
+    kind = _sample_kind(draw, depth=2)
+    samples = [_sample(draw, kind) for _ in range(draw.randint(1, 4))]
+    if draw.random() < 0.15:
+        samples[draw.randrange(len(samples))] = _sample(draw, _sample_kind(draw, depth=1))
+    return {"samples": samples}
+
+
+def _sample_kind(draw: random.Random, depth: int) -> Any:
+    """Returns the form of samples: a type of values, or a list or a dictionary of forms."""
+    way = draw.random()
+    if depth and way < 0.3:
+        return [_sample_kind(draw, depth - 1) for _ in range(draw.randint(1, 3))]
+    if depth and way < 0.5:
+        return {key: _sample_kind(draw, depth - 1) for key in "abc"[: draw.randint(1, 3)]}
+    return draw.choice(("int", "int", "float", "bool", "str", "number"))
+
+
+def _sample(draw: random.Random, kind: Any) -> Any:
+    if isinstance(kind, list):
+        parts = [_sample(draw, part) for part in kind]
+        return parts[:-1] if draw.random() < 0.04 else parts
+    if isinstance(kind, dict):
+        # The keys come in another order now and then, and one may be missing or be too many.
+        keys = draw.sample(list(kind), len(kind) - (draw.random() < 0.05))
+        sample = {key: _sample(draw, kind[key]) for key in keys}
+        return sample | {"z": 0} if draw.random() < 0.05 else sample
+    if kind == "number":
+        kind = draw.choice(("int", "float", "bool"))
+    values = {"int": draw.randrange(9), "float": draw.randrange(9) / 2, "bool": draw.random() < 0.5, "str": "w"}
+    return values[kind]
+
+
+def collate_answer(case: Case) -> Any:
+    """Returns the batch, with each tensor as its data type and its values; None if PyTorch raises an error."""
+    try:
+        return _written_out(default_collate(case["samples"]))
+    except (TypeError, ValueError, RuntimeError, KeyError, AttributeError):
+        return None
+
+
+def _written_out(batch: Any) -> Any:
+    if isinstance(batch, torch.Tensor):
+        return {"dtype": str(batch.dtype).removeprefix("torch."), "values": batch.tolist()}
+    if isinstance(batch, dict):
+        return {key: _written_out(part) for key, part in batch.items()}
+    if isinstance(batch, (list, tuple)):
+        return [_written_out(part) for part in batch]
+    return batch
+
+
 JUDGES: Mapping[str, Callable[[], Judge]] = {
     "view": lambda: Judge(view_case, view_answer, 10_000),
     "dispatch": lambda: Judge(dispatch_case, CaseOperators().answer, 1_000),
@@ -613,4 +683,6 @@ JUDGES: Mapping[str, Callable[[], Judge]] = {
     "saved-file": lambda: Judge(saved_file_case, saved_file_answer, 300),
     "module-call": lambda: Judge(module_call_case, module_call_answer, 2_000),
     "sgd": lambda: Judge(sgd_case, sgd_answer, 2_000),
+    "loader": lambda: Judge(loader_case, lambda case: loaded(**case), 2_000),
+    "collate": lambda: Judge(collate_case, collate_answer, 3_000),
 }

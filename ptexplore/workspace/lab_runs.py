@@ -31,9 +31,9 @@ TIMEOUT = 60.0  # seconds for each run of a lab
 _AT_ONCE = 4  # labs that run at the same time, if there are as many cores
 
 # Runs before the lab, in the same child. It refuses to write outside the lab's folder for temporary files, to start a
-# program, or to connect, by the names of audit events. A socket that is a file in that folder is allowed: the workers of
-# a DataLoader hand their tensors over by such sockets. It only keeps honest labs honest: trust decides who may run at all
-# (annotations/trust.py).
+# program, or to connect, by the names of audit events. A socket that is a file in that folder is allowed: workers of a
+# DataLoader hand their tensors over by such sockets. It only keeps honest labs honest: trust decides who may run at
+# all (annotations/trust.py).
 _GUARD = """
 def _ptexplore_guard(scratch):
     import os, sys, tempfile

@@ -31,6 +31,11 @@ NEARLY = {
         "buffers[number] = gradient\n",
         "buffers[number] = (1 - settings['dampening']) * gradient\n",
     ),  # at first
+    "loader": (
+        "worker = sent % workers",
+        "worker = free.index(min(free))",
+    ),  # the next idle worker, not the next in turn
+    "collate": ('"float32" if float in kinds', '"float64" if float in kinds'),  # an int first, then a float
     "refused": ("            if strides != other[1]:", "            if False:"),  # the same range in another order
 }
 HOSTILE = {
