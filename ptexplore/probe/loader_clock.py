@@ -18,12 +18,12 @@ _FIRST_PID = 1 << 30
 
 
 class WorkerClock:
-    """The time, and when each worker finishes its batches. `times` has the duration of each batch."""
+    """The time, and the moment at which each batch is ready. `times` has the duration of each batch."""
 
     def __init__(self, times: list[int]) -> None:
         self.now = 0
         self._times = times
-        self._free: list[int] = []  # when each worker has finished all its batches
+        self._free: list[int] = []  # of each worker, from which time on
         self._ready: list[tuple[int, int, int]] = []  # time, worker, batch
 
     def add_worker(self) -> int:
