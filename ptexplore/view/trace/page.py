@@ -117,7 +117,7 @@ class TraceRowFacts(ViewRow):
         if self.instructions is not None:
             spans.append(Span(f"  {self.instructions:,} instr", "count"))
         for name, figure in figures(self.weights).items() if self.weights else ():
-            spans.append(Span(f"  {figure} {name}", "inside"))
+            spans.append(Span(f"  {figure} {name}", "times"))
         if self.inside:
             spans.append(Span(f"  +{self.inside}", "inside"))
         if self.hidden:
