@@ -332,9 +332,6 @@ class GeneratorEnds(TypedDict):
     finished: bool
 
 
-GeneratorMessage: TypeAlias = FileGenerated | GeneratorStopped | GeneratorFailed | GeneratorEnds
-
-
 # --- messages of a trace ---
 
 

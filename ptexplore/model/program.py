@@ -7,6 +7,7 @@ docs/json.md from them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
@@ -109,11 +110,11 @@ class OperatorCalls(Struct, frozen=True):
     calls: Count  # the number of calls
     time: Nanoseconds  # nanoseconds from entry to exit, over all calls, without imports during them
     python: Nanoseconds = 0  # the part of `time` in which they ran Python; it also counts for the paths of that Python
-    saved: Count = 0  # bytes that they saved for backward; each storage is counted once
     recorded: Count | None = None  # for nodes of backward: the index in `calls` of the calls that recorded them
     line: Count | None = None  # for operator syntax (`a + b`) in a function of yours: its line there, if it is certain
     device: tuple[Nanoseconds, ...] = ()  # by launch, in order: nanoseconds on the device, over all calls
     copies: tuple[CopiedTensor, ...] = ()  # what the calls copied, at most 64 different copies
+    weights: Mapping[str, Count] | None = None  # by name: `saved`, bytes saved for backward, each storage counted once
 
 
 class SourceText(Struct, frozen=True):

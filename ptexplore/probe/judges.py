@@ -372,7 +372,13 @@ def broadcast_answer(case: Case) -> list[list[int]] | None:
 # --- refused: the first complaint of an addition in place ---
 
 STORED = 24  # elements of each storage
-COMPLAINTS = {"memory location": "overlap", "broadcast shape": "shape", "The size of tensor": "shape", "cast": "type"}
+# What torch objects to, by words of its message. `facts/complaints.py` has the same table, with the files.
+COMPLAINTS = {
+    "single memory location. ": "overlap",
+    " doesn't match the broadcast shape ": "shape",
+    "The size of tensor a (": "shape",
+    " can't be cast to the ": "type",
+}
 
 
 def refused_case(draw: random.Random) -> Case:

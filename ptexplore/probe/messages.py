@@ -144,6 +144,7 @@ class EventParts(TypedDict, total=False):
     is_getter: bool
     at: Sequence[tuple[int, int, int]]
     call: int | None
+    weights: Mapping[str, int] | None
     time: int
 
 
@@ -951,11 +952,11 @@ class OperatorCallsParts(TypedDict, total=False):
     """What may be left out of OperatorCallsData."""
 
     python: int
-    saved: int
     recorded: int | None
     line: int | None
     device: Sequence[int]
     copies: Sequence[CopiedTensorData]
+    weights: Mapping[str, int] | None
 
 
 class OperatorCallsData(OperatorCallsParts):

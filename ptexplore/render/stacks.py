@@ -96,7 +96,7 @@ def _events(root: StackNode, thread: int) -> Iterator[dict[str, object]]:
     pending = [(root, 0)]
     while pending:
         node, begin = pending.pop()
-        args: dict[str, object] = {"calls": node.calls, "self": node.own}
+        args: dict[str, object] = {"calls": node.calls, "self": node.own, **node.weights}
         if node.frame.file is not None:
             args["source"] = _place(node.frame)
         event = {"ph": "X", "name": node.frame.name, "cat": node.frame.kind, "pid": 0, "tid": thread}

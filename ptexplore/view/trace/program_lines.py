@@ -14,7 +14,7 @@ from ptexplore.model import details as says
 from ptexplore.model import trace_remarks as beside
 from ptexplore.model.details import Detail
 from ptexplore.model.program import CallPath, Program
-from ptexplore.model.run import Weighed, total
+from ptexplore.model.run import CARRIED, Weighed, total
 from ptexplore.model.trace import Session, Trace
 from ptexplore.resolve.places.precision import of_yours
 from ptexplore.view.trace.around import about_this, explained, legend, title_of, to_legend
@@ -137,8 +137,8 @@ def _costliest(wanted: Sequence[_Given], whole: Weighed, most: int) -> frozenset
 
     def part(given: _Given) -> float:
         figures = given[1]
-        measured = ((figures.whole.cost, whole.cost), (figures.whole.backward, whole.cost),
-                    (figures.whole.saved, whole.saved), (figures.whole.device, whole.device))  # fmt: skip
+        carried = ((getattr(figures.whole, weight), getattr(whole, weight)) for weight in CARRIED)
+        measured = ((figures.whole.cost, whole.cost), (figures.whole.backward, whole.cost), *carried)
         return max(value / of if of else 0.0 for value, of in measured)
 
     hot = sorted(((part(given), given[0]) for given in wanted), key=lambda held: -held[0])

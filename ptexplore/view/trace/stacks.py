@@ -7,11 +7,12 @@ are instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ptexplore.errors import USAGE, PtexploreError
 from ptexplore.model.nesting import Unrolling, folded, unrolled
 from ptexplore.model.program import NODES, CallPath, OperatorCalls, Program
+from ptexplore.model.run import Carried, added
 from ptexplore.model.trace import Hop, Session, Trace, walk
 from ptexplore.model.traced import TracedName
 from ptexplore.view.trace.program_parts import operator_name, time_without_python, times_elsewhere
@@ -38,12 +39,13 @@ FOLDING = StackFrame("ptexplore records", "ptexplore")  # it folds recorded call
 
 @dataclass(frozen=True, slots=True)
 class StackNode:
-    """A frame in the tree: the number of calls, and its own weight without the frames inside it."""
+    """A frame in the tree: the number of calls, its own cost and its further weights without the frames inside it."""
 
     frame: StackFrame
     own: int
     calls: int
     children: tuple[StackNode, ...] = ()
+    weights: Carried = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -160,7 +162,8 @@ def _operators(program: Program, rows: Sequence[OperatorCalls]) -> Iterator[Stac
         by_name.setdefault(("node" if kind.type in NODES else "op", operator_name(kind)), []).append(calls)
     for (kind_of_frame, name), held in by_name.items():
         own = sum(time_without_python(calls) for calls in held)
-        yield StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held))
+        weights = added(calls.weights for calls in held)
+        yield StackNode(StackFrame(name, kind_of_frame), own, sum(calls.calls for calls in held), (), weights)
 
 
 # --- a trace that was stepped ---
@@ -177,7 +180,7 @@ def _stepped(hop: Hop, inside: tuple[_Weighed, ...]) -> _Weighed:
     within = sum(total for _, total in children)
     own = max(hop.instructions - within, 0)
     frame = StackFrame(hop.name, hop.kind, hop.source.path, hop.source.line)
-    return ((StackNode(frame, own, hop.calls, tuple(child for child, _ in children)), own + within),)
+    return ((StackNode(frame, own, hop.calls, tuple(child for child, _ in children), hop.weights or {}), own + within),)
 
 
 def merged(nodes: Iterable[StackNode]) -> tuple[StackNode, ...]:
@@ -193,5 +196,6 @@ def _merged(nodes: Iterable[StackNode]) -> Unrolling[tuple[StackNode, ...]]:
     for held in by_frame.values():
         children = yield _merged(child for node in held for child in node.children)
         own, calls = sum(node.own for node in held), sum(node.calls for node in held)
-        made.append(replace(held[0], own=own, calls=calls, children=children))
+        weights = added(node.weights for node in held)
+        made.append(replace(held[0], own=own, calls=calls, children=children, weights=weights))
     return tuple(made)

@@ -40,12 +40,12 @@ PATHS = (
     CallPath("builtin", "torch.relu", 2, 10 * MS, parent=10, line=12, table="t", method="relu"),
 )
 CALLS = (
-    OperatorCalls(4, RELU, 0, 3, 80 * MS, saved=1_000),
+    OperatorCalls(4, RELU, 0, 3, 80 * MS, weights={"saved": 1_000}),
     OperatorCalls(6, RELU_NODE, 0, 3, 300 * MS, recorded=0),
     OperatorCalls(3, ADD, 0, 3, 30 * MS, line=11),
     OperatorCalls(3, ADD, 0, 1, 10 * MS),
     OperatorCalls(9, RELU, 0, 3, 60 * MS),
-    OperatorCalls(11, RELU, 0, 2, 8 * MS, saved=24),
+    OperatorCalls(11, RELU, 0, 2, 8 * MS, weights={"saved": 24}),
 )
 TEXT = ((10, "    def forward(self, x):"), (11, "        x = x + 1"), (30, "    out = model(x)"))
 
